@@ -423,8 +423,9 @@ TEST(filters, never_lose_a_pair) {
         EXPECT_LE(pair_norm(pairs_x.data(), pairs_y.data()), largest_norm(2, d, apart(2))) << a << " " << b;
         kept[i] = x;
         grams.set(kept[i]);
-        EXPECT_TRUE(grams.allows(y, d)) << a << " " << b;
-        EXPECT_TRUE(grams.allows(y, d)) << "the second time: " << a << " " << b;
+        EXPECT_TRUE(grams.allows(static_cast<std::uint32_t>(i), y, d)) << a << " " << b;
+        EXPECT_TRUE(grams.allows(static_cast<std::uint32_t>(i), y, d))
+            << "the second time: " << a << " " << b;
     }
 }
 
@@ -436,8 +437,8 @@ TEST(filters, tell_unrelated_texts_apart) {
         return std::span(reinterpret_cast<const std::uint8_t*>(s.data()), s.size());
     };
     grams.set(bytes(a));
-    EXPECT_FALSE(grams.allows(bytes(b), 199));
-    EXPECT_TRUE(grams.allows(bytes(a), 0));
+    EXPECT_FALSE(grams.allows(1, bytes(b), 199));
+    EXPECT_TRUE(grams.allows(0, bytes(a), 0));
 }
 
 TEST(filters, norms_are_those_of_the_definition) {

@@ -2,7 +2,7 @@
 // Method `automatic` on the CPU. Classes of equal new texts are sorted by ascending length. Each is compared with the
 // earlier ones whose length allows a pair; these are neighbours in that order. Filters, by increasing cost:
 //   1. 64 bytes of counts (sketch.hpp);
-//   2. 1 KB of counts;
+//   2. bitmaps of grams (gram_sketch.hpp), or 1 KB of counts, whichever is cheaper (second_filter.hpp);
 //   3. the q-grams of the texts themselves (gram_filter.hpp);
 // then the bounded edit distance. Each filter is a lower bound of the edit distance, so none loses a pair. Old texts are compared with the new ones first
 // (old_texts.hpp). Where memory does not hold the sketches of all classes, a tile of them is compared with itself and with
@@ -21,6 +21,7 @@
 #include "ops/near_duplicates/filter/candidate_scan.hpp"
 #include "ops/near_duplicates/filter/gram_filter.hpp"
 #include "ops/near_duplicates/filter/pair_bounds.hpp"
+#include "ops/near_duplicates/filter/second_filter.hpp"
 #include "ops/near_duplicates/filter/sketched_classes.hpp"
 #include "ops/near_duplicates/links/link_search.hpp"
 #include "ops/near_duplicates/texts/old_texts.hpp"
@@ -28,7 +29,8 @@
 namespace quern::near_duplicates_detail {
 namespace {
 
-constexpr std::uint32_t rows_at_once = 16;     ///< per piece of work
+constexpr std::uint32_t rows_at_once = 64;     ///< per piece of work, at most
+constexpr std::size_t row_bytes = 64 << 10;    ///< of their bitmaps, which stay cached for all columns
 constexpr std::uint32_t columns_at_once = 64;  ///< whose sketches stay cached for all rows
 
 constexpr std::size_t max_close = 64;  ///< of a row, where links suffice, before a search
@@ -80,7 +82,7 @@ class row_scan {
         : texts_(texts),
           rows_(rows),
           columns_(columns),
-          classes_(rows.classes),
+          classes_(rows.sizes.classes()),
           skipped_(skipped),
           threshold_(threshold),
           scratch_(scratch),
@@ -128,40 +130,83 @@ class row_scan {
         unit_norms(rows_.unit_row(b), columns_.unit_row(columns.first), count, norms_.data());
         result.compared += count;
         // Bounds grow with the shorter length, so the bound of the last column holds for all columns.
-        const norm_bounds max = bounds(columns.last - 1, b);
+        const std::int64_t max_norm = unit_bound(columns.last - 1, b);
         std::uint32_t passed = 0, connected = 0;  // without a branch, which would be unpredictable
         for (std::uint32_t k = 0; k < count; ++k) {
             passed_[passed] = columns.first + k;
-            passed += norms_[k] <= max.unit_norm ? 1 : 0;
+            passed += norms_[k] <= max_norm ? 1 : 0;
         }
-        for (std::uint32_t i = 0; i < passed; ++i) {
-            const std::uint32_t a = passed_[i];
-            if (linked_ != nullptr && linked_->connected(a, b)) {
-                ++connected;
-                continue;
-            }
-            const std::uint32_t norm = pair_norm(columns_.pair_row(a), rows_.pair_row(b));
-            if (norm > max.pair_norm || skipped_[a] != 0) continue;
-            const norm_bounds own = bounds(a, b);
-            if (norms_[a - columns.first] > own.unit_norm || norm > own.pair_norm) continue;
-            close.push_back({classes_.text(a), distance(a, b), norm, own.pair_norm});
-            if (linked_ != nullptr && close.size() >= max_close) link(b, close);
+        if (linked_ != nullptr) {
+            const auto is_connected = [&](std::uint32_t a) { return linked_->connected(a, b); };
+            const auto end = std::remove_if(passed_.begin(), passed_.begin() + passed, is_connected);
+            connected = passed - static_cast<std::uint32_t>(end - passed_.begin());
+            passed -= connected;
+        }
+        if (columns_.sizes.second() == second_filter::pair_counts) {
+            compare_pairs(b, columns, {0, passed}, close);
+            passed = 0;
+        }
+        for (std::uint32_t begin = 0; begin < passed;) {
+            const unsigned scale = scale_of(classes_.length(passed_[begin]));
+            std::uint32_t end = begin;
+            for (; end < passed && scale_of(classes_.length(passed_[end])) == scale; ++end)
+                bitmaps_[end] = columns_.all_grams(passed_[end]);
+            compare_grams(b, scale, columns, {begin, end}, close);
+            begin = end;
         }
         if (is_range && connected == count) linked_->mark(columns);
     }
 
-    struct norm_bounds {
-        std::int64_t unit_norm, pair_norm;
-    };
+    /// The second filter, for the texts passed_[some.first .. some.last - 1].
+    void compare_pairs(std::uint32_t b, class_range columns, class_range some,
+                       std::vector<close_text>& close) {
+        for (std::uint32_t i = some.first; i < some.last; ++i) {
+            const std::uint32_t a = passed_[i];
+            add(a, b, columns,
+                min_distance(pair_norm(columns_.pair_row(a), rows_.pair_row(b)), 2, classes_.length(a),
+                             classes_.length(b)),
+                close);
+        }
+    }
+
+    /// The same with bitmaps, all of one scale.
+    void compare_grams(std::uint32_t b, unsigned scale, class_range columns, class_range some,
+                       std::vector<close_text>& close) {
+        const auto row = rows_.disjoint(b, scale);
+        common_bits(row.bits, bitmaps_.data() + some.first, some.last - some.first, bitmap_words(scale),
+                    common_.data());
+        const std::uint32_t max = distance(passed_[some.last - 1], b);
+        for (std::uint32_t i = some.first; i < some.last; ++i) {
+            std::uint32_t missing = row.population - common_[i - some.first];
+            if (missing > max) continue;
+            const std::uint32_t a = passed_[i];
+            if (scale == scale_of(classes_.length(b))) {
+                const auto column = columns_.disjoint(a, scale);
+                const std::uint64_t* const grams = rows_.all_grams(b);
+                std::uint32_t common = 0;
+                common_bits(column.bits, &grams, 1, bitmap_words(scale), &common);
+                missing = std::max(missing, column.population - common);
+            }
+            add(a, b, columns, missing, close);
+        }
+    }
+
+    /// A pair whose distance is at least so much.
+    void add(std::uint32_t a, std::uint32_t b, class_range columns, std::uint32_t at_least,
+             std::vector<close_text>& close) {
+        const std::uint32_t d = distance(a, b);
+        if (at_least > d || skipped_[a] != 0 || norms_[a - columns.first] > unit_bound(a, b)) return;
+        if (linked_ != nullptr && linked_->connected(a, b)) return;
+        close.push_back({classes_.text(a), d, at_least});
+        if (linked_ != nullptr && close.size() >= max_close) link(b, close);
+    }
+
     std::uint32_t distance(std::uint32_t a, std::uint32_t b) const {
         return largest_distance(threshold_, std::uint64_t{classes_.length(a)} + classes_.length(b));
     }
-    /// The bounds of the norms of a pair, a < b.
-    norm_bounds bounds(std::uint32_t a, std::uint32_t b) const {
-        const std::uint64_t shorter = classes_.length(a), longer = classes_.length(b);
-        const std::uint32_t d = distance(a, b);
-        const auto apart = [&](unsigned q) { return grams_in(longer, q) - grams_in(shorter, q); };
-        return {largest_norm(1, d, apart(1)), largest_norm(2, d, apart(2))};
+    /// The largest norm of the units of a pair, a < b.
+    std::int64_t unit_bound(std::uint32_t a, std::uint32_t b) const {
+        return largest_norm(1, distance(a, b), classes_.length(b) - classes_.length(a));
     }
 
     void link(std::uint32_t b, std::vector<close_text>& close) {
@@ -173,17 +218,15 @@ class row_scan {
     void read_grams(std::uint32_t b, std::vector<close_text>& close) {
         const std::uint32_t y = classes_.text(b);
         bool is_held = false;
-        for (const auto& [x, distance, norm, max] : close) {
+        for (const close_text& other : close) {
             ctx_.check_stop();
-            if (!are_nearly_alike(norm, max)) {
-                if (!is_held) {
-                    scratch_.grams.set(
-                        texts_.read(y, scratch_.next_row));  // compares with its last text again
-                    scratch_.next_row.swap(scratch_.grams_units);
-                    is_held = true;
-                }
-                if (!scratch_.grams.allows(texts_.read(x, scratch_.column), distance)) continue;
+            if (!is_held) {
+                scratch_.grams.set(texts_.read(y, scratch_.next_row));  // compares with its last text again
+                scratch_.next_row.swap(scratch_.grams_units);
+                is_held = true;
             }
+            const std::uint32_t x = other.text;
+            if (!scratch_.grams.allows(x, texts_.read(x, scratch_.column), other.bound)) continue;
             result.found.push_back({std::min(x, y), std::max(x, y)});
         }
         close.clear();
@@ -197,9 +240,21 @@ class row_scan {
     row_scratch<Unit>& scratch_;
     linked_ranges* linked_;
     const context& ctx_;
-    std::array<std::uint32_t, columns_at_once> norms_{}, passed_{};
+    std::array<std::uint32_t, columns_at_once> norms_{}, passed_{}, common_{};
+    std::array<const std::uint64_t*, columns_at_once> bitmaps_{};
     std::array<std::vector<close_text>, rows_at_once> close_of_;  ///< by row: passed both sketches
 };
+
+/// Pieces of work: ends of consecutive rows, the first of which is `rows.first`.
+std::vector<std::uint32_t> cut_rows(const sketch_sizes& sizes, class_range rows) {
+    std::vector<std::uint32_t> ends{rows.first};
+    while (rows.first < rows.last) {
+        const auto fit = static_cast<std::uint32_t>(std::clamp<std::size_t>(
+            row_bytes / (bitmap_words(sizes.scale(rows.first)) * 8), 4, rows_at_once));
+        ends.push_back(rows.first += std::min(fit, rows.last - rows.first));
+    }
+    return ends;
+}
 
 /// The end of those of `rows` whose windows begin before `column`: windows ascend with the class.
 std::uint32_t extra_rows(const text_classes& classes, const decimal& threshold, class_range rows,
@@ -230,23 +285,27 @@ std::vector<duplicate_pair> find_by_sketches(cpu_place& place, const text_list& 
         texts.append_pairs(place, options.threshold, candidates, found, counts);
     };
     // The other half is for the candidates.
-    const tile_sizes tiles = tiles_within(place.memory().left() / 2, classes.size());
+    const std::uint64_t pairs_with_new = scope.within_new ? pairs_in_windows(classes, options.threshold) : 0;
+    const std::uint64_t to_compare =
+        about_pairs_with_old(place, sketches, classes, options.threshold) + pairs_with_new;
+    const gram_rules rules = learn_rules(place, texts, classes);
+    const sketch_sizes sizes(classes, options.threshold,
+                             cheaper_filter(texts, sketches, classes, rules, options.threshold, to_compare));
+    const tile_sizes tiles = tiles_within(place.memory().left() / 2, sizes);
     std::optional<sketched_classes> rows;
     const auto sketch_rows = [&](class_range range) {
         if (rows && rows->range == range) return;
         rows.reset();
-        rows.emplace(sketch_classes(place, texts, sketches, classes, range));
+        rows.emplace(sketch_classes(place, texts, sketches, rules, sizes, range));
     };
     const class_range all{0, classes.size()};
     std::optional<link_search> search;
     if (wants_links(scope)) search.emplace(place, sketches.size());
-    std::uint64_t to_compare = about_pairs_with_old(place, sketches, classes, options.threshold);
-    if (scope.within_new) to_compare += pairs_in_windows(classes, options.threshold);
     progress_meter meter(place.ctx(), "compare", to_compare, "pairs");
     if (scope.first_new != 0) {
-        for_each_tile(all, tiles.rows, [&](class_range range) {
+        for_each_tile(sizes, all, tiles.rows, [&](class_range range) {
             sketch_rows(range);
-            scan_old_texts(place, texts, sketches, *rows, options.threshold, take,
+            scan_old_texts(place, texts, sketches, rules, *rows, options.threshold, take,
                            search ? &*search : nullptr, copies, counts, meter);
         });
     }
@@ -261,24 +320,22 @@ std::vector<duplicate_pair> find_by_sketches(cpu_place& place, const text_list& 
         });
         // Compares rows whose windows begin before `end`.
         const auto compare_with = [&](const sketched_classes& columns, std::uint32_t end) {
+            const auto ends = cut_rows(sizes, {rows->range.first, end});
             const auto scan = [&](std::size_t p) {
                 row_scan<Unit> some(texts, *rows, columns, skipped, options.threshold, scratch.local(),
                                     linked ? &*linked : nullptr, place.ctx());
-                const std::uint32_t begin = rows->range.first + static_cast<std::uint32_t>(p) * rows_at_once;
-                const std::uint32_t last = begin + std::min(rows_at_once, end - begin);
-                some.scan(begin, last);
+                some.scan(ends[p], ends[p + 1]);
                 meter.add(some.result.allowed);
                 return std::move(some.result);
             };
-            const std::uint32_t count = end - rows->range.first;
-            scan_pieces(place, (count + rows_at_once - 1) / rows_at_once, scan, take, copies, counts, meter);
+            scan_pieces(place, ends.size() - 1, scan, take, copies, counts, meter);
         };
-        for_each_tile(all, tiles.rows, [&](class_range range) {
+        for_each_tile(sizes, all, tiles.rows, [&](class_range range) {
             sketch_rows(range);
             compare_with(*rows, range.last);
             const std::uint32_t first = window_of(classes, options.threshold, range.first).first;
-            for_each_tile({first, range.first}, tiles.columns, [&](class_range before) {
-                const sketched_classes columns = sketch_classes(place, texts, sketches, classes, before);
+            for_each_tile(sizes, {first, range.first}, tiles.columns, [&](class_range before) {
+                const sketched_classes columns = sketch_classes(place, texts, sketches, rules, sizes, before);
                 compare_with(columns, extra_rows(classes, options.threshold, range, before.last));
             });
         });

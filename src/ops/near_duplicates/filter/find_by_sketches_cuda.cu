@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Method `automatic` on a GPU. The host makes classes and sketches, because it reads the texts anyway. The device compares
-// the sketches (sketch_join.hpp), then decides by the bounded edit distance. A third filter is not needed: a warp abandons
+// the sketches (sketch_join.hpp), then decides by the bounded edit distance. Another filter is not needed: a warp abandons
 // an unrelated pair early.
 //
 // Old texts with sketches are not read for that: few new texts match them on the host (old_texts.hpp), and only these go
@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "ops/near_duplicates/filter/candidate_scan.hpp"
+#include "ops/near_duplicates/filter/second_filter.hpp"
 #include "ops/near_duplicates/filter/sketch_join.hpp"
 #include "ops/near_duplicates/filter/sketched_classes.hpp"
 #include "ops/near_duplicates/links/link_search.hpp"
@@ -24,15 +25,15 @@
 namespace quern::near_duplicates_detail {
 namespace {
 
-constexpr std::uint32_t columns_at_once = 32 * column_tile;  // per block
+constexpr std::uint32_t columns_at_once = 16 * column_tile;  // per block
 constexpr std::size_t work_at_once = std::size_t{1} << 16;   // blocks per launch
 constexpr std::size_t max_of_a_block =
     std::size_t{row_tile} * columns_at_once;  // pairs that pass the filters
 
-constexpr std::uint32_t sketched_at_once = 1 << 18;  // classes in transfer to the device
+constexpr std::uint64_t max_in_transfer = std::uint64_t{1} << 28;  // bytes of sketches to the device
 
 /// The work of blocks: tiles of rows ([begin, end) of `rows`) with the `columns` that any of their rows can make a pair
-/// with.
+/// with, apart by scales.
 std::vector<join_work> cut_work(const text_classes& classes, const decimal& threshold,
                                 const std::vector<std::uint32_t>& rows, class_range some,
                                 class_range columns) {
@@ -41,11 +42,59 @@ std::vector<join_work> cut_work(const text_classes& classes, const decimal& thre
         const std::uint32_t last_row = std::min(row + row_tile, some.last) - 1;
         const std::uint32_t first = std::max(window_of(classes, threshold, rows[row]).first, columns.first);
         const std::uint32_t last = std::min(window_of(classes, threshold, rows[last_row]).last, columns.last);
-        for (std::uint32_t column = first; column < last; column += columns_at_once)
-            work.push_back({row, column, std::min(last, column + columns_at_once)});
+        for (std::uint32_t column = first; column < last;) {
+            const unsigned scale = scale_of(classes.length(column));
+            const auto lengths = classes.lengths().first(std::min(last, column + columns_at_once));
+            const auto end = static_cast<std::uint32_t>(
+                std::upper_bound(lengths.begin() + column, lengths.end(), (std::uint64_t{2} << scale) - 1) -
+                lengths.begin());
+            work.push_back({row, column, end, scale});
+            column = end;
+        }
     }
     return work;
 }
+
+/// Sketches of consecutive classes on the device.
+class uploaded_sketches {
+  public:
+    uploaded_sketches() = default;
+    /// For ranges of at most so many classes and words.
+    uploaded_sketches(cuda_place& place, std::size_t classes, std::size_t words)
+        : units_(place, classes * unit_buckets, "sketches of texts"),
+          bitmaps_(place, words, "sketches of texts"),
+          begins_(place, classes, "sketches of texts"),
+          populations_(place, classes * sketched_classes::max_scales, "sketches of texts") {}
+
+    void begin(std::uint32_t first) {
+        first_ = first;
+        classes_ = words_ = 0;
+    }
+    void append(cuda_place& place, sketched_classes& made) {
+        for (std::uint64_t& at : made.begins.span()) at += words_;
+        copy(place, made.units, units_, classes_ * unit_buckets);
+        copy(place, made.bitmaps, bitmaps_, words_);
+        copy(place, made.begins, begins_, classes_);
+        copy(place, made.populations, populations_, classes_ * sketched_classes::max_scales);
+        classes_ += made.begins.size();
+        words_ += made.bitmaps.size();
+    }
+    device_sketches sketches() const {
+        return {first_, units_.span(), bitmaps_.span(), begins_.span(), populations_.span()};
+    }
+
+  private:
+    template <class T>
+    static void copy(cuda_place& place, const cpu_array<T>& from, cuda_array<T>& to, std::size_t at) {
+        copy_in<T>(place, from.span(), to.span().subspan(at, from.size()));
+    }
+
+    std::uint32_t first_ = 0;
+    std::size_t classes_ = 0, words_ = 0;
+    cuda_array<std::uint8_t> units_;
+    cuda_array<std::uint64_t> bitmaps_, begins_;
+    cuda_array<std::uint32_t> populations_;
+};
 
 /// All candidates of a new class and another one whose pairs are requested, tile by tile as sketches fit the device.
 /// `skipped`: classes whose pairs are known.
@@ -65,65 +114,79 @@ class class_join {
           within_new_(within_new),
           take_(take),
           counts_(counts),
-          meter_(meter) {
+          meter_(meter),
+          sizes_(classes, threshold, second_filter::bitmaps),
+          rules_(learn_rules(host, texts, classes)) {
         const std::uint32_t n = classes.size();
         std::vector<std::uint8_t> kinds(n);
+        std::vector<device_scales> scales(n);
         for (std::uint32_t c = 0; c < n; ++c) {
             kinds[c] = static_cast<std::uint8_t>((classes.has_old(c) ? old_members : 0) |
                                                  (classes.has_new(c) ? new_members : 0));
+            const scale_range own = sizes_.scales(c);
+            scales[c] = {static_cast<std::uint8_t>(own.first), static_cast<std::uint8_t>(own.last)};
             if (classes.has_new(c) && skipped[c] == 0) rows_.push_back(c);
         }
         if (rows_.empty() || n < 2) return;
         lengths_ = array_from<cuda_place, std::uint32_t>(place, classes.lengths(), "lengths of texts");
         kinds_ = array_from<cuda_place, std::uint8_t>(place, kinds, "kinds of texts");
+        scales_ = array_from<cuda_place, device_scales>(place, scales, "scales of texts");
         device_rows_ = array_from<cuda_place, std::uint32_t>(place, rows_, "new texts");
         const std::size_t capacity =
             std::clamp<std::size_t>(place.memory().left() / 64, max_of_a_block, std::size_t{1} << 25);
-        first_found_ = cuda_array<std::uint64_t>(place, capacity, "candidates");
+        first_found_ = cuda_array<first_pair>(place, capacity, "candidates");
         found_ = cuda_array<std::uint64_t>(place, capacity, "candidates");
         // The other half is for texts.
-        tiles_ = tiles_within(place.memory().left() / 2, n);
-        const std::size_t slots = tiles_.columns == n ? n : std::size_t{tiles_.columns} + tiles_.rows;
-        units_ = cuda_array<std::uint8_t>(place, slots * unit_buckets, "sketches of texts");
-        pairs_ = cuda_array<std::uint8_t>(place, slots * pair_buckets, "sketches of texts");
+        tiles_ = tiles_within(place.memory().left() / 2, sizes_);
+        is_one_tile_ = sizes_.bytes({0, n}) <= tiles_.rows;
+        row_sketches_ = room_for(tiles_.rows);
+        if (!is_one_tile_) column_sketches_ = room_for(tiles_.columns);
     }
 
     void run() {
-        const std::uint32_t n = classes_.size();
-        if (pairs_.size() == 0) return;
-        if (tiles_.columns == n) {  // all rows are columns too
-            upload({0, n}, 0);
-            join({0, static_cast<std::uint32_t>(rows_.size())}, {0, n});
+        const class_range all{0, classes_.size()};
+        if (found_.size() == 0) return;
+        if (is_one_tile_) {  // all rows are columns too
+            upload(all, row_sketches_);
+            join({0, static_cast<std::uint32_t>(rows_.size())}, all);
             return;
         }
-        for_each_tile({0, n}, tiles_.rows, [&](class_range range) {
+        for_each_tile(sizes_, all, tiles_.rows, [&](class_range range) {
             const auto index_of = [&](std::uint32_t c) {
                 return static_cast<std::uint32_t>(std::ranges::lower_bound(rows_, c) - rows_.begin());
             };
             const class_range some{index_of(range.first), index_of(range.last)};
             if (some.first == some.last) return;
-            upload(range, tiles_.columns);
-            first_row_ = range.first;
+            upload(range, row_sketches_);
             const class_range near_lengths{window_of(classes_, threshold_, rows_[some.first]).first,
                                            window_of(classes_, threshold_, rows_[some.last - 1]).last};
-            for_each_tile(near_lengths, tiles_.columns, [&](class_range columns) {
-                upload(columns, 0);
+            for_each_tile(sizes_, near_lengths, tiles_.columns, [&](class_range columns) {
+                upload(columns, column_sketches_);
                 join(some, columns);
             });
         });
     }
 
   private:
-    /// Copies sketches of classes to the device, from a slot on.
-    void upload(class_range range, std::uint32_t slot) {
-        const tile_sizes fit = tiles_within(host_.memory().left() / 4, classes_.size());
-        for_each_tile(range, std::min(fit.rows, sketched_at_once), [&](class_range part) {
-            const sketched_classes made = sketch_classes(host_, texts_, sketches_, classes_, part);
-            const std::size_t at = slot + std::size_t{part.first - range.first};
-            copy_in<std::uint8_t>(place_, made.units.span(),
-                                  units_.span().subspan(at * unit_buckets, made.units.size()));
-            copy_in<std::uint8_t>(place_, made.pairs.span(),
-                                  pairs_.span().subspan(at * pair_buckets, made.pairs.size()));
+    /// For any range of classes that for_each_tile() makes with so many bytes.
+    uploaded_sketches room_for(std::uint64_t bytes) {
+        std::size_t classes = 0, words = 0;
+        for (std::uint32_t begin = 0; begin < classes_.size(); ++begin) {
+            const class_range range = sizes_.first_of({begin, classes_.size()}, bytes);
+            classes = std::max<std::size_t>(classes, range.last - range.first);
+            words = std::max<std::size_t>(words, sizes_.words(range));
+            if (range.last == classes_.size()) break;
+        }
+        return {place_, classes, words};
+    }
+
+    /// Sketches classes and copies them to the device.
+    void upload(class_range range, uploaded_sketches& to) {
+        to.begin(range.first);
+        const std::uint64_t fit = std::min(host_.memory().left() / 4, max_in_transfer);
+        for_each_tile(sizes_, range, fit, [&](class_range part) {
+            sketched_classes made = sketch_classes(host_, texts_, sketches_, rules_, sizes_, part);
+            to.append(place_, made);
         });
     }
 
@@ -132,32 +195,31 @@ class class_join {
         if (work.empty()) return;
         const auto device_work = array_from<cuda_place, join_work>(place_, work, "the work of a join");
         // Tiles of rows end with the existing rows.
-        const device_sketches sketches{lengths_.span(),
-                                       kinds_.span(),
-                                       units_.span(),
-                                       pairs_.span(),
-                                       device_span<const std::uint32_t>(device_rows_.span()).first(some.last),
-                                       columns.first,
-                                       columns.last - columns.first,
-                                       first_row_,
-                                       tiles_.columns};
+        const device_classes classes{
+            lengths_.span(),          kinds_.span(),
+            scales_.span(),           device_span<const std::uint32_t>(device_rows_.span()).first(some.last),
+            row_sketches_.sketches(), is_one_tile_ ? row_sketches_.sketches() : column_sketches_.sketches()};
         std::size_t at_once = work_at_once;
         for (std::size_t begin = 0; begin < work.size();) {
             place_.ctx().check_stop();
             const std::size_t count = std::min(at_once, work.size() - begin);
             const join_found passed =
-                join_sketches(place_, sketches, threshold_, within_new_,
+                join_sketches(place_, classes, threshold_, within_new_,
                               device_span<const join_work>(device_work.span()).subspan(begin, count),
                               first_found_.span(), found_.span());
-            if (passed.first > first_found_.size()) {
+            if (passed.first > found_.size()) {
                 at_once = count / 2;  // one block alone always fits
                 continue;
             }
+            std::uint64_t compared = 0;
+            for (std::size_t w = begin; w < begin + count; ++w)
+                compared += std::uint64_t{std::min(row_tile, some.last - work[w].row)} *
+                            (work[w].last - work[w].first);
             begin += count;
-            counts_.compared += passed.compared;
-            counts_.candidates += passed.both;
-            meter_.add(passed.compared);
-            hand_over(passed.both);
+            counts_.compared += compared;
+            counts_.candidates += passed.all;
+            meter_.add(compared);
+            hand_over(passed.all);
         }
     }
 
@@ -184,11 +246,16 @@ class class_join {
     duplicate_counts& counts_;
     progress_meter& meter_;
     std::vector<std::uint32_t> rows_;
+    sketch_sizes sizes_;
+    gram_rules rules_;
     tile_sizes tiles_{};
-    std::uint32_t first_row_ = 0;  ///< of the tile of rows
+    bool is_one_tile_ = false;
     cuda_array<std::uint32_t> lengths_, device_rows_;
-    cuda_array<std::uint8_t> kinds_, units_, pairs_;
-    cuda_array<std::uint64_t> first_found_, found_;
+    cuda_array<std::uint8_t> kinds_;
+    cuda_array<device_scales> scales_;
+    uploaded_sketches row_sketches_, column_sketches_;
+    cuda_array<first_pair> first_found_;
+    cuda_array<std::uint64_t> found_;
 };
 
 /// Whether the host compares old texts with new ones: if that costs less than reading the old texts and counting their
@@ -239,10 +306,14 @@ std::vector<duplicate_pair> find_by_sketches(cuda_place& place, const text_list&
         return result();
     }
     if (scope.first_new != 0) {
-        const tile_sizes tiles = tiles_within(host.memory().left() / 2, fresh.size());
-        for_each_tile({0, fresh.size()}, tiles.rows, [&](class_range range) {
-            const sketched_classes rows = sketch_classes(host, texts, sketches, fresh, range);
-            scan_old_texts(host, texts, sketches, rows, options.threshold, taking,
+        const gram_rules rules = learn_rules(host, texts, fresh);
+        const sketch_sizes sizes(
+            fresh, options.threshold,
+            cheaper_filter(texts, sketches, fresh, rules, options.threshold, to_compare));
+        const tile_sizes tiles = tiles_within(host.memory().left() / 2, sizes);
+        for_each_tile(sizes, {0, fresh.size()}, tiles.rows, [&](class_range range) {
+            const sketched_classes rows = sketch_classes(host, texts, sketches, rules, sizes, range);
+            scan_old_texts(host, texts, sketches, rules, rows, options.threshold, taking,
                            search ? &*search : nullptr, copies, counts, meter);
         });
     }

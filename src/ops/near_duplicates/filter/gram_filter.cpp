@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "ops/near_duplicates/filter/sketch.hpp"
-
 namespace quern::near_duplicates_detail {
 namespace {
 
@@ -50,10 +48,35 @@ void gram_filter<Unit>::set(std::span<const Unit> text) {
     for (counts& grams : all_)
         if (grams.filled) fill(grams, -1);
     text_ = text;
+    has_pairs_ = false;
 }
 
 template <class Unit>
-bool gram_filter<Unit>::allows(std::span<const Unit> other, std::uint32_t d) {
+auto gram_filter<Unit>::pairs_of(std::uint32_t number, std::span<const Unit> text) -> const pair_counts& {
+    if (known_.empty()) known_.resize(max_known);
+    known_text& known = known_[number % max_known];
+    if (!known.is_known || known.number != number) {
+        sketch_pairs(text, known.pairs.data());
+        known.number = number;
+        known.is_known = true;
+    }
+    return known.pairs;
+}
+
+template <class Unit>
+bool gram_filter<Unit>::allows(std::uint32_t number, std::span<const Unit> other, std::uint32_t d) {
+    if (!has_pairs_) sketch_pairs(text_, pairs_.data());
+    has_pairs_ = true;
+    const std::uint64_t own = grams_in(text_.size(), 2), others = grams_in(other.size(), 2);
+    const std::int64_t max = largest_norm(2, d, own < others ? others - own : own - others);
+    const std::int64_t norm = pair_norm(pairs_.data(), pairs_of(number, other).data());
+    if (norm > max) return false;
+    // Nearly all such texts are a pair: the q-grams would hardly exclude one.
+    return norm * 4 <= max || grams_allow(other, d);
+}
+
+template <class Unit>
+bool gram_filter<Unit>::grams_allow(std::span<const Unit> other, std::uint32_t d) {
     const std::size_t longer = std::max(text_.size(), other.size());
     // Long grams discriminate best, as long as d edits cannot touch more than half of them.
     const unsigned q = std::uint64_t{d} * 8 <= longer ? 4 : std::uint64_t{d} * 6 <= longer ? 3 : 2;

@@ -73,6 +73,13 @@ constexpr std::int64_t largest_norm(unsigned q, std::uint32_t d, std::uint64_t g
     return std::int64_t{2} * q * d - static_cast<std::int64_t>(grams_apart);
 }
 
+/// The smallest distance that a norm of the counts of q-grams allows.
+constexpr std::uint32_t min_distance(std::uint32_t norm, unsigned q, std::uint64_t length,
+                                     std::uint64_t other_length) {
+    const std::uint64_t a = grams_in(length, q), b = grams_in(other_length, q);
+    return static_cast<std::uint32_t>((norm + (a < b ? b - a : a - b) + 2 * q - 1) / (2 * q));
+}
+
 /// norms[i] = the norm of the differences of `row` and the i-th of `others`, rows of unit_buckets bytes.
 void unit_norms(const std::uint8_t* row, const std::uint8_t* others, std::size_t count, std::uint32_t* norms);
 /// The norm of two rows of pair_buckets bytes.

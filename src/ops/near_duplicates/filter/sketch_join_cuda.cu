@@ -1,55 +1,75 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compares sketches on the GPU like a matrix product. A block holds 128 rows and 128 columns of 64 bytes in shared memory,
-// a thread 8 x 8 norms in registers, and one instruction adds four absolute differences (vabsdiff4). Passing pairs go to a
-// list, and warps compare their 1 KB sketches. Lists fill in any order; their contents do not depend on it.
+// Compares sketches on the GPU. The disjoint grams of rows and all grams of columns are matrices of bits; the populations of
+// their intersections are a product, which tensor cores compute: mma.m16n8k256 with AND and population count. A block has
+// 128 rows and 256 columns at a time, a warp 64 x 64 sums in registers. Copies of the next parts of the bitmaps to shared
+// memory run meanwhile. Pairs that pass go to a list, and warps apply the other filters to them. Lists fill in any order;
+// their contents do not depend on it.
 #include <cstdint>
 
 #include "device/cuda/check.cuh"
 #include "ops/near_duplicates/filter/pair_bounds.hpp"
 #include "ops/near_duplicates/filter/sketch.hpp"
 #include "ops/near_duplicates/filter/sketch_join.hpp"
+#include "ops/near_duplicates/filter/sketched_classes.hpp"
 
 namespace quern::near_duplicates_detail {
 namespace {
 
-constexpr unsigned words = unit_buckets / 4, side = 16, block_threads = side * side, each = 8;
-static_assert(side * each == row_tile && row_tile == column_tile);
+constexpr unsigned warp = 32, block_threads = 256;
+constexpr unsigned warp_rows = 64, warp_columns = 64, warps_across = column_tile / warp_columns;
+static_assert(row_tile / warp_rows * warps_across * warp == block_threads);
+// A stage has 1,024 bits of each bitmap: 8 units of 16 bytes.
+constexpr unsigned stages = 3, unit_bytes = 16, units_of_stage = 8, stage_rows = row_tile + column_tile;
+constexpr unsigned stage_bytes = stage_rows * units_of_stage * unit_bytes;
+constexpr unsigned shared_bytes = stages * stage_bytes;
+constexpr unsigned steps_of_stage = 4;  // of 256 bits
+static_assert(bitmap_bits(min_scale) % (units_of_stage * unit_bytes * 8) == 0);
+constexpr std::size_t max_scales = sketched_classes::max_scales;
+
+/// What kernels read of device_sketches.
+struct sketch_view {
+    std::uint32_t first;
+    const uint4* units;
+    const std::uint64_t* bitmaps;
+    const std::uint64_t* begins;
+    const std::uint32_t* populations;
+
+    __device__ const std::uint64_t* all_grams(std::uint32_t c) const { return bitmaps + begins[c - first]; }
+};
 
 struct join_state {
     const std::uint32_t* lengths;
     const std::uint8_t* kinds;
-    const uint4* units;
-    const uint4* pairs;
+    const device_scales* scales;
     const std::uint32_t* rows;
     std::uint32_t row_count;
-    std::uint32_t first_column, columns, first_row, rows_at;  ///< as in device_sketches
+    sketch_view row_sketches, column_sketches;
     decimal threshold;
     bool within_new;
     const join_work* work;
-    std::uint64_t* first_found;
+    first_pair* first_found;
     std::uint64_t first_capacity;
     std::uint64_t* found;
-    std::uint64_t capacity;
-    unsigned long long* counters;  ///< compared, passed the first filter, passed both
+    unsigned long long* counters;  ///< passed the first filter, passed all
 };
 
-/// The position of a class's sketches.
-__device__ std::uint64_t slot_of(const join_state& all, std::uint32_t c) {
-    const std::uint32_t column = c - all.first_column;  // below the first one it wraps around, past the last
-    return column < all.columns ? column : all.rows_at + (c - all.first_row);
+/// The disjoint grams of a class; null if it has none of this scale.
+struct disjoint_view {
+    const std::uint64_t* bits;
+    std::uint32_t population;
+};
+__device__ disjoint_view disjoint_of(const join_state& all, const sketch_view& sketches, std::uint32_t c,
+                                     unsigned scale) {
+    const device_scales scales = all.scales[c];
+    if (scale < scales.first || scale > scales.last) return {nullptr, 0};
+    const std::uint64_t* at = sketches.all_grams(c) + bitmap_words(scale_of(all.lengths[c]));
+    for (unsigned s = scales.last; s > scale; --s) at += bitmap_words(s);
+    return {at, sketches.populations[std::size_t{c - sketches.first} * max_scales + (scales.last - scale)]};
 }
 
-__device__ std::uint32_t sum_of_differences(std::uint32_t a, std::uint32_t b, std::uint32_t sum) {
-    asm("vabsdiff4.u32.u32.u32.add %0, %1, %2, %3;" : "=r"(sum) : "r"(a), "r"(b), "r"(sum));
-    return sum;
-}
-
-/// norm <= largest_norm(q, d, apart) without a division: with m the minimum d that the norm needs, m <= d = (P total - 1) /
-/// denominator exactly if m · denominator < P total.
-__device__ bool within(const decimal& threshold, std::uint32_t norm, unsigned q, std::uint64_t apart,
-                       std::uint64_t total) {
-    const std::uint64_t needed = (norm + apart + 2 * q - 1) / (2 * q);
-    return total == 0 ? needed == 0 : needed * threshold.denominator < threshold.numerator * total;
+/// edits <= largest_distance(threshold, total) without a division.
+__device__ bool within(const decimal& threshold, std::uint64_t edits, std::uint64_t total) {
+    return total == 0 ? edits == 0 : edits * threshold.denominator < threshold.numerator * total;
 }
 
 /// Whether members of the two classes make a requested pair, and this row is the one that finds it.
@@ -60,150 +80,235 @@ __device__ bool is_requested(const join_state& all, std::uint32_t row, std::uint
     return (of_row & old_members) != 0 || all.within_new;
 }
 
-/// Loads tile `tile` of 128 sketches, word by word: one column of shared memory per sketch. `index(i)`: the class, or none.
-template <class Index>
-__device__ void load_tile(const join_state& all, std::uint32_t (*tile)[row_tile], const Index& index) {
-    // Four threads per sketch, 16 bytes each.
-    for (unsigned i = threadIdx.x; i < row_tile * 4; i += block_threads) {
-        const unsigned sketch = i / 4, part = i % 4;
-        const std::int64_t c = index(sketch);
-        const uint4 four =
-            c < 0 ? uint4{0, 0, 0, 0} : all.units[slot_of(all, static_cast<std::uint32_t>(c)) * 4 + part];
-        tile[part * 4][sketch] = four.x;
-        tile[part * 4 + 1][sketch] = four.y;
-        tile[part * 4 + 2][sketch] = four.z;
-        tile[part * 4 + 3][sketch] = four.w;
-    }
+__device__ std::uint32_t shared_address(const void* at) {
+    return static_cast<std::uint32_t>(__cvta_generic_to_shared(at));
+}
+/// Copies 16 bytes to shared memory in the background, or zeros.
+__device__ void copy_unit(std::uint32_t to, const void* from, bool exists) {
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(exists ? 16 : 0));
+}
+__device__ void load_matrices(std::uint32_t (&to)[4], std::uint32_t from) {
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
+                 : "r"(from));
+}
+__device__ void add_common_bits(std::int32_t (&sums)[4], const std::uint32_t (&rows)[4], std::uint32_t low,
+                                std::uint32_t high) {
+    asm volatile(
+        "mma.sync.aligned.m16n8k256.row.col.s32.b1.b1.s32.and.popc {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
+        "{%8, %9}, {%0, %1, %2, %3};"
+        : "+r"(sums[0]), "+r"(sums[1]), "+r"(sums[2]), "+r"(sums[3])
+        : "r"(rows[0]), "r"(rows[1]), "r"(rows[2]), "r"(rows[3]), "r"(low), "r"(high));
+}
+/// The place of a unit of a row of a stage: rotated, so that the eight rows of a matrix use all banks.
+__device__ unsigned unit_place(unsigned row, unsigned unit) {
+    return (row * units_of_stage + (unit ^ (row % units_of_stage))) * unit_bytes;
 }
 
-/// Block b does work[b]. A thread has the rows 4 y .. 4 y + 3 and 64 more, and the same for columns, so that it loads only
-/// 16-byte vectors from shared memory. Shared memory: two tiles of 8 KB.
-__global__ void __launch_bounds__(block_threads) join_units_kernel(join_state all) {
-    __shared__ alignas(16) std::uint32_t rows[words][row_tile], columns[words][column_tile];
+/// Block b does work[b].
+__global__ void __launch_bounds__(block_threads, 1) join_bitmaps_kernel(join_state all) {
+    extern __shared__ __align__(128) std::uint8_t shared[];
+    __shared__ const std::uint64_t* bitmaps[stage_rows];  // rows, then columns; null where there is none
+    __shared__ std::uint32_t classes[stage_rows], populations[row_tile], lengths[row_tile];
+    __shared__ std::int32_t least[row_tile];  // common bits that a row needs with any column of the tile
+
     const join_work mine = all.work[blockIdx.x];
-    const unsigned x = threadIdx.x % side, y = threadIdx.x / side;
-    const auto class_of_row = [&](unsigned i) {
-        return mine.row + i < all.row_count ? std::int64_t{all.rows[mine.row + i]} : std::int64_t{-1};
+    const unsigned thread = threadIdx.x, lane = thread % warp;
+    const unsigned first_row = thread / warp / warps_across * warp_rows,
+                   first_column = thread / warp % warps_across * warp_columns;
+    const auto row_of = [&](unsigned i) { return first_row + 16 * (i / 2) + 8 * (i % 2) + lane / 4; };
+    const auto column_of = [&](unsigned j) { return first_column + 8 * (j / 2) + lane % 4 * 2 + j % 2; };
+    const unsigned parts = static_cast<unsigned>(bitmap_words(mine.scale) / 16);  // of 1,024 bits
+
+    for (unsigned i = thread; i < row_tile; i += block_threads) {
+        const bool exists = mine.row + i < all.row_count;
+        const std::uint32_t c = exists ? all.rows[mine.row + i] : 0;
+        const disjoint_view grams =
+            exists ? disjoint_of(all, all.row_sketches, c, mine.scale) : disjoint_view{nullptr, 0};
+        bitmaps[i] = grams.bits;
+        classes[i] = c;
+        populations[i] = grams.population;
+        lengths[i] = all.lengths[c];
+    }
+    const auto copy_part = [&](unsigned part) {
+        const std::uint32_t to = shared_address(shared + part % stages * stage_bytes);
+        for (unsigned i = thread; i < stage_rows * units_of_stage; i += block_threads) {
+            const unsigned row = i / units_of_stage, unit = i % units_of_stage;
+            const std::uint64_t* const from = bitmaps[row];
+            const void* const at = from == nullptr ? static_cast<const void*>(all.row_sketches.bitmaps)
+                                                   : from + (std::size_t{part} * units_of_stage + unit) * 2;
+            copy_unit(to + unit_place(row, unit), at, from != nullptr);
+        }
     };
-    load_tile(all, rows, class_of_row);
-    unsigned long long compared = 0;
     for (std::uint32_t first = mine.first; first < mine.last; first += column_tile) {
-        __syncthreads();
+        __syncthreads();  // all are done with the tile before
         const std::uint32_t last = min(mine.last, first + column_tile);
-        load_tile(all, columns,
-                  [&](unsigned i) { return first + i < last ? std::int64_t{first + i} : std::int64_t{-1}; });
+        for (unsigned i = thread; i < column_tile; i += block_threads) {
+            const bool exists = first + i < last;
+            bitmaps[row_tile + i] = exists ? all.column_sketches.all_grams(first + i) : nullptr;
+            classes[row_tile + i] = first + i;
+        }
+        if (thread < row_tile) {
+            const std::uint64_t total = std::uint64_t{lengths[thread]} + all.lengths[last - 1];
+            least[thread] = bitmaps[thread] == nullptr
+                                ? 0x7fffffff
+                                : static_cast<std::int32_t>(populations[thread]) -
+                                      static_cast<std::int32_t>(largest_distance(all.threshold, total));
+        }
         __syncthreads();
-        std::uint32_t norms[each][each] = {};
+        std::int32_t sums[4][8][4] = {};
+        for (unsigned part = 0; part + 1 < stages; ++part) {
+            if (part < parts) copy_part(part);
+            asm volatile("cp.async.commit_group;");
+        }
+        for (unsigned part = 0; part < parts; ++part) {
+            asm volatile("cp.async.wait_group %0;" ::"n"(stages - 2));
+            __syncthreads();
+            if (part + stages - 1 < parts) copy_part(part + stages - 1);
+            asm volatile("cp.async.commit_group;");
+            const std::uint32_t from = shared_address(shared + part % stages * stage_bytes);
 #pragma unroll
-        for (unsigned w = 0; w < words; ++w) {
-            std::uint32_t r[each], c[each];
+            for (unsigned step = 0; step < steps_of_stage; ++step) {
+                std::uint32_t rows[4][4], columns[4][4];
 #pragma unroll
-            for (unsigned half = 0; half < 2; ++half) {
-                *reinterpret_cast<uint4*>(r + 4 * half) =
-                    *reinterpret_cast<const uint4*>(&rows[w][64 * half + 4 * y]);
-                *reinterpret_cast<uint4*>(c + 4 * half) =
-                    *reinterpret_cast<const uint4*>(&columns[w][64 * half + 4 * x]);
+                for (unsigned i = 0; i < 4; ++i) {
+                    // Matrices: rows 0-7 and 8-15 of the low 128 bits, the same of the high ones.
+                    const unsigned row = first_row + 16 * i + lane % 16;
+                    load_matrices(rows[i], from + unit_place(row, 2 * step + lane / 16));
+                    // Matrices: columns 0-7, low and high, then columns 8-15.
+                    const unsigned column = first_column + 16 * i + lane / 16 * 8 + lane % 8;
+                    load_matrices(columns[i], from + unit_place(row_tile + column, 2 * step + lane / 8 % 2));
+                }
+#pragma unroll
+                for (unsigned i = 0; i < 4; ++i)
+#pragma unroll
+                    for (unsigned j = 0; j < 8; ++j)
+                        add_common_bits(sums[i][j], rows[i], columns[j / 2][j % 2 * 2],
+                                        columns[j / 2][j % 2 * 2 + 1]);
             }
-#pragma unroll
-            for (unsigned i = 0; i < each; ++i)
-#pragma unroll
-                for (unsigned j = 0; j < each; ++j) norms[i][j] = sum_of_differences(r[i], c[j], norms[i][j]);
         }
-        std::uint64_t column_lengths[each];
-        const auto nth = [](unsigned i, unsigned at) { return 64 * (i / 4) + 4 * at + i % 4; };
+        asm volatile("cp.async.wait_group 0;");
+        // Few pairs pass: only a comparison for each of them here, and little code for the others.
+        constexpr unsigned sums_of_thread = 128, bits = 32;
+        std::uint32_t passed[sums_of_thread / bits] = {};
 #pragma unroll
-        for (unsigned j = 0; j < each; ++j) {
-            const std::uint32_t column = first + nth(j, x);
-            column_lengths[j] = column < last ? all.lengths[column] : ~std::uint64_t{0};
+        for (unsigned i = 0; i < 8; ++i) {
+            const std::int32_t enough = least[row_of(i)];
+#pragma unroll
+            for (unsigned j = 0; j < 16; ++j) {
+                const bool is_enough = sums[i / 2][j / 2][i % 2 * 2 + j % 2] >= enough;
+                passed[(16 * i + j) / bits] |= is_enough ? 1u << (16 * i + j) % bits : 0;
+            }
         }
 #pragma unroll
-        for (unsigned i = 0; i < each; ++i) {
-            const std::int64_t row = class_of_row(nth(i, y));
-            if (row < 0) continue;
-            const std::uint64_t length = all.lengths[row];
-#pragma unroll
-            for (unsigned j = 0; j < each; ++j) {
-                if (column_lengths[j] == ~std::uint64_t{0}) continue;
-                ++compared;
-                const std::uint64_t apart =
-                    length < column_lengths[j] ? column_lengths[j] - length : length - column_lengths[j];
-                if (apart > 0xffffffffu - norms[i][j] ||
-                    !within(all.threshold, norms[i][j], 1, apart, length + column_lengths[j]))
-                    continue;
-                const std::uint32_t column = first + nth(j, x), own = static_cast<std::uint32_t>(row);
-                if (!is_requested(all, own, column)) continue;
-                const unsigned long long at = atomicAdd(&all.counters[1], 1ull);
-                if (at < all.first_capacity)
-                    all.first_found[at] = std::uint64_t{min(own, column)} << 32 | max(own, column);
+        for (unsigned w = 0; w < sums_of_thread / bits; ++w) {
+#pragma unroll 1
+            for (std::uint32_t rest = passed[w]; rest != 0; rest &= rest - 1) {
+                const unsigned sum = w * bits + static_cast<unsigned>(__ffs(static_cast<int>(rest))) - 1;
+                const std::uint32_t own = classes[row_of(sum / 16)],
+                                    other = classes[row_tile + column_of(sum % 16)];
+                if (other >= last || !is_requested(all, own, other)) continue;
+                const unsigned long long at = atomicAdd(&all.counters[0], 1ull);
+                if (at < all.first_capacity) all.first_found[at] = {own, other};
             }
         }
     }
-    if (compared != 0) atomicAdd(&all.counters[0], compared);
 }
 
-/// One warp per pair of the first list, in turn.
-__global__ void __launch_bounds__(256) compare_pairs_kernel(join_state all) {
-    constexpr unsigned vectors = pair_buckets / 16;
-    const std::uint64_t count = min(all.counters[1], static_cast<unsigned long long>(all.first_capacity));
-    const unsigned lane = threadIdx.x % 32;
-    const std::uint64_t warps = std::uint64_t{gridDim.x} * (blockDim.x / 32);
-    for (std::uint64_t i = (std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x) / 32; i < count;
+__device__ std::uint32_t sum_of_differences(std::uint32_t a, std::uint32_t b, std::uint32_t sum) {
+    asm("vabsdiff4.u32.u32.u32.add %0, %1, %2, %3;" : "=r"(sum) : "r"(a), "r"(b), "r"(sum));
+    return sum;
+}
+
+/// By a warp: the grams of `disjoint` that `all` lacks.
+__device__ std::uint32_t missing_grams(const disjoint_view& disjoint, const std::uint64_t* all,
+                                       unsigned scale) {
+    std::uint32_t common = 0;
+    for (unsigned w = threadIdx.x % warp; w < bitmap_words(scale); w += warp)
+        common += static_cast<std::uint32_t>(__popcll(disjoint.bits[w] & all[w]));
+    return disjoint.population - __reduce_add_sync(0xffffffffu, common);
+}
+
+/// One warp per pair of the first list, in turn: the counts of units, then the disjoint grams of both, with the bound of the
+/// pair; the first filter had that of the longest column of a tile.
+__global__ void __launch_bounds__(block_threads) compare_pairs_kernel(join_state all) {
+    const std::uint64_t count = min(all.counters[0], static_cast<unsigned long long>(all.first_capacity));
+    const unsigned lane = threadIdx.x % warp;
+    const std::uint64_t warps = std::uint64_t{gridDim.x} * (blockDim.x / warp);
+    for (std::uint64_t i = (std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x) / warp; i < count;
          i += warps) {
-        const std::uint64_t pair = all.first_found[i];
-        const std::uint64_t a = pair >> 32, b = pair & 0xffffffffu;
-        const std::uint64_t slot_a = slot_of(all, static_cast<std::uint32_t>(a)),
-                            slot_b = slot_of(all, static_cast<std::uint32_t>(b));
+        const auto [row, column] = all.first_found[i];
+        const std::uint32_t x = all.lengths[row], y = all.lengths[column];
+        const std::uint64_t total = std::uint64_t{x} + y;
         std::uint32_t norm = 0;
-#pragma unroll
-        for (unsigned v = lane; v < vectors; v += 32) {
-            const uint4 p = all.pairs[slot_a * vectors + v], q = all.pairs[slot_b * vectors + v];
+        constexpr unsigned vectors = unit_buckets / 16;
+        if (lane < vectors) {
+            const uint4 p = all.row_sketches
+                                .units[std::size_t{row - all.row_sketches.first} * vectors + lane],
+                        q = all.column_sketches
+                                .units[std::size_t{column - all.column_sketches.first} * vectors + lane];
             norm = sum_of_differences(p.x, q.x, norm);
             norm = sum_of_differences(p.y, q.y, norm);
             norm = sum_of_differences(p.z, q.z, norm);
             norm = sum_of_differences(p.w, q.w, norm);
         }
         norm = __reduce_add_sync(0xffffffffu, norm);
-        if (lane != 0) continue;
-        const std::uint64_t shorter = all.lengths[a], longer = all.lengths[b];  // classes ascend by length
-        if (!within(all.threshold, norm, 2, grams_in(longer, 2) - grams_in(shorter, 2), shorter + longer))
+        const std::uint64_t apart = x < y ? y - x : x - y;
+        if (!within(all.threshold, (norm + apart + 1) / 2, total)) continue;  // norm + apart <= 2 d
+        const unsigned scale = scale_of(y);
+        if (!within(all.threshold,
+                    missing_grams(disjoint_of(all, all.row_sketches, row, scale),
+                                  all.column_sketches.all_grams(column), scale),
+                    total))
             continue;
-        const unsigned long long at = atomicAdd(&all.counters[2], 1ull);
-        if (at < all.capacity) all.found[at] = pair;
+        if (scale == scale_of(x) &&
+            !within(all.threshold,
+                    missing_grams(disjoint_of(all, all.column_sketches, column, scale),
+                                  all.row_sketches.all_grams(row), scale),
+                    total))
+            continue;
+        if (lane != 0) continue;
+        const unsigned long long at = atomicAdd(&all.counters[1], 1ull);
+        all.found[at] = std::uint64_t{min(row, column)} << 32 | max(row, column);
     }
+}
+
+sketch_view view(const device_sketches& sketches) {
+    return {sketches.first, reinterpret_cast<const uint4*>(sketches.units.data()), sketches.bitmaps.data(),
+            sketches.begins.data(), sketches.populations.data()};
 }
 
 }  // namespace
 
-join_found join_sketches(cuda_place& place, const device_sketches& classes, const decimal& threshold,
+join_found join_sketches(cuda_place& place, const device_classes& classes, const decimal& threshold,
                          bool within_new, device_span<const join_work> work,
-                         device_span<std::uint64_t> first_found, device_span<std::uint64_t> found) {
-    const cuda_array<unsigned long long> counters(place, 3, "counters of a join");
+                         device_span<first_pair> first_found, device_span<std::uint64_t> found) {
+    const cuda_array<unsigned long long> counters(place, 2, "counters of a join");
     place.fill_bytes(counters.data(), 0, counters.span().size_bytes());
     const join_state all{classes.lengths.data(),
                          classes.kinds.data(),
-                         reinterpret_cast<const uint4*>(classes.units.data()),
-                         reinterpret_cast<const uint4*>(classes.pairs.data()),
+                         classes.scales.data(),
                          classes.rows.data(),
                          static_cast<std::uint32_t>(classes.rows.size()),
-                         classes.first_column,
-                         classes.columns,
-                         classes.first_row,
-                         classes.rows_at,
+                         view(classes.row_sketches),
+                         view(classes.column_sketches),
                          threshold,
                          within_new,
                          work.data(),
                          first_found.data(),
-                         first_found.size(),
+                         std::min(first_found.size(), found.size()),
                          found.data(),
-                         found.size(),
                          counters.data()};
+    QUERN_CHECK(cudaFuncSetAttribute(join_bitmaps_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                     static_cast<int>(shared_bytes)));
     const auto blocks = static_cast<unsigned>(work.size());
-    QUERN_LAUNCH(place, (cuda::launch_shape{dim3(blocks), dim3(block_threads)}), join_units_kernel, all);
-    QUERN_LAUNCH(place, (cuda::launch_shape{dim3(place.multiprocessors() * 8), dim3(256)}),
+    QUERN_LAUNCH(place, (cuda::launch_shape{dim3(blocks), dim3(block_threads), shared_bytes}),
+                 join_bitmaps_kernel, all);
+    QUERN_LAUNCH(place, (cuda::launch_shape{dim3(place.multiprocessors() * 8), dim3(block_threads)}),
                  compare_pairs_kernel, all);
-    unsigned long long counts[3];
+    unsigned long long counts[2];
     place.copy_out(counts, counters.data(), sizeof(counts));
-    return {counts[0], counts[1], counts[2]};
+    return {counts[0], counts[1]};
 }
 
 }  // namespace quern::near_duplicates_detail

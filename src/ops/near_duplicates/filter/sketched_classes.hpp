@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Classes of equal texts with their sketches as matrices, in host memory: one tile of neighbours by length at a time, as
-// large as memory allows. Evicted sketches are made again when needed: reading 1 KB back from a disk takes about as long as
-// counting 2 KB of text.
+// large as memory allows. Evicted sketches are made again when needed: reading 2 KB back from a disk takes
+// about as long as making them from 2 KB of text.
 #pragma once
 
 #include <algorithm>
@@ -12,6 +12,7 @@
 
 #include "device/array.hpp"
 #include "ops/near_duplicates/exact/verify.hpp"
+#include "ops/near_duplicates/filter/gram_sketch.hpp"
 #include "ops/near_duplicates/filter/sketch.hpp"
 #include "ops/near_duplicates/texts/texts.hpp"
 #include "quern/base/error.hpp"
@@ -137,11 +138,61 @@ class unit_texts {
     decoded_texts decoded_;  ///< those from first_decoded_ on
 };
 
-/// The rows of the classes `range`, in their order.
+/// The scales at which a class needs its disjoint grams: those of the texts that it can make a pair with.
+struct scale_range {
+    unsigned first, last;
+};
+
+/// What follows the counts of units: bitmaps of grams, or the counts of pairs of units, 1 KB for each text.
+enum class second_filter { bitmaps, pair_counts };
+
+/// How many bytes the sketches of classes take. 12 bytes for each class.
+class sketch_sizes {
+  public:
+    /// Cost: O(classes).
+    sketch_sizes(const text_classes& classes, const decimal& threshold, second_filter second);
+
+    second_filter second() const { return second_; }
+
+    /// Up to its own scale. With old texts also above it: then a class is compared with longer ones.
+    scale_range scales(std::uint32_t c) const { return {scales_[c].first, scales_[c].last}; }
+    unsigned scale(std::uint32_t c) const { return scale_of(classes_.length(c)); }
+    const text_classes& classes() const { return classes_; }
+    std::uint64_t bytes(class_range range) const { return ends_[range.last] - ends_[range.first]; }
+    /// Of all bitmaps, where these are the second filter.
+    std::uint64_t words(class_range range) const {
+        return (bytes(range) - std::uint64_t{range.last - range.first} * other_bytes) / sizeof(std::uint64_t);
+    }
+    /// The first classes of a range whose sketches fit into `bytes`, at least one.
+    class_range first_of(class_range range, std::uint64_t bytes) const;
+
+  private:
+    static constexpr std::uint64_t other_bytes = unit_buckets + 8 + 5 * 4;  ///< of a class, without bitmaps
+    struct small_range {
+        std::uint8_t first, last;
+    };
+    const text_classes& classes_;
+    second_filter second_;
+    std::vector<std::uint64_t> ends_{0};
+    std::vector<small_range> scales_;
+};
+
+/// The rules of a search, from a sample of its classes. The same in every run. Cost: O(max_sample).
+template <class Unit>
+gram_rules learn_rules(cpu_place& place, const unit_texts<Unit>& texts, const text_classes& classes);
+
+/// The sketches of the classes `range`, in their order.
 struct sketched_classes {
-    const text_classes& classes;
+    const sketch_sizes& sizes;
     class_range range;
-    cpu_array<std::uint8_t> units, pairs;
+    cpu_array<std::uint8_t> units;  ///< unit_buckets for each class
+    cpu_array<std::uint8_t> pairs;  ///< pair_buckets for each class, or nothing
+    cpu_array<std::uint64_t>
+        bitmaps;  ///< for each class: all grams, then the disjoint ones, largest scale first
+    cpu_array<std::uint64_t> begins;       ///< of the bitmaps of a class, in words
+    cpu_array<std::uint32_t> populations;  ///< max_scales for each class: of its disjoint grams
+
+    static constexpr std::size_t max_scales = 5;  ///< a rate of 1/2 allows less than three times the length
 
     const std::uint8_t* unit_row(std::uint32_t c) const {
         return units.data() + std::size_t{c - range.first} * unit_buckets;
@@ -149,32 +200,48 @@ struct sketched_classes {
     const std::uint8_t* pair_row(std::uint32_t c) const {
         return pairs.data() + std::size_t{c - range.first} * pair_buckets;
     }
+    /// At the scale of the class.
+    const std::uint64_t* all_grams(std::uint32_t c) const {
+        return bitmaps.data() + begins.data()[c - range.first];
+    }
+    struct disjoint_grams {
+        const std::uint64_t* bits;
+        std::uint32_t population;
+    };
+    disjoint_grams disjoint(std::uint32_t c, unsigned scale) const {
+        const scale_range scales = sizes.scales(c);
+        std::uint64_t at = begins.data()[c - range.first] + bitmap_words(sizes.scale(c));
+        for (unsigned s = scales.last; s > scale; --s) at += bitmap_words(s);
+        return {bitmaps.data() + at,
+                populations.data()[std::size_t{c - range.first} * max_scales + (scales.last - scale)]};
+    }
 };
-inline constexpr std::size_t sketched_class_bytes = unit_buckets + pair_buckets;
 
-/// Cost: one pass over the texts of the classes; sketched_class_bytes per class.
+/// The sketches of the second filter, and the counts of units. `rules`: for bitmaps. Cost: one pass over the texts of the
+/// classes; sizes.bytes(range).
 template <class Unit>
 sketched_classes sketch_classes(cpu_place& place, const unit_texts<Unit>& texts, const sketch_list& sketches,
-                                const text_classes& classes, class_range range);
+                                const gram_rules& rules, const sketch_sizes& sizes, class_range range);
 
-/// Tiles of rows and, where not all classes fit at once, of columns to compare them with. Rows get most of the memory: a
-/// column is sketched again for each tile of rows that it is compared with.
+/// Bytes of tiles of rows and, where not all classes fit at once, of columns to compare them with. Rows get most of the
+/// memory: a column is sketched again for each tile of rows that it is compared with.
 struct tile_sizes {
-    std::uint32_t rows, columns;
+    std::uint64_t rows, columns;
 };
-inline tile_sizes tiles_within(std::uint64_t bytes, std::uint32_t classes) {
-    constexpr std::uint64_t least = 64;
-    const std::uint64_t fit = std::max(bytes / sketched_class_bytes, 2 * least);
-    if (classes <= fit) return {std::max(classes, 1u), std::max(classes, 1u)};
-    const std::uint64_t columns = std::max(fit / 8, least);
-    return {static_cast<std::uint32_t>(fit - columns), static_cast<std::uint32_t>(columns)};
+inline tile_sizes tiles_within(std::uint64_t bytes, const sketch_sizes& sizes) {
+    const class_range all{0, sizes.classes().size()};
+    if (sizes.bytes(all) <= bytes) return {bytes, bytes};
+    return {bytes - bytes / 8, bytes / 8};
 }
 
 /// Calls work(range) for the tiles of a range, in order.
 template <class Work>
-void for_each_tile(class_range all, std::uint32_t size, const Work& work) {
-    for (std::uint32_t begin = all.first; begin < all.last; begin += std::min(size, all.last - begin))
-        work(class_range{begin, begin + std::min(size, all.last - begin)});
+void for_each_tile(const sketch_sizes& sizes, class_range all, std::uint64_t bytes, const Work& work) {
+    while (all.first < all.last) {
+        const class_range tile = sizes.first_of(all, bytes);
+        work(tile);
+        all.first = tile.last;
+    }
 }
 
 }  // namespace quern::near_duplicates_detail

@@ -38,13 +38,24 @@ class class_windows {
     std::vector<std::uint64_t> shortest_, longest_;
 };
 
+/// The bitmaps of an old text at one scale.
+struct old_grams {
+    bool are_made = false;
+    std::uint32_t population = 0;
+    std::vector<std::uint64_t> disjoint, all;
+};
+
 /// Reusable buffers of one thread.
 template <class Unit>
 struct scan_scratch {
+    explicit scan_scratch(const gram_rules& rules) : sketcher(rules) {}
+
     gram_filter<Unit> grams;
     std::vector<Unit> old_units, grams_units, new_units;  ///< decoded texts
     std::array<std::uint8_t, pair_buckets> old_pairs{};
-    std::optional<link_finder<Unit>> finder;  ///< where links are enough
+    gram_sketcher sketcher;
+    std::array<old_grams, max_scale + 1> old_grams_of{};  ///< by scale
+    std::optional<link_finder<Unit>> finder;              ///< where links are enough
 };
 
 /// Processes old texts one after another.
@@ -85,14 +96,10 @@ class old_scan {
     static constexpr std::uint32_t at_once = 64;
 
     void look_closer(std::uint32_t text, const text_sketch& own, std::uint32_t c, std::uint32_t norm) {
-        const std::uint64_t x = own.length, y = fresh_.classes.length(c);
+        const std::uint64_t x = own.length, y = fresh_.sizes.classes().length(c);
         const std::uint32_t d = largest_distance(threshold_, x + y);
-        const auto apart = [&](unsigned q) {
-            const std::uint64_t in_x = grams_in(x, q), in_y = grams_in(y, q);
-            return in_x < in_y ? in_y - in_x : in_x - in_y;
-        };
-        if (norm > largest_norm(1, d, apart(1))) return;
-        const std::uint32_t other = fresh_.classes.text(c);
+        if (norm > largest_norm(1, d, x < y ? y - x : x - y)) return;
+        const std::uint32_t other = fresh_.sizes.classes().text(c);
         if (sketches_.are_equal(text, other)) {
             result.copies.push_back({text, other});
             return;
@@ -100,19 +107,17 @@ class old_scan {
         if (search_ != nullptr && search_->links.connected(text, other)) return;
         if (!is_read_) {
             units_ = texts_.read(text, scratch_.old_units);
-            sketch_pairs(units_, scratch_.old_pairs.data());
+            scratch_.sketcher.set(units_);
+            for (old_grams& grams : scratch_.old_grams_of) grams.are_made = false;
+            if (fresh_.sizes.second() == second_filter::pair_counts)
+                sketch_pairs(units_, scratch_.old_pairs.data());
             is_read_ = true;
         }
-        const std::int64_t pairs = pair_norm(scratch_.old_pairs.data(), fresh_.pair_row(c));
-        const std::int64_t max = largest_norm(2, d, apart(2));
-        if (pairs > max) return;
+        const std::uint32_t at_least = distance_at_least(x, c);
+        if (at_least > d) return;
         if (search_ != nullptr) {
-            close_text close{other, d, pairs, max};
+            close_text close{other, d, at_least};
             scratch_.finder->find(text, {&close, 1});
-            return;
-        }
-        if (are_nearly_alike(pairs, max)) {
-            result.found.push_back({text, other});
             return;
         }
         if (!grams_are_set_) {
@@ -120,8 +125,37 @@ class old_scan {
             scratch_.old_units.swap(scratch_.grams_units);
             grams_are_set_ = true;
         }
-        if (scratch_.grams.allows(texts_.read(other, scratch_.new_units), d))
+        if (scratch_.grams.allows(other, texts_.read(other, scratch_.new_units), d))
             result.found.push_back({text, other});
+    }
+
+    /// A lower bound of the distance by the second filter. `x`: the length of the old text.
+    std::uint32_t distance_at_least(std::uint64_t x, std::uint32_t c) {
+        if (fresh_.sizes.second() == second_filter::pair_counts)
+            return min_distance(pair_norm(scratch_.old_pairs.data(), fresh_.pair_row(c)), 2, x,
+                                fresh_.sizes.classes().length(c));
+        const unsigned scale = fresh_.sizes.scale(c);
+        const std::size_t words = bitmap_words(scale);
+        const bool is_own = scale_of(x) == scale;
+        old_grams& own = scratch_.old_grams_of[scale];
+        if (!own.are_made) {
+            own.disjoint.resize(words);
+            own.population = scratch_.sketcher.write_disjoint(scale, own.disjoint.data());
+            if (is_own) {
+                own.all.resize(words);
+                scratch_.sketcher.write_all(scale, own.all.data());
+            }
+            own.are_made = true;
+        }
+        const std::uint64_t* other = fresh_.all_grams(c);
+        std::uint32_t common = 0;
+        common_bits(own.disjoint.data(), &other, 1, words, &common);
+        const std::uint32_t missing = own.population - common;
+        if (!is_own) return missing;
+        const auto disjoint = fresh_.disjoint(c, scale);
+        other = own.all.data();
+        common_bits(disjoint.bits, &other, 1, words, &common);
+        return std::max(missing, disjoint.population - common);
     }
 
     const unit_texts<Unit>& texts_;
@@ -140,13 +174,13 @@ class old_scan {
 
 template <class Unit>
 void scan_old_texts(cpu_place& place, const unit_texts<Unit>& texts, const sketch_list& sketches,
-                    const sketched_classes& fresh, const decimal& threshold, const take_candidates& take,
-                    link_search* search, std::vector<text_copy>& copies, duplicate_counts& counts,
-                    progress_meter& meter) {
+                    const gram_rules& rules, const sketched_classes& fresh, const decimal& threshold,
+                    const take_candidates& take, link_search* search, std::vector<text_copy>& copies,
+                    duplicate_counts& counts, progress_meter& meter) {
     const std::uint32_t old = sketches.first_new();
-    const class_windows windows(fresh.classes, threshold);
+    const class_windows windows(fresh.sizes.classes(), threshold);
     tbb::enumerable_thread_specific<scan_scratch<Unit>> scratch([&] {
-        scan_scratch<Unit> made;
+        scan_scratch<Unit> made(rules);
         if (search != nullptr) made.finder.emplace(place, *search, texts);
         return made;
     });
@@ -165,11 +199,13 @@ void scan_old_texts(cpu_place& place, const unit_texts<Unit>& texts, const sketc
 }
 
 template void scan_old_texts(cpu_place&, const unit_texts<std::uint8_t>&, const sketch_list&,
-                             const sketched_classes&, const decimal&, const take_candidates&, link_search*,
-                             std::vector<text_copy>&, duplicate_counts&, progress_meter&);
+                             const gram_rules&, const sketched_classes&, const decimal&,
+                             const take_candidates&, link_search*, std::vector<text_copy>&, duplicate_counts&,
+                             progress_meter&);
 template void scan_old_texts(cpu_place&, const unit_texts<std::uint32_t>&, const sketch_list&,
-                             const sketched_classes&, const decimal&, const take_candidates&, link_search*,
-                             std::vector<text_copy>&, duplicate_counts&, progress_meter&);
+                             const gram_rules&, const sketched_classes&, const decimal&,
+                             const take_candidates&, link_search*, std::vector<text_copy>&, duplicate_counts&,
+                             progress_meter&);
 
 namespace {
 

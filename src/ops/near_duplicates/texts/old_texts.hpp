@@ -26,9 +26,9 @@ using take_candidates = std::function<void(std::span<const candidate>)>;
 /// - Cost: 80 bytes of each old text and 64 for each pair that lengths allow, then the bytes of the remaining texts.
 template <class Unit>
 void scan_old_texts(cpu_place& place, const unit_texts<Unit>& texts, const sketch_list& sketches,
-                    const sketched_classes& fresh, const decimal& threshold, const take_candidates& take,
-                    link_search* search, std::vector<text_copy>& copies, duplicate_counts& counts,
-                    progress_meter& meter);
+                    const gram_rules& rules, const sketched_classes& fresh, const decimal& threshold,
+                    const take_candidates& take, link_search* search, std::vector<text_copy>& copies,
+                    duplicate_counts& counts, progress_meter& meter);
 
 /// The number of pairs of an old and a new text that lengths allow. Cost: O(old texts · log(classes)).
 std::uint64_t pairs_with_old(cpu_place& place, const sketch_list& sketches, const text_classes& fresh,
