@@ -63,6 +63,17 @@ void declare_method(command_line& line, duplicate_options& options) {
     line.option("cut", options);
 }
 
+std::vector<std::filesystem::path> parse_sources(const std::string& list) {
+    std::vector<std::filesystem::path> sources;
+    for (std::size_t begin = 0, end = 0; end != std::string::npos; begin = end + 1) {
+        end = list.find(',', begin);
+        const std::string source = list.substr(begin, end - begin);
+        if (source.empty()) throw usage_error("a name is empty (expected names separated by commas)");
+        sources.emplace_back(source);
+    }
+    return sources;
+}
+
 void declare(command_line& line, dedup_request& request) {
     line.arguments(
         "CORPUS",
@@ -70,7 +81,13 @@ void declare(command_line& line, dedup_request& request) {
         request.inputs, false);
     declare_method(line, request.dedup.duplicates);
     line.section("Documents to compare");
+    line.option("rule", request.dedup);
     line.option("keep", request.dedup);
+    line.option(
+        "--prefer", "SOURCE,...",
+        "Prefer documents of these sources, the first one most: corpora as given, or files and folders "
+        "in them. Within a source, and among the others, --keep decides.",
+        "", [&](const std::string& value) { request.dedup.prefer = parse_sources(value); });
     line.option("--store", "DIR",
                 "Also compare with the documents in DIR and add the new ones; creates DIR if it is missing. "
                 "Documents with the same id and text are recognised, so an interrupted run resumes when "
@@ -82,7 +99,8 @@ void declare(command_line& line, dedup_request& request) {
                  [&](const std::string& value) { request.dedup.against.emplace_back(file_name(value)); });
     line.flag("--stream",
               "Read JSON lines from standard input and write a row for each document as it arrives: id, "
-              "number of earlier documents that are its duplicates, the nearest of them, distance, rate. "
+              "number of earlier documents that are its duplicates (by --rule, of those that stay), the "
+              "nearest of them, distance, rate. "
               "Memory grows by about 300 bytes plus the id per document; texts are stored in --tmp.",
               request.stream);
     line.section("Output options");
@@ -90,8 +108,10 @@ void declare(command_line& line, dedup_request& request) {
                 "Rows of id_a, id_b, distance, rate, each pair once, the earlier document first.",
                 "standard output if neither of the next two is given",
                 [&](const std::string& value) { request.pairs = output_name(value); });
-    line.option("--groups", "FILE", "Rows of group, id, kept (0 or 1): documents connected by pairs.", "",
-                [&](const std::string& value) { request.groups = output_name(value); });
+    line.option("--groups", "FILE",
+                "Rows of group, id, kept (0 or 1): a kept document and those removed for it; "
+                "with --rule near-kept, removed ones with the kept id, the distance and the rate.",
+                "", [&](const std::string& value) { request.groups = output_name(value); });
     line.option("-o,--output", "FILE",
                 "The kept documents, in their order: lines of JSON lines and TSV byte for byte, others as "
                 "JSON lines. - is standard output, for these three options.",
@@ -177,8 +197,35 @@ void report_written(const session& job, std::string_view stage, std::uint64_t do
     job.ctx.report({stage, done, all, unit});
 }
 
-void write_results(const dedup_result& result, const session& job, std::optional<output>& pairs,
-                   std::optional<output>& groups, std::optional<output>& kept,
+void write_groups(const dedup_result& result, removal_rule rule, const session& job, output& to) {
+    std::vector<std::string> columns{"group", "id", "kept"};
+    const bool has_pairs = rule == removal_rule::near_kept;
+    if (has_pairs) columns.insert(columns.end(), {"kept_id", "distance", "rate"});
+    auto rows = job.rows(to, columns);
+    const cell nothing = std::monostate{};
+    std::uint64_t number = 0;
+    for (const duplicate_group& group : result.groups()) {
+        report_written(job, "write groups", number, result.groups().size(), "groups");
+        for (const std::uint32_t d : group.members) {
+            const std::uint64_t is_kept = d == group.kept ? 1 : 0;
+            if (!has_pairs) {
+                rows.row({number, result.id(d), is_kept});
+            } else if (is_kept != 0) {
+                rows.row({number, result.id(d), is_kept, nothing, nothing, nothing});
+            } else {
+                const auto pair =
+                    std::ranges::lower_bound(result.removed(), d, {}, &removed_duplicate::document);
+                rows.row(
+                    {number, result.id(d), is_kept, result.id(pair->kept), pair->distance, pair->rate()});
+            }
+        }
+        ++number;
+    }
+    rows.finish();
+}
+
+void write_results(const dedup_result& result, removal_rule rule, const session& job,
+                   std::optional<output>& pairs, std::optional<output>& groups, std::optional<output>& kept,
                    std::optional<output>& report) {
     if (pairs) {
         auto rows = job.rows(*pairs, pair_columns);
@@ -190,16 +237,7 @@ void write_results(const dedup_result& result, const session& job, std::optional
         rows.finish();
     }
     if (groups) {
-        auto rows = job.rows(*groups, {"group", "id", "kept"});
-        std::uint64_t number = 0;
-        for (const duplicate_group& group : result.groups()) {
-            report_written(job, "write groups", number, result.groups().size(), "groups");
-            for (const std::uint32_t d : group.members) {
-                rows.row({number, result.id(d), std::uint64_t{d == group.kept ? 1U : 0U}});
-            }
-            ++number;
-        }
-        rows.finish();
+        write_groups(result, rule, job, *groups);
     }
     std::uint64_t written = 0;
     if (kept) {
@@ -227,7 +265,7 @@ int dedup_corpus(dedup_request& request, session& job) {
 
     dedup_result result = dedup(request.dedup, job.ctx);
     job.statistics = std::move(result.statistics);
-    job.stage("write", [&] { write_results(result, job, pairs, groups, kept, report); });
+    job.stage("write", [&] { write_results(result, request.dedup.rule, job, pairs, groups, kept, report); });
     job.messages.finish();
     std::string outcome = counted(result.documents(), "document");
     if (result.earlier() != 0) outcome += fmt::format(" (and {} before)", grouped(result.earlier()));
@@ -278,6 +316,8 @@ int dedup_stream(dedup_request& request, session& job) {
         throw usage_error(
             "--groups, --output and --report cannot be combined with --stream; they need all documents");
     }
+    if (!request.dedup.prefer.empty())
+        throw usage_error("--prefer cannot be combined with --stream, where the first document is kept");
     if (request.pairs == "-")
         throw usage_error("--pairs cannot go to standard output with --stream (expected the name of a file)");
     if (!request.corpus.input_format.empty() && request.corpus.input_format != "jsonl")
@@ -309,9 +349,9 @@ int dedup_stream(dedup_request& request, session& job) {
             rows.row({nothing, nothing, nothing, nothing, nothing});  // keeps one row per input line
             return;
         }
-        found += result.duplicates.size();
+        found += result.pairs.size();
         with_duplicates += result.duplicates.empty() ? 0 : 1;
-        if (pairs_file) pairs.insert(pairs.end(), result.duplicates.begin(), result.duplicates.end());
+        if (pairs_file) pairs.insert(pairs.end(), result.pairs.begin(), result.pairs.end());
         if (result.duplicates.empty()) {
             rows.row({std::string_view(result.id), std::uint64_t{0}, nothing, nothing, nothing});
             return;

@@ -26,6 +26,7 @@
 #include "quern/ops/link_rank.hpp"
 #include "quern/ops/link_rank_option_table.hpp"
 #include "quern/ops/near_duplicates.hpp"
+#include "quern/ops/near_kept.hpp"
 #include "quern/ops/nearest.hpp"
 #include "quern/ops/nearest_option_table.hpp"
 #include "quern/ops/ngram_likelihood.hpp"

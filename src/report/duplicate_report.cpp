@@ -171,7 +171,8 @@ void write_counts(const sink& out, const duplicate_report& page) {
                              ? 0
                              : static_cast<double>(summary.dropped) / static_cast<double>(summary.documents);
     row("documents not kept", fmt::format("{} ({})", grouped(summary.dropped), percent(share)));
-    row("kept of a group", summary.keep);
+    row("rule", summary.rule);
+    row("preferred", summary.keep);
     for (const auto& [name, value] : summary.origin) row(name, value);
     out("</table>\n");
 }
@@ -243,6 +244,12 @@ void write_sizes(const sink& out, const duplicate_report& page) {
     out("</table>\n");
 }
 
+/// The pair that removes a document by rule near-kept, if any does.
+const removed_duplicate* removal_of(const duplicate_report& page, std::uint32_t document) {
+    const auto at = std::ranges::lower_bound(page.removed, document, {}, &removed_duplicate::document);
+    return at != page.removed.end() && at->document == document ? &*at : nullptr;
+}
+
 /// The member to compare with the kept one: the farthest of those paired with it, else any.
 std::uint32_t member_to_compare(const duplicate_report& page, const duplicate_group& group) {
     std::uint32_t chosen = group.members[0] == group.kept ? group.members[1] : group.members[0];
@@ -254,6 +261,10 @@ std::uint32_t member_to_compare(const duplicate_report& page, const duplicate_gr
         }
     };
     for (const std::uint32_t member : group.members) {
+        if (const removed_duplicate* const removal = removal_of(page, member)) {
+            consider(member, removal->rate());
+            continue;
+        }
         const std::uint32_t a = std::min(member, group.kept), b = std::max(member, group.kept);
         const auto at = std::ranges::lower_bound(page.pairs, std::pair(a, b), {},
                                                  [](const duplicate_pair& p) { return std::pair(p.a, p.b); });
@@ -268,6 +279,8 @@ void write_group(const sink& out, const duplicate_report& page, std::size_t numb
     for (std::size_t i = 0; i < group.members.size() && i < shown_members; ++i) {
         const std::string id = shown_id(page.id(group.members[i]));
         ids += (i == 0 ? "" : " · ") + (group.members[i] == group.kept ? "<b>" + id + "</b>" : id);
+        if (const removed_duplicate* const removal = removal_of(page, group.members[i]))
+            ids += fmt::format(" ({}, {:.4f})", removal->distance, removal->rate());
     }
     if (group.members.size() > shown_members) {
         ids += fmt::format(" · … and {} more", grouped(group.members.size() - shown_members));
@@ -297,11 +310,13 @@ void write_duplicate_report(const duplicate_report& page, const sink& out) {
             return left != right ? left > right : a < b;
         });
     if (shown != 0) {
-        out(
-            fmt::format("<h2>The largest groups</h2>\n<p class=\"note\">{} of {}, numbered as in --groups; "
-                        "each with its kept "
-                        "document on the left and the member that differs most from it on the right.</p>\n",
-                        grouped(shown), grouped(page.groups.size())));
+        out(fmt::format(
+            "<h2>The largest groups</h2>\n<p class=\"note\">{} of {}, numbered as in --groups; each with its "
+            "kept document on the left and the member that differs most from it on the right.{}</p>\n",
+            grouped(shown), grouped(page.groups.size()),
+            page.removed.empty() ? ""
+                                 : " After each removed document: its distance from the kept one, and the "
+                                   "rate."));
     }
     for (std::size_t i = 0; i < shown; ++i) write_group(out, page, order[i], i < 3);
     out("</body>\n</html>\n");

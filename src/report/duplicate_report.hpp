@@ -12,11 +12,12 @@
 #include <vector>
 
 #include "quern/ops/near_duplicates.hpp"
+#include "quern/ops/near_kept.hpp"
 
 namespace quern::report {
 
 struct duplicate_summary {
-    std::string method, params, keep, device;
+    std::string method, params, rule, keep, device;
     double largest_rate = 0;  ///< maximum a pair can have: the histogram's end
     std::uint64_t documents = 0, earlier = 0, dropped = 0;
     /// Origin, as rows of name and value: inputs, what could not be read, the program.
@@ -27,6 +28,7 @@ struct duplicate_report {
     duplicate_summary summary;
     std::span<const duplicate_pair> pairs;
     std::span<const duplicate_group> groups;
+    std::span<const removed_duplicate> removed;  ///< ascending; none if groups are connected documents
     std::function<std::string_view(std::uint32_t)> id, text;  ///< of a document
     std::size_t groups_shown = 20;
 };

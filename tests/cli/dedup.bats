@@ -33,12 +33,74 @@ dedup() { quern dedup --quiet "$@"; }
 
 @test "groups and kept documents, by every policy" {
     dedup corpus.jsonl --groups groups.tsv -o kept.jsonl
-    printf '0\ta\t1\n0\tc\t0\n1\tb\t1\n1\td\t0\n' | diff - groups.tsv
+    cut -f 1-5 groups.tsv | diff <(printf '0\ta\t1\t\t\n0\tc\t0\ta\t3\n1\tb\t1\t\t\n1\td\t0\tb\t1\n') -
+    [ "$(cut -f 6 groups.tsv | awk '{ printf "%.4f ", $1 }')" = "0.0000 0.0151 0.0000 0.0135 " ]
+    dedup corpus.jsonl --rule connected --groups - | diff <(printf '0\ta\t1\n0\tc\t0\n1\tb\t1\n1\td\t0\n') -
+    dedup corpus.jsonl --groups - --format jsonl | head -n 2 |
+        diff <(printf '%s\n' '{"group":0,"id":"a","kept":1,"kept_id":null,"distance":null,"rate":null}' \
+            '{"group":0,"id":"c","kept":0,"kept_id":"a","distance":3,"rate":0.01507537688442211}') -
     sed -n '1,2p;5p' corpus.jsonl | diff - kept.jsonl
     dedup corpus.jsonl --keep last -o - | diff <(sed -n '3,5p' corpus.jsonl) -
     dedup corpus.jsonl --keep shortest -o - | diff <(sed -n '2,3p;5p' corpus.jsonl) -
     # What is kept has no pair.
     [ -z "$(dedup kept.jsonl)" ]
+}
+
+# Each is near the one before it and the one after it, and no other.
+chain() {
+    local all name
+    all=$(printf '%0100d' 0)
+    for name in a b c d; do
+        printf '{"id":"%s","text":"%s"}\n' $name "$all"
+        all=${all%00000000}
+        all=11111111$all
+    done
+}
+
+@test "a chain removes no document that is unlike all that stay" {
+    chain >chain.jsonl
+    [ "$(dedup chain.jsonl | cut -f 1-3)" = $'a\tb\t8\nb\tc\t8\nc\td\t8' ]
+    dedup chain.jsonl --groups groups.tsv -o - | diff <(sed -n '1p;3p' chain.jsonl) -
+    diff <(printf '0\ta\t1\t\t\t\n0\tb\t0\ta\t8\t0.04\n1\tc\t1\t\t\t\n1\td\t0\tc\t8\t0.04\n') groups.tsv
+    dedup chain.jsonl --rule connected -o - | diff <(head -n 1 chain.jsonl) -
+    dedup chain.jsonl --keep last -o - | diff <(sed -n '2p;4p' chain.jsonl) -
+    # The same with a list of pairs, another method, more threads and little memory.
+    dedup chain.jsonl --groups - --pairs pairs.tsv | diff groups.tsv -
+    dedup chain.jsonl --groups - --method exhaustive --threads 3 | diff groups.tsv -
+    dedup chain.jsonl --groups - --memory 64M --unit char | diff groups.tsv -
+    dedup chain.jsonl --report page.html
+    grep -q '<th>rule</th><td>near-kept<' page.html
+    grep -q '<b>a</b> · b (8, 0.0400)' page.html
+}
+
+@test "--prefer: documents of these sources stay, then --keep decides" {
+    chain | head -n 2 >one.jsonl
+    mkdir two && chain | sed -n 3p >two/c.jsonl && chain | sed -n 4p >two/d.jsonl
+    kept() { dedup one.jsonl two "$@" -o - | sed 's/{"id":"\(.\).*/\1/' | tr -d '\n'; }
+    [ "$(kept)" = ac ]
+    [ "$(kept --prefer two)" = ac ]
+    [ "$(kept --prefer two/d.jsonl)" = ad ]
+    [ "$(kept --prefer two/d.jsonl --keep last)" = bd ]
+    [ "$(kept --prefer ./two/d.jsonl,one.jsonl)" = ad ]
+    [ "$(kept --prefer two/d.jsonl --rule connected)" = d ]
+    refused "no document comes from 'three' (expected" dedup one.jsonl two --prefer three
+    refused "no document comes from 'two/e'" dedup one.jsonl two --prefer two/e
+    refused "a name is empty" dedup one.jsonl two --prefer one.jsonl,
+    refused "--prefer cannot be combined with --stream" dedup --stream --prefer -
+}
+
+@test "a store and a stream keep to earlier decisions" {
+    chain >chain.jsonl
+    for line in 1 2 3 4; do
+        sed -n "${line}p" chain.jsonl | quern dedup - --quiet --store seen -o - >>kept
+    done
+    diff <(sed -n '1p;3p' chain.jsonl) kept
+    quern dedup --stream --quiet <chain.jsonl | cut -f 1-4 |
+        diff <(printf 'a\t0\t\t\nb\t1\ta\t8\nc\t0\t\t\nd\t1\tc\t8\n') -
+    quern dedup --stream --quiet --rule connected --pairs pairs.tsv <chain.jsonl | cut -f 2 | tr -d '\n' | grep -qx 0111
+    [ "$(wc -l <pairs.tsv)" -eq 3 ]
+    quern verify seen --quiet | grep -q whole
+    quern info seen | grep -q decisions
 }
 
 @test "with a file for one result, standard output stays empty" {
@@ -146,7 +208,7 @@ dedup() { quern dedup --quiet "$@"; }
 @test "against a set with the same ids" {
     head -n 2 corpus.jsonl >old.jsonl
     printf '{"id":"a","text":"Bread is flour, water, salt and time?"}\n{"id":"b","text":"nothing of the kind"}\n' >new.jsonl
-    dedup new.jsonl --against old.jsonl --groups - -o kept | diff <(printf '0\tb\t1\n0\ta\t0\n') -
+    dedup new.jsonl --against old.jsonl --groups - -o kept | cut -f 1-5 | diff <(printf '0\tb\t1\t\t\n0\ta\t0\tb\t1\n') -
     tail -n 1 new.jsonl | cmp - kept
     dedup --stream --against old.jsonl <new.jsonl | cut -f 1-4 | diff <(printf 'a\t1\tb\t1\nb\t0\t\t\n') -
     # Within the corpus an id is still one document's.

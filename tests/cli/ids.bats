@@ -18,14 +18,14 @@ shards() { # three shards whose ids begin anew, 20 documents each, one text in a
     [[ $stderr != *"max-errors"* && $stderr != *"rejected"* ]]
     [[ $stderr == *"42 documents have the id of a document of an earlier file, and the file in front of it: b.jsonl:1, …"* ]]
     [ "$(wc -l <clean.jsonl)" -eq 61 ]
-    printf '0\t21\t1\n0\tb.jsonl:21\t0\n0\tc.jsonl:21\t0\n' | cmp - groups.tsv
+    cut -f 1-3 groups.tsv | cmp - <(printf '0\t21\t1\n0\tb.jsonl:21\t0\n0\tc.jsonl:21\t0\n')
     # Threads and memory change nothing; nor does a stream of generated ids lose one.
     quern dedup a.jsonl b.jsonl c.jsonl -o again.jsonl --groups again.tsv --threshold 0.01 --threads 1 --memory 64M --quiet
     cmp clean.jsonl again.jsonl
     cmp groups.tsv again.tsv
     cat a.jsonl b.jsonl c.jsonl | quern dedup --stream --ids generate --threshold 0.01 --quiet >stream.tsv
     [ "$(wc -l <stream.tsv)" -eq 63 ]
-    [ "$(sed -n 63p stream.tsv | cut -f 1-3)" = "-:63	2	-:21" ]
+    [ "$(sed -n 63p stream.tsv | cut -f 1-3)" = "-:63	1	-:21" ]
     ends_with 3 quern dedup a.jsonl b.jsonl -o none --ids global
     says 'b.jsonl:1: duplicate id "1"; first used in an earlier file'
     [ ! -e none ]

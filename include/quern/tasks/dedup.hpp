@@ -18,6 +18,7 @@
 #include "quern/base/document.hpp"
 #include "quern/base/text_options.hpp"
 #include "quern/ops/near_duplicates.hpp"
+#include "quern/ops/near_kept.hpp"
 #include "quern/tasks/corpus_input.hpp"
 #include "quern/tasks/statistics.hpp"
 #include "quern/tasks/store.hpp"
@@ -27,13 +28,19 @@ namespace quern {
 struct dedup_options : corpus_input {
     text_options text;  ///< how texts become words, for word-based methods
     duplicate_options duplicates;
-    keep_policy keep = keep_policy::first;  ///< lengths in bytes
+    removal_rule rule = removal_rule::near_kept;
+    /// Documents of these sources come first in the order of preference, in this order: inputs, and files or
+    /// folders in them. Among documents of one source, and of none, `keep` decides.
+    std::vector<std::filesystem::path> prefer;
+    keep_policy keep = keep_policy::first;  ///< lengths in bytes; equal ones in the order of the corpus
 
     /// Documents of earlier runs: the new ones are compared with them and with each other, and added. Created
-    /// if it is missing. Not with simhash and i-match, whose pairs depend on the whole collection.
+    /// if it is missing. Not with simhash and i-match, whose pairs depend on the whole collection. Earlier
+    /// documents that stayed still stay, and come first in the order of preference; those that were removed
+    /// remove nothing. Documents that no run finished with count as if it had kept the first.
     std::filesystem::path store;
     /// Corpora, and stores of `build` or of an earlier `store`: only pairs of one of their documents and a new
-    /// one. Each is a separate, non-empty set; sets may share ids.
+    /// one. Each is a separate, non-empty set; sets may share ids. All their documents stay.
     std::vector<std::filesystem::path> against;
 
     bool keep_records = false;  ///< needed for write_kept
@@ -55,12 +62,15 @@ class dedup_result {
     /// The number of all pairs. Unknown if method `automatic` lists none and there is no store: groups need
     /// only a few.
     std::optional<std::uint64_t> pair_count() const;
-    /// In order of their first members. A group with earlier documents keeps one of those.
+    /// In order of their first members. Rule near_kept: a document that stays and all that it removes.
+    /// Connected: a group with earlier documents keeps one of those.
     std::span<const duplicate_group> groups() const;
+    /// Rule near_kept: the removed documents of the corpus, ascending, each with one that stays; else none.
+    std::span<const removed_duplicate> removed() const;
 
     std::uint32_t documents() const;  ///< of the corpus
     std::uint32_t earlier() const;    ///< documents of `store` or `against` that are not in the corpus
-    std::uint32_t dropped() const;    ///< documents of the corpus that are in a group and not kept
+    std::uint32_t dropped() const;    ///< documents of the corpus that are not kept
     std::string_view id(std::uint32_t position) const;
     std::string_view text(std::uint32_t position) const;
 
@@ -113,8 +123,9 @@ std::uint64_t verify_duplicate_store(const std::filesystem::path& store, const c
 /// One document at a time: compares each with the earlier ones as it arrives, on the CPU.
 class duplicate_stream {
   public:
-    /// Uses `store` or `against`, and `duplicates` with an edit-rate method; ignores `inputs`. With `against`,
-    /// arriving documents are not compared with each other. Throws as dedup() does.
+    /// Uses `store` or `against`, `rule`, and `duplicates` with an edit-rate method; ignores `inputs`, `keep` and
+    /// `prefer`: the first document stays. With `against`, arriving documents are not compared with each other.
+    /// Throws as dedup() does.
     duplicate_stream(const dedup_options& options, const context& ctx);
     ~duplicate_stream();
     duplicate_stream(duplicate_stream&&) noexcept;
@@ -124,7 +135,10 @@ class duplicate_stream {
         /// False if the line could not be parsed; `why` has the reason, or is empty for a blank line.
         bool is_document = false;
         std::string id, why;
-        std::vector<duplicate_pair> duplicates;  ///< b is this document; by rate, equal rates by position
+        /// The pairs that remove it: b is this document; by rate, equal rates by position. Rule near_kept: with
+        /// documents that stay. Connected: all.
+        std::vector<duplicate_pair> duplicates;
+        std::vector<duplicate_pair> pairs;  ///< all, in the same order
     };
     /// Processes one JSON line. A repeated id is an error, unless the document is in the store with the same
     /// text: then it is compared with the earlier ones again, but not added twice. Throws invalid_input as soon

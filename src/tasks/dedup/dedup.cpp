@@ -11,6 +11,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/release.hpp"
 #include "device/files/scratch_folder.hpp"
 #include "quern/base/error.hpp"
 #include "report/duplicate_report.hpp"
@@ -19,7 +20,9 @@
 #include "tasks/dedup/document_reader.hpp"
 #include "tasks/dedup/document_table.hpp"
 #include "tasks/dedup/duplicate_store.hpp"
+#include "tasks/dedup/earlier_decisions.hpp"
 #include "tasks/dedup/old_documents.hpp"
+#include "tasks/dedup/preference.hpp"
 #include "tasks/dedup/record_file.hpp"
 #include "tasks/dedup/word_table.hpp"
 #include "tasks/shared/stage_clock.hpp"
@@ -37,6 +40,7 @@ struct dedup_result::state {
     std::optional<std::uint64_t> pair_count;
     bool pairs_are_listed = false;
     std::vector<duplicate_group> groups;
+    std::vector<removed_duplicate> removed;
     std::vector<bool> dropped;  ///< by position
     std::uint32_t dropped_count = 0;
     std::optional<record_file> records;
@@ -51,7 +55,9 @@ constexpr std::uint64_t everything = std::numeric_limits<std::uint64_t>::max();
 class dedup_run {
   public:
     dedup_run(const dedup_options& options, const context& ctx)
-        : options_(options), ctx_(pinned_to_device(ctx, options.duplicates.method, statistics_)) {
+        : options_(options),
+          ctx_(pinned_to_device(ctx, options.duplicates.method, statistics_)),
+          sources_(options.prefer) {
         request_ = {options, options.keep_records, work_of(options), options.text};
         if (options.keep_records) found_->records.emplace(found_->scratch.file("records"));
         if (compares_words(options.duplicates.method))
@@ -63,8 +69,8 @@ class dedup_run {
             add_to_store();
         } else {
             compare_once();
+            choose();
         }
-        finish_pairs();
         return result();
     }
 
@@ -136,11 +142,21 @@ class dedup_run {
         }
         take_record(reader);
         store.finish();
-        take_pairs(store);
+        std::vector<duplicate_pair> stored = store.pairs();
+        take_pairs(store, stored);
+        const text_sketches sketches = words_ ? text_sketches() : table.sketches(options_.duplicates.unit);
+        stored = pairs_to_decide(std::move(stored), sketches);
+        std::vector<document_decision> decisions = store.decisions();
+        complete_decisions(stored, found_->is_new, decisions, ctx_);
+        choose(stored, decisions);
+        for (const std::uint32_t d : found_->positions)
+            decisions[d] = found_->dropped[d] ? document_decision::removed : document_decision::stays;
+        ctx_.check_stop();
+        store.decide(decisions);
     }
 
     /// Takes the pairs of the corpus's documents, whenever these were added.
-    void take_pairs(const duplicate_store& store) {
+    void take_pairs(const duplicate_store& store, std::span<const duplicate_pair> stored) {
         const document_table& table = found_->table;
         found_->is_new.resize(table.size());
         if (words_) {
@@ -149,8 +165,8 @@ class dedup_run {
             return;
         }
         std::uint64_t count = 0;
-        found_->pairs = pairs_of_equals(table.sketches(options_.duplicates.unit), store.pairs(),
-                                        found_->is_new, !options_.list_pairs, count, ctx_);
+        found_->pairs = pairs_of_equals(table.sketches(options_.duplicates.unit), stored, found_->is_new,
+                                        !options_.list_pairs, count, ctx_);
         found_->pair_count = count;
     }
 
@@ -182,6 +198,10 @@ class dedup_run {
         if (found_->is_new.size() <= position) found_->is_new.resize(position + std::size_t{1});
         found_->is_new[position] = true;
         found_->positions.push_back(position);
+        if (sources_.any()) {
+            ranks_.resize(std::max(ranks_.size(), position + std::size_t{1}), source_ranks::none);
+            ranks_[position] = sources_.rank_of(d);
+        }
         if (found_->records) found_->records->append(d);
         if (found_->table.memory_bytes() > ctx_.memory_limit() / 2) {
             throw out_of_memory("the table of documents", 2 * found_->table.memory_bytes(),
@@ -220,16 +240,24 @@ class dedup_run {
         return found.counts.pairs;
     }
 
-    void finish_pairs() {
+    /// Which documents stay. With a store, from its pairs and the decisions about earlier documents.
+    void choose(std::span<const duplicate_pair> stored = {},
+                std::span<const document_decision> earlier = {}) {
         const document_table& table = found_->table;
         ctx_.report({"groups", 0, 0, "documents"});
         found_->is_new.resize(table.size());
         found_->pairs_are_listed = options_.list_pairs;
         std::vector<std::uint64_t> lengths(table.size());
         for (std::uint32_t d = 0; d < table.size(); ++d) lengths[d] = table.text_bytes(d);
-        found_->groups = duplicate_groups(found_->pairs, lengths, options_.keep);
-        keep_earlier(lengths, found_->is_new, options_.keep, found_->groups);
+        if (sources_.any()) ranks_.resize(table.size(), source_ranks::none);
+        const preference preferred{options_.keep, lengths, ranks_};
         found_->dropped.resize(table.size());
+        if (options_.rule == removal_rule::near_kept) {
+            remove_near_kept(preferred, stored, earlier);
+        } else {
+            found_->groups = duplicate_groups(found_->pairs, lengths, options_.keep);
+            choose_kept(preferred, found_->is_new, found_->groups);
+        }
         for (const duplicate_group& group : found_->groups) {
             for (const std::uint32_t d : group.members) {
                 if (d == group.kept || !found_->is_new[d]) continue;
@@ -238,6 +266,36 @@ class dedup_run {
             }
         }
         clock_.end_stage("groups", 0);
+    }
+
+    void remove_near_kept(const preference& preferred, std::span<const duplicate_pair> stored,
+                          std::span<const document_decision> earlier) {
+        const document_table& table = found_->table;
+        std::vector<std::uint32_t> order, by_preference;
+        for (std::uint32_t d = 0; d < table.size(); ++d) {
+            if (found_->is_new[d]) {
+                by_preference.push_back(d);
+            } else if (earlier.empty() || earlier[d] == document_decision::stays) {
+                order.push_back(d);
+            }
+        }
+        const std::size_t staying = order.size();
+        std::ranges::sort(by_preference, preferred);
+        order.insert(order.end(), by_preference.begin(), by_preference.end());
+        release(by_preference);
+        const kept_order preferred_order{order, staying};
+        const bool are_links =
+            options_.duplicates.method == duplicate_method::automatic && !options_.list_pairs;
+        if (!options_.store.empty()) {
+            found_->removed = near_kept(stored, table.size(), preferred_order, ctx_);
+        } else if (are_links) {
+            const auto check = table.sketches(options_.duplicates.unit).before_reading;
+            found_->removed =
+                near_kept(table.texts(), options_.duplicates, found_->pairs, preferred_order, check, ctx_);
+        } else {
+            found_->removed = near_kept(found_->pairs, table.size(), preferred_order, ctx_);
+        }
+        found_->groups = groups_of(found_->removed);
     }
 
     dedup_result result() {
@@ -272,6 +330,8 @@ class dedup_run {
     corpus_request request_;
     std::optional<word_table> words_;
     reading_record record_;
+    source_ranks sources_;
+    std::vector<std::uint32_t> ranks_;  ///< by position, if sources are preferred
 };
 
 }  // namespace
@@ -295,6 +355,9 @@ std::optional<std::uint64_t> dedup_result::pair_count() const {
 }
 std::span<const duplicate_group> dedup_result::groups() const {
     return state_->groups;
+}
+std::span<const removed_duplicate> dedup_result::removed() const {
+    return state_->removed;
 }
 std::uint32_t dedup_result::documents() const {
     return static_cast<std::uint32_t>(state_->positions.size());
@@ -327,6 +390,7 @@ void dedup_result::write_report(const sink& out) const {
     page.summary.dropped = dropped();
     page.pairs = state_->pairs;
     page.groups = state_->groups;
+    page.removed = state_->removed;
     page.id = [this](std::uint32_t d) { return id(d); };
     page.text = [this](std::uint32_t d) { return text(d); };
     report::write_duplicate_report(page, out);

@@ -15,6 +15,7 @@
 #include "tasks/corpus/own_output.hpp"
 #include "tasks/corpus/reading_rules.hpp"
 #include "tasks/dedup/duplicate_store.hpp"
+#include "tasks/dedup/preference.hpp"
 #include "tasks/shared/pinned_to_device.hpp"
 
 namespace quern {
@@ -60,6 +61,7 @@ void check_request(const dedup_options& options) {
         }
         refuse_own_output(input);
     }
+    check_preferred(options);
     std::error_code failed;
     for (const fs::path& set : options.against) {
         if (set == "-") continue;
@@ -90,6 +92,7 @@ report::duplicate_summary summary_of(const dedup_options& options, const reading
     const duplicate_options& requested = options.duplicates;
     report::duplicate_summary summary;
     summary.method = duplicate_method_names[static_cast<std::size_t>(requested.method)];
+    summary.rule = removal_rule_names[static_cast<std::size_t>(options.rule)];
     summary.keep = keep_policy_names[static_cast<std::size_t>(options.keep)];
     summary.device = statistics.device;
     switch (requested.method) {
@@ -119,25 +122,13 @@ report::duplicate_summary summary_of(const dedup_options& options, const reading
     add("corpus", listed(names_of(options)));
     add("compared with", listed(options.against));
     add("store", options.store.string());
+    add("preferred", listed(options.prefer));
     add("rejected documents", report::grouped(counts.rejected));
     add("kept in part: the rest is lost", number(counts.truncated));
     add("mended", number(counts.damaged - counts.truncated));
     for (const auto& [reason, count] : counts.skipped) add("left out: " + reason, number(count));
     add("made by", "Quern " QUERN_VERSION);
     return summary;
-}
-
-void keep_earlier(std::span<const std::uint64_t> lengths, const std::vector<bool>& is_new, keep_policy keep,
-                  std::span<duplicate_group> groups) {
-    for (duplicate_group& group : groups) {
-        if (!is_new[group.kept]) continue;
-        bool found = false;
-        for (const std::uint32_t d : group.members) {
-            if (is_new[d]) continue;
-            if (!found || is_rather_kept(keep, lengths[d], lengths[group.kept])) group.kept = d;
-            found = true;
-        }
-    }
 }
 
 }  // namespace quern

@@ -27,8 +27,4 @@ context pinned_to_device(const context& ctx, duplicate_method method, run_statis
 report::duplicate_summary summary_of(const dedup_options& options, const reading_counts& counts,
                                      const run_statistics& statistics);
 
-/// A group with documents from before keeps one of them: they have been published already.
-void keep_earlier(std::span<const std::uint64_t> lengths, const std::vector<bool>& is_new, keep_policy keep,
-                  std::span<duplicate_group> groups);
-
 }  // namespace quern

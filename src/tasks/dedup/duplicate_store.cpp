@@ -32,6 +32,10 @@ constexpr std::string_view ids_name = "ids";              // string column, N
 constexpr std::string_view pairs_name = "pairs";  // duplicate_pair[P], rising; of texts, only first equals
 constexpr std::string_view sketches_name = "sketches";  // text_sketch[N]; not with methods of words
 
+// Of the store: document_decision[documents when it was written]. The manifest names one of the two; a new one gets the
+// other name, so that a reader of the old manifest still finds its file.
+constexpr std::string_view decision_names[] = {"decisions.0", "decisions.1"};
+
 static_assert(sizeof(duplicate_pair) == 24 && std::is_trivially_copyable_v<duplicate_pair>,
               "pairs are stored as they lie in memory");
 static_assert(sizeof(text_sketch) == 80 && std::is_trivially_copyable_v<text_sketch>, "and so are sketches");
@@ -175,6 +179,7 @@ void duplicate_store::read_manifest() {
                                manifests::sections_of(entry.at("sections"))});
             documents_ += shards_.back().documents;
         }
+        if (json.contains("decisions")) decided_ = manifests::sections_of(json.at("decisions"));
     });
 }
 
@@ -186,7 +191,9 @@ std::string duplicate_store::manifest_text() const {
                           {"pairs", shard.pairs},
                           {"sections", manifests::to_json(shard.sections)}});
     }
-    return manifests::text_of(of_duplicates, {{"asked", params_}, {"shards", std::move(shards)}});
+    nlohmann::json members = {{"asked", params_}, {"shards", std::move(shards)}};
+    if (!decided_.empty()) members["decisions"] = manifests::to_json(decided_);
+    return manifests::text_of(of_duplicates, std::move(members));
 }
 
 void duplicate_store::refuse_other_params(const params& requested) const {
@@ -221,6 +228,10 @@ void duplicate_store::remove_unlisted() const {
         if (code == std::errc() && *end == '.' && name.ends_with(".section") && shard >= shards_.size()) {
             left.push_back(entry.path());
         }
+    }
+    for (const std::string_view name : decision_names) {
+        if (decided_.empty() || decided_.front().name != name)
+            left.push_back(manifests::file_of(folder_, name));
     }
     for (const fs::path& path : left) fs::remove(path, ignored);
 }
@@ -276,6 +287,7 @@ duplicate_store_info duplicate_store::info() const {
             all.sections.push_back(std::move(section));
         }
     }
+    all.sections.insert(all.sections.end(), decided_.begin(), decided_.end());
     return all;
 }
 
@@ -287,6 +299,10 @@ std::uint64_t duplicate_store::verify(const context& ctx) const {
             bytes += listed.bytes;
             ctx.report({"verify", bytes, 0, "bytes"});
         }
+    }
+    for (const store_section& listed : decided_) {
+        manifests::check_all(decision_section(), ctx);
+        bytes += listed.bytes;
     }
     return bytes;
 }
@@ -323,6 +339,39 @@ void duplicate_store::commit(shard_writer& shard, std::span<const duplicate_pair
     shards_.push_back(shard.finish(pairs, sketches));
     write_manifest([&shard] { shard.keep(); });
     documents_ += shards_.back().documents;
+}
+
+io::section_view duplicate_store::decision_section() const {
+    return manifests::open_section(folder_, of_duplicates, decided_, decided_.front().name);
+}
+
+std::vector<document_decision> duplicate_store::decisions() const {
+    std::vector<document_decision> all(documents_, document_decision::none);
+    if (decided_.empty()) return all;
+    const io::section_view section = decision_section();
+    if (section.size() > documents_) section.fail("has more decisions than documents");
+    std::size_t document = 0;
+    for (const auto decision : section.values<std::uint8_t>(0, section.size())) {
+        if (decision > static_cast<std::uint8_t>(document_decision::removed))
+            section.fail("has an unknown decision");
+        all[document++] = static_cast<document_decision>(decision);
+    }
+    return all;
+}
+
+void duplicate_store::decide(std::span<const document_decision> decisions) {
+    if (std::ranges::equal(decisions, this->decisions())) return;
+    const bool is_first = decided_.empty() || decided_.front().name == decision_names[1];
+    const std::string name(decision_names[is_first ? 0 : 1]);
+    const fs::path file = manifests::file_of(folder_, name);
+    std::error_code ignored;
+    fs::remove(file, ignored);
+    io::section_writer section(file);
+    section.append_values(decisions);
+    const auto done = section.finish();
+    sync_file(open_file(file, O_RDONLY), file);
+    decided_ = {{name, done.file_bytes, done.checksum}};
+    write_manifest([] {});
 }
 
 void duplicate_store::finish() {

@@ -25,6 +25,9 @@
 
 namespace quern {
 
+/// What the last run about a document decided.
+enum class document_decision : std::uint8_t { none, stays, removed };
+
 /// A batch of documents while it is written; removed again unless it is kept.
 class shard_writer {
   public:
@@ -100,6 +103,10 @@ class duplicate_store {
     /// Adds a shard to the store, in one step. `sketches`: of its texts, linked; none with methods of words.
     void commit(shard_writer& shard, std::span<const duplicate_pair> pairs,
                 std::span<const text_sketch> sketches);
+    /// Of every document. Throws damaged_store.
+    std::vector<document_decision> decisions() const;
+    /// Replaces them, for all documents, in one step; writes nothing if they are the same.
+    void decide(std::span<const document_decision> decisions);
     /// Creates a store that does not exist yet, even if nothing was committed.
     void finish();
 
@@ -112,10 +119,12 @@ class duplicate_store {
     void lock();
     void remove_unlisted() const;
     io::section_view section(std::uint32_t shard, std::string_view name) const;
+    io::section_view decision_section() const;
 
     std::filesystem::path path_, folder_;  ///< its final name, and the current folder of its files
     params params_;
     std::vector<shard_writer::written> shards_;
+    std::vector<store_section> decided_;  ///< the section of decisions, or none
     std::uint64_t documents_ = 0;
     std::unique_ptr<io::atomic_folder> fresh_;  ///< until the first shard is committed
     descriptor lock_;

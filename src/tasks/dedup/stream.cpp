@@ -7,6 +7,7 @@
 #include <array>
 #include <bit>
 #include <cstdint>
+#include <iterator>
 #include <limits>
 #include <optional>
 #include <utility>
@@ -25,6 +26,7 @@
 #include "tasks/dedup/dedup_checks.hpp"
 #include "tasks/dedup/document_table.hpp"
 #include "tasks/dedup/duplicate_store.hpp"
+#include "tasks/dedup/earlier_decisions.hpp"
 #include "tasks/dedup/old_documents.hpp"
 #include "tasks/shared/pinned_to_device.hpp"
 
@@ -125,6 +127,7 @@ struct duplicate_stream::state {
         earlier = table.size();
         seen.resize(earlier);
         index_earlier();
+        decide_earlier();
         open_texts();
     }
 
@@ -160,6 +163,16 @@ struct duplicate_stream::state {
                 index.add(next++, sketch);
             }
         }
+    }
+
+    /// All documents of sets stay.
+    void decide_earlier() {
+        decisions.assign(earlier, document_decision::stays);
+        if (!store) return;
+        decisions = store->decisions();
+        if (std::ranges::find(decisions, document_decision::none) == decisions.end()) return;
+        const auto pairs = pairs_to_decide(store->pairs(), table.sketches(options.duplicates.unit));
+        complete_decisions(pairs, std::vector<bool>(earlier), decisions, ctx);
     }
 
     /// The destination of texts that arrive from now on.
@@ -225,23 +238,32 @@ struct duplicate_stream::state {
         if (found == document_ids::outcome::known) {
             const std::uint32_t at = *table.find(d.id);
             seen[at] = true;
-            result.duplicates = compare(d.text, sketch, at, at);
+            result.pairs = compare(d.text, sketch, at, at);
         } else {
             const std::uint32_t position = table.size();
-            result.duplicates = compare(d.text, sketch, position, compared_with_arrived ? position : earlier);
+            result.pairs = compare(d.text, sketch, position, compared_with_arrived ? position : earlier);
             table.add(d.id, d.text.size());
-            if (compared_with_arrived) keep_text(d, position, sketch, result.duplicates);
+            if (compared_with_arrived) keep_text(d, position, sketch, result.pairs);
         }
         result.is_document = true;
-        std::ranges::sort(result.duplicates, [](const duplicate_pair& x, const duplicate_pair& y) {
+        std::ranges::sort(result.pairs, [](const duplicate_pair& x, const duplicate_pair& y) {
             const double left = x.rate(), right = y.rate();
             return left != right ? left < right : x.a < y.a;
         });
+        std::ranges::copy_if(result.pairs, std::back_inserter(result.duplicates),
+                             [this](const duplicate_pair& p) { return removes(p); });
         result.id = std::move(d.id);
+    }
+
+    /// Whether the earlier document of a pair removes the later one.
+    bool removes(const duplicate_pair& p) const {
+        return options.rule == removal_rule::connected || decisions[p.a] == document_decision::stays;
     }
 
     void keep_text(const document& d, std::uint32_t position, const text_sketch& sketch,
                    const std::vector<duplicate_pair>& pairs) {
+        const bool is_removed = std::ranges::any_of(pairs, [this](const auto& p) { return removes(p); });
+        decisions.push_back(is_removed ? document_decision::removed : document_decision::stays);
         arrived->append(d.text);
         arrived->flush();
         arrived_begin.push_back(arrived_begin.back() + d.text.size());
@@ -270,6 +292,7 @@ struct duplicate_stream::state {
         table.map_texts(shard->finish_texts());
         std::ranges::sort(waiting, {}, [](const duplicate_pair& p) { return std::pair(p.a, p.b); });
         store->commit(*shard, waiting, sketches);
+        store->decide(decisions);
         waiting.clear();
         sketches.clear();
         open_texts();
@@ -284,6 +307,7 @@ struct duplicate_stream::state {
     std::unique_ptr<shard_writer> shard;
     stream_index index;
     std::vector<bool> seen;  ///< earlier documents that arrived again
+    std::vector<document_decision> decisions;
     std::shared_ptr<const io::record_form> form;
     document_ids ids;
     reading_record record;

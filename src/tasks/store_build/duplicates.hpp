@@ -28,8 +28,8 @@ struct duplicates_outcome {
     std::map<std::string, std::uint64_t> counts;  ///< for statistics
 };
 
-/// Groups the documents whose edit rate, in bytes, is below 0.05, as dedup does with method `auto`, keeps the first of
-/// each group, and writes the sections `duplicates_of`, `copy_ids`, `copy_titles` and `copy_distances` of the others into
+/// Excludes each document whose edit rate from an earlier one that stays, in bytes, is below 0.05, as dedup does with its
+/// defaults, and writes the sections `duplicates_of`, `copy_ids`, `copy_titles` and `copy_distances` of the others into
 /// `store`. Documents without text are all kept. The same bits for any threads, memory and device. Throws as
 /// near_duplicates. If the first documents are those of `old`, they stay, each with its near-duplicates: only new ones
 /// are excluded.

@@ -185,7 +185,10 @@ std::vector<duplicate_pair> document_pairs(cpu_place& place, const document_clas
     if (requested.links_only) {
         link_list links(classes, later, requested);
         for (std::uint32_t c = 0; c < classes.size(); ++c) links.within(c, of[c]);
-        for (const class_pair& p : joined) links.between(p);
+        // In order, so that a document which only some pairs connect is linked to the first near class.
+        std::vector<class_pair> in_order(joined.begin(), joined.end());
+        std::ranges::sort(in_order, {}, [](const class_pair& p) { return std::pair(p.a, p.b); });
+        for (const class_pair& p : in_order) links.between(p);
         return links.take();
     }
     const std::uint64_t bytes = array_bytes<duplicate_pair>(offsets.back());

@@ -1,37 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Connected components by union-find (Tarjan 1975): by size, with path halving.
-#include <algorithm>
-#include <numeric>
-
+// Groups: connected components of pairs.
+#include "ops/near_duplicates/links/disjoint_sets.hpp"
 #include "quern/base/error.hpp"
 #include "quern/ops/near_duplicates.hpp"
 
 namespace quern {
-namespace {
-
-class disjoint_sets {
-  public:
-    explicit disjoint_sets(std::size_t size) : parent_(size), size_(size, 1) {
-        std::iota(parent_.begin(), parent_.end(), 0u);
-    }
-    std::uint32_t find(std::uint32_t i) {
-        while (parent_[i] != i) i = parent_[i] = parent_[parent_[i]];
-        return i;
-    }
-    void unite(std::uint32_t a, std::uint32_t b) {
-        a = find(a);
-        b = find(b);
-        if (a == b) return;
-        if (size_[a] < size_[b]) std::swap(a, b);
-        parent_[b] = a;
-        size_[a] += size_[b];
-    }
-
-  private:
-    std::vector<std::uint32_t> parent_, size_;
-};
-
-}  // namespace
 
 bool is_rather_kept(keep_policy keep, std::uint64_t length, std::uint64_t length_of_earlier) {
     switch (keep) {
@@ -49,7 +22,7 @@ bool is_rather_kept(keep_policy keep, std::uint64_t length, std::uint64_t length
 
 std::vector<duplicate_group> duplicate_groups(std::span<const duplicate_pair> pairs,
                                               std::span<const std::uint64_t> lengths, keep_policy keep) {
-    disjoint_sets sets(lengths.size());
+    near_duplicates_detail::disjoint_sets sets(lengths.size());
     std::vector<bool> paired(lengths.size());
     for (const duplicate_pair& pair : pairs) {
         if (pair.a >= lengths.size() || pair.b >= lengths.size())

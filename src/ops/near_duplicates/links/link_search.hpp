@@ -125,13 +125,8 @@ struct link_search {
 /// A text that passed the sketches against the current text.
 struct close_text {
     std::uint32_t text, bound;  ///< the largest distance of a pair
-    std::int64_t norm, max;     ///< norm of a pair's sketches, and the largest one allowed
+    std::uint32_t at_least;     ///< a lower bound of the distance, from the sketches
 };
-/// Whether the q-grams of texts with such sketches can be skipped: they would hardly exclude a pair.
-constexpr bool are_nearly_alike(std::int64_t norm, std::int64_t max) {
-    return norm * 4 <= max;
-}
-
 /// The path from candidates to links in one thread.
 template <class Unit>
 class link_finder {
@@ -142,7 +137,7 @@ class link_finder {
     /// Decides which of the candidates are pairs with `text`, the most similar first, and skips those that are connected by
     /// then. Each pair must be a requested one. Reorders the candidates.
     void find(std::uint32_t text, std::span<close_text> candidates) {
-        std::ranges::sort(candidates, {}, [](const close_text& c) { return std::pair(c.norm, c.text); });
+        std::ranges::sort(candidates, {}, [](const close_text& c) { return std::pair(c.at_least, c.text); });
         bool is_held = false;
         for (const close_text& c : candidates) {
             if (shared_.links.connected(text, c.text)) continue;
@@ -151,7 +146,7 @@ class link_finder {
             if (!is_held) hold(text);
             is_held = true;
             const auto other = texts_.read(c.text, column_);
-            if (!are_nearly_alike(c.norm, c.max) && !grams_.allows(other, c.bound)) continue;
+            if (!grams_.allows(c.text, other, c.bound)) continue;
             ++shared_.measured;
             const std::uint32_t distance = aligner_.distance(other, held_, c.bound);
             if (distance == primitives::beyond_bound) continue;
