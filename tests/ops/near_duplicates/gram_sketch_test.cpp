@@ -169,6 +169,37 @@ TEST(gram_sketches, are_the_same_after_any_other_text) {
     }
 }
 
+TEST(gram_sketches, grams_are_cut_by_the_rule_on_every_target) {
+    std::mt19937_64 random(14);
+    const gram_rules learnt = learnt_rules(15), fixed = fixed_rules();
+    for (const std::size_t n : {0u, 1u, 2u, 4u, 5u, 19u, 20u, 21u, 300u}) {
+        std::string text = prose(random, n);
+        if (n == 300) text.replace(50, 3, std::string("\0\xff\0", 3));
+        std::vector<std::uint8_t> padded(text.begin(), text.end());
+        padded.resize(n + 8);
+        for (const gram_table* table : {&learnt.at(6), &learnt.at(12), &learnt.at(15), &fixed.at(6)}) {
+            constexpr unsigned number_bits = 18;
+            std::vector<gram> expected(n);
+            std::vector<std::uint32_t> expected_numbers;
+            for (std::size_t i = 0; i < n; ++i) {
+                std::uint64_t units = 0;
+                for (unsigned k = 0; k < 8; ++k) units |= std::uint64_t{padded[i + k]} << (8 * k);
+                const unsigned length = table->length(units);
+                if (length == 0 || i + length > n) continue;
+                expected_numbers.push_back(gram_hash(units, length) >> (32 - number_bits));
+                expected[i] = expected_numbers.back() << 3 | length;
+            }
+            on_every_target([&] {
+                std::vector<gram> at(n);
+                std::vector<std::uint32_t> numbers(n);
+                numbers.resize(cut_grams(padded.data(), n, *table, number_bits, at.data(), numbers.data()));
+                EXPECT_EQ(at, expected);
+                EXPECT_EQ(numbers, expected_numbers);
+            });
+        }
+    }
+}
+
 TEST(gram_sketches, common_bits_are_counted_on_every_target) {
     std::mt19937_64 random(12);
     constexpr std::size_t words = 96, rows = 5;

@@ -12,9 +12,11 @@ namespace {
 
 // A gram is rare if an average text of the scale holds at most so many. Found by trying (docs/near_duplicates.md).
 constexpr double max_expected(unsigned scale) {
-    return scale < long_scale ? 0.5 : scale == long_scale ? 1 : 2;
+    return scale < long_scale ? 0.5 : 1;
 }
-constexpr unsigned max_length = 5;
+constexpr unsigned max_length(unsigned scale) {
+    return scale <= long_scale ? 5 : max_gram_length;
+}
 
 std::uint64_t load(const std::uint8_t* at) {
     std::uint64_t units;
@@ -27,49 +29,55 @@ std::uint64_t load(const std::uint8_t* at) {
 gram_rules::gram_rules(cpu_place& place, std::span<const std::uint8_t> sample, unsigned first_scale,
                        unsigned last_scale)
     : first_(first_scale) {
-    if (sample.size() < min_sample) return;
+    constexpr std::size_t leads = std::size_t{1} << gram_table::lead_bits;
     by_scale_.resize(last_scale - first_scale + 1);
+    for (gram_table& table : by_scale_) {
+        table.three.resize(leads / 32);
+        table.longer.assign(leads / 16, 0xaaaaaaaa);  // 5 units
+    }
+    if (sample.size() < min_sample) return;
     const std::size_t positions = sample.size() - 7;
     const unsigned count_bits = std::min(static_cast<unsigned>(std::bit_width(positions)), 20u);
     // How often each gram occurs, by length; several grams share a count.
-    std::array<std::vector<std::uint32_t>, max_length + 1> counts;
+    std::array<std::vector<std::uint32_t>, max_gram_length + 1> counts;
     // For each lead of 4 units: its occurrences, and the counts of the grams there, added up.
-    constexpr std::size_t leads = std::size_t{1} << lead_bits;
-    std::array<std::vector<std::uint64_t>, max_length + 1> sums;
+    std::array<std::vector<std::uint64_t>, max_gram_length + 1> sums;
     std::vector<std::uint32_t> occurrences(leads);
-    for_each_piece(place, max_length - 2, [&](std::size_t p) {
+    for_each_piece(place, max_gram_length - 2, [&](std::size_t p) {
         const unsigned length = 3 + static_cast<unsigned>(p);
         const auto slot = [&](std::uint64_t units) {
-            return static_cast<std::size_t>(gram_hash(units, length) >> (64 - count_bits));
+            return static_cast<std::size_t>(gram_hash(units, length) >> (32 - count_bits));
         };
         counts[length].resize(std::size_t{1} << count_bits);
         for (std::size_t i = 0; i < positions; ++i) ++counts[length][slot(load(sample.data() + i))];
         sums[length].resize(leads);
         for (std::size_t i = 0; i < positions; ++i) {
             const std::uint64_t units = load(sample.data() + i);
-            const std::size_t at = length == 3 ? lead<3>(units) : lead<4>(units);
+            const std::size_t at =
+                length == 3 ? gram_table::lead_of_three(units) : gram_table::lead_of_four(units);
             sums[length][at] += counts[length][slot(units)];
         }
     });
     std::vector<std::uint32_t> of_three(leads);
     for (std::size_t i = 0; i < positions; ++i) {
-        ++of_three[lead<3>(load(sample.data() + i))];
-        ++occurrences[lead<4>(load(sample.data() + i))];
+        ++of_three[gram_table::lead_of_three(load(sample.data() + i))];
+        ++occurrences[gram_table::lead_of_four(load(sample.data() + i))];
     }
     for (unsigned scale = first_scale; scale <= last_scale; ++scale) {
-        tables& of = by_scale_[scale - first_scale];
+        gram_table& table = by_scale_[scale - first_scale];
         const double typical = 1.5 * static_cast<double>(std::uint64_t{1} << scale);
         const double most = std::max(1.0, max_expected(scale) * static_cast<double>(positions) / typical);
         const auto is_rare = [&](std::uint64_t sum, std::uint32_t times) {
             return static_cast<double>(sum) <= most * times;  // unseen grams are rare
         };
-        of.three.resize(leads);
-        of.longer.resize(leads);
+        std::ranges::fill(table.longer, 0);
         for (std::size_t l = 0; l < leads; ++l) {
-            of.three[l] = is_rare(sums[3][l], of_three[l]) ? 3 : 0;
-            for (unsigned length = max_length; length >= 4; --length)
-                if (is_rare(sums[length][l], occurrences[l]))
-                    of.longer[l] = static_cast<std::uint8_t>(length);
+            if (is_rare(sums[3][l], of_three[l])) table.three[l / 32] |= 1u << (l % 32);
+            for (unsigned length = 4; length <= max_length(scale); ++length) {
+                if (!is_rare(sums[length][l], occurrences[l])) continue;
+                table.longer[l / 16] |= (length - 3) << (2 * (l % 16));
+                break;
+            }
         }
     }
 }
@@ -88,31 +96,16 @@ template void gram_sketcher::set(std::span<const std::uint32_t>);
 void gram_sketcher::cut(unsigned scale) {
     if (scale_ == scale) return;
     scale_ = scale;
-    const unsigned number_bits = std::min(static_cast<unsigned>(std::bit_width(bitmap_bits(scale))) + 4, 20u);
+    const unsigned number_bits =
+        std::min(static_cast<unsigned>(std::bit_width(bitmap_bits(scale))) + 4, max_number_bits);
     if (seen_.size() < std::size_t{1} << number_bits) seen_.resize(std::size_t{1} << number_bits);
     const std::size_t n = text_.size() - 8;
-    at_.resize(n);
-    all_.resize(n);
-    // Without branches: which positions have a gram is unpredictable.
-    std::size_t count = 0;
-    const auto write = [&](std::size_t i, std::uint64_t units, unsigned length) {
-        const auto number = static_cast<std::uint32_t>(gram_hash(units, length) >> (64 - number_bits));
-        at_[i] = {number, length};
-        all_[count] = number;
-        count += length != 0 ? 1 : 0;
-    };
-    const auto length_of = rules_->at(scale);
-    const std::size_t inner = n < 8 ? 0 : n - 7;  // where each gram ends within the text
-    for (std::size_t i = 0; i < inner; ++i) {
-        const std::uint64_t units = load(text_.data() + i);
-        write(i, units, length_of(units));
+    if (at_.size() < n) {
+        at_.resize(n);
+        numbers_.resize(n);
+        chosen_.resize(n);
     }
-    for (std::size_t i = inner; i < n; ++i) {
-        const std::uint64_t units = load(text_.data() + i);
-        const unsigned length = length_of(units);
-        write(i, units, i + length <= n ? length : 0);
-    }
-    all_.resize(count);
+    count_ = cut_grams(text_.data(), n, rules_->at(scale), number_bits, at_.data(), numbers_.data());
 }
 
 namespace {
@@ -146,32 +139,25 @@ class key_bits {
 void gram_sketcher::write_all(unsigned scale, std::uint64_t* to) {
     cut(scale);
     key_bits bits(seen_.data(), scale, to);
-    for (const std::uint32_t number : all_) bits.add(number);
-    for (const std::uint32_t number : all_) bits.forget(number);
+    for (std::size_t i = 0; i < count_; ++i) bits.add(numbers_[i]);
+    for (std::size_t i = 0; i < count_; ++i) bits.forget(numbers_[i]);
 }
 
 std::uint32_t gram_sketcher::write_disjoint(unsigned scale, std::uint64_t* to) {
     cut(scale);
     key_bits bits(seen_.data(), scale, to);
-    disjoint_.clear();
-    const std::size_t n = at_.size();
-    // The gram that ends first is always among some largest set of disjoint ones.
-    for (std::size_t begin = 0; begin < n;) {
-        std::size_t end = n + 1, at = 0;
-        for (std::size_t i = begin; i < n && i + 3 < end; ++i) {
-            const std::size_t length = at_[i].length;
-            if (length != 0 && i + length < end) {
-                end = i + length;
-                at = i;
-            }
-        }
-        if (end > n) break;
-        disjoint_.push_back(at_[at].number);
-        begin = end;
+    // Without branches, which would be unpredictable.
+    const std::size_t n = text_.size() - 8;
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < n;) {
+        const unsigned length = gram_length(at_[i]);
+        chosen_[count] = gram_number(at_[i]);
+        count += length != 0 ? 1 : 0;
+        i += length != 0 ? length : 1;
     }
     std::uint32_t population = 0;
-    for (const std::uint32_t number : disjoint_) population += bits.add(number) ? 1 : 0;
-    for (const std::uint32_t number : disjoint_) bits.forget(number);
+    for (std::size_t i = 0; i < count; ++i) population += bits.add(chosen_[i]) ? 1 : 0;
+    for (std::size_t i = 0; i < count; ++i) bits.forget(chosen_[i]);
     return population;
 }
 

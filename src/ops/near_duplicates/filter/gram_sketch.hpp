@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two bitmaps of a text, from which follows a lower bound of its edit distance to other texts.
 //
-// A rule assigns a gram to each position of a text: the next 3 to 5 units, as few as are rare in texts of that length,
-// or no gram where even 5 are frequent. It depends only on these units. A gram is hashed to a number; its j-th occurrence
+// A rule assigns a gram to each position of a text: the next 3 to 6 units, as few as are rare in texts of that length,
+// or no gram where even 6 (5 in short texts) are frequent. It depends only on these units. A gram is hashed to a number; its j-th occurrence
 // in a text is the key (number, j).
 //
-// `all` of a text b has a bit for each key of all positions. `disjoint` of a text a has one for each key of as many grams
-// as fit into a without overlap, where j counts only these. An edit changes at most one of the disjoint grams; the others
+// `all` of a text b has a bit for each key of all positions. `disjoint` of a text a has one for each key of the grams that
+// a walk from left to right meets, which do not overlap; j counts only these. An edit changes at most one of the disjoint grams; the others
 // are still in b, with their units and therefore with their gram. So, if a and b are d edits apart, at most d bits of
 // `disjoint` of a are missing in `all` of b:
 //     population(disjoint_a) - population(disjoint_a & all_b) <= d.
@@ -56,52 +56,82 @@ constexpr std::uint8_t folded(std::uint32_t unit) {
     return static_cast<std::uint8_t>(unit < 128 ? unit : (unit * 2654435769u) >> 24);
 }
 
+/// A gram: its number, below 2^20, and its length in the lowest 3 bits; 0: none.
+using gram = std::uint32_t;
+constexpr unsigned gram_length(gram g) {
+    return g & 7;
+}
+constexpr std::uint32_t gram_number(gram g) {
+    return g >> 3;
+}
+constexpr unsigned max_number_bits = 20;
+
+constexpr unsigned max_gram_length = 6;
+
+/// A well mixed hash of the first `length` of 8 units, the first in the lowest byte; length 3 to 6.
+constexpr std::uint32_t gram_hash(std::uint64_t units, unsigned length) {
+    const auto four = static_cast<std::uint32_t>(units) << (length == 3 ? 8 : 0);
+    const auto rest = static_cast<std::uint32_t>(units >> 32) & (length == 5   ? 0xffu
+                                                                 : length == 6 ? 0xffffu
+                                                                               : 0);
+    std::uint32_t hash = four * 0x9e3779b1u + rest * 0x85ebca6bu + length;
+    hash ^= hash >> 15;
+    hash *= 0x2c1b3c6du;
+    hash ^= hash >> 13;
+    return hash * 0x297a2d39u;
+}
+
+/// Which grams texts of one scale have: 3 units if these are rare, else 4 to 6 units, or none, by the first 4 of them.
+/// 24 KiB, so that they stay in the first cache.
+struct gram_table {
+    static constexpr unsigned lead_bits = 16;
+    static constexpr std::uint32_t lead(std::uint32_t units) {
+        return units * 0x9e3779b1u >> (32 - lead_bits);
+    }
+    static constexpr std::uint32_t lead_of_three(std::uint64_t units) {
+        return lead(static_cast<std::uint32_t>(units) << 8);
+    }
+    static constexpr std::uint32_t lead_of_four(std::uint64_t units) {
+        return lead(static_cast<std::uint32_t>(units));
+    }
+
+    /// The length of the gram that 8 units begin with, or 0.
+    unsigned length(std::uint64_t units) const {
+        const std::uint32_t three_at = lead_of_three(units), four_at = lead_of_four(units);
+        if ((three[three_at / 32] >> (three_at % 32) & 1) != 0) return 3;
+        const unsigned code = longer[four_at / 16] >> (2 * (four_at % 16)) & 3;
+        return code == 0 ? 0 : code + 3;
+    }
+
+    std::vector<std::uint32_t> three;   ///< a bit for each lead: whether these 3 units are a gram
+    std::vector<std::uint32_t> longer;  ///< 2 bits for each lead: the length of the gram less 3, or 0
+};
+
 /// Which grams texts of each scale have, learnt from a sample. Any rule is correct; a good one separates texts well.
 class gram_rules {
   public:
     static constexpr std::size_t max_sample = std::size_t{1} << 21;  ///< units; a caller need not pass more
 
-    static constexpr std::size_t min_sample = std::size_t{1} << 15;  ///< from fewer, grams have one length
+    static constexpr std::size_t min_sample = std::size_t{1} << 15;  ///< from fewer, grams have 5 units
 
-    /// `sample`: pieces of typical texts, folded, one after another. Memory: 128 KiB for each scale, 20 MiB meanwhile. Cost:
+    /// `sample`: pieces of typical texts, folded, one after another. Memory: 24 KiB for each scale, 20 MiB meanwhile. Cost:
     /// O(sample).
     gram_rules(cpu_place& place, std::span<const std::uint8_t> sample, unsigned first_scale,
                unsigned last_scale);
 
-    /// A function of 8 units, the first in the lowest byte: the length of the gram that they begin with, or 0.
-    auto at(unsigned scale) const {
-        const tables* of = by_scale_.empty() ? nullptr : &by_scale_[scale - first_];
-        return [three = of != nullptr ? of->three.data() : nullptr,
-                longer = of != nullptr ? of->longer.data() : nullptr](std::uint64_t units) -> unsigned {
-            if (three == nullptr) return 5;
-            const unsigned is_three = three[lead<3>(units)], other = longer[lead<4>(units)];
-            return is_three | (other & ((is_three - 1) >> 8));  // unpredictable, so without a branch
-        };
-    }
+    const gram_table& at(unsigned scale) const { return by_scale_[scale - first_]; }
 
   private:
-    static constexpr unsigned lead_bits = 16;
-    template <unsigned Length>
-    static std::size_t lead(std::uint64_t units) {
-        return static_cast<std::size_t>((units << (64 - 8 * Length)) * 0x9e3779b97f4a7c15u >>
-                                        (64 - lead_bits));
-    }
-    struct tables {
-        std::vector<std::uint8_t> three;   ///< by 3 units: 3 if these are a gram
-        std::vector<std::uint8_t> longer;  ///< by 4 units: the length of the gram
-    };
     unsigned first_;
-    std::vector<tables> by_scale_;
+    std::vector<gram_table> by_scale_;
 };
 
-/// The number of the gram of the first `length` of 8 units, well mixed.
-constexpr std::uint64_t gram_hash(std::uint64_t units, unsigned length) {
-    std::uint64_t hash = (units << ((64 - 8 * length) & 63)) * 0x9e3779b97f4a7c15u;
-    hash ^= hash >> 29;
-    return hash * 0xbf58476d1ce4e5b9u;
-}
+/// The grams of all positions of a text of n units, after which 8 zeros follow: at[i] for position i (n), and the numbers of
+/// those that are not 0, in order, to `numbers` (n). Returns how many. Numbers have `number_bits` bits.
+std::size_t cut_grams(const std::uint8_t* text, std::size_t n, const gram_table& table, unsigned number_bits,
+                      gram* at, std::uint32_t* numbers);
 
-/// Makes the bitmaps of one text after another. One per thread. Memory: 15 bytes a unit of the longest text, and at most 1 MiB.
+/// Makes the bitmaps of one text after another. One per thread. Memory: 9 bytes a unit of the longest text, and at most 1 MiB.
 class gram_sketcher {
   public:
     explicit gram_sketcher(const gram_rules& rules) : rules_(&rules) {}
@@ -115,17 +145,16 @@ class gram_sketcher {
     std::uint32_t write_disjoint(unsigned scale, std::uint64_t* to);
 
   private:
-    struct gram {
-        std::uint32_t number, length;
-    };
     void cut(unsigned scale);
 
     const gram_rules* rules_;
-    std::vector<std::uint8_t> text_;             ///< folded, with 8 bytes after it
-    unsigned scale_ = 0;                         ///< of the grams below; 0: not cut yet
-    std::vector<gram> at_;                       ///< by position; length 0: none
-    std::vector<std::uint32_t> all_, disjoint_;  ///< numbers of grams
-    std::vector<std::uint8_t> seen_;             ///< by number: occurrences so far
+    std::vector<std::uint8_t> text_;      ///< folded, with 8 zeros after it
+    unsigned scale_ = 0;                  ///< of the grams below; 0: not cut yet
+    std::vector<gram> at_;                ///< by position
+    std::vector<std::uint32_t> numbers_;  ///< of the grams
+    std::size_t count_ = 0;               ///< of these numbers
+    std::vector<std::uint32_t> chosen_;   ///< numbers of disjoint grams
+    std::vector<std::uint8_t> seen_;      ///< by number: occurrences so far
 };
 
 /// common[i] = population(row & others[i]), bitmaps of `words` words, a multiple of 32.
