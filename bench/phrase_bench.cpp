@@ -32,7 +32,7 @@ void measure(char** arguments) {
     for (int pass = 0; pass <= passes; ++pass) {
         for (std::size_t p = 0; p < phrases.size(); ++p) {
             const auto begin = std::chrono::steady_clock::now();
-            const quern::ngram_counts found = counter.count(phrases[p], ctx);
+            const quern::ngram_occurrences found = counter.count(phrases[p], ctx);
             const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
             if (pass > 0) {
                 seconds[p].push_back(taken.count());
