@@ -289,8 +289,11 @@ std::vector<duplicate_pair> find_by_sketches(cpu_place& place, const text_list& 
     const std::uint64_t to_compare =
         about_pairs_with_old(place, sketches, classes, options.threshold) + pairs_with_new;
     const gram_rules rules = learn_rules(place, texts, classes);
-    const sketch_sizes sizes(classes, options.threshold,
-                             cheaper_filter(texts, sketches, classes, rules, options.threshold, to_compare));
+    const search_cost cost = estimate_cost(texts, sketches, classes, rules, options.threshold, to_compare);
+    report_cost(
+        place.ctx(), to_compare,
+        (std::min(cost.with_counts, cost.with_bitmaps) + cost.edits) / static_cast<double>(place.threads()));
+    const sketch_sizes sizes(classes, options.threshold, cost.cheaper());
     const tile_sizes tiles = tiles_within(place.memory().left() / 2, sizes);
     std::optional<sketched_classes> rows;
     const auto sketch_rows = [&](class_range range) {

@@ -30,6 +30,7 @@ constexpr std::size_t work_at_once = std::size_t{1} << 16;   // blocks per launc
 constexpr std::size_t max_of_a_block =
     std::size_t{row_tile} * columns_at_once;  // pairs that pass the filters
 
+constexpr double bits_a_second = 1e15;  // of products, for the estimate: half of an H200's rate
 constexpr std::uint64_t max_in_transfer = std::uint64_t{1} << 28;  // bytes of sketches to the device
 
 /// The work of blocks: tiles of rows ([begin, end) of `rows`) with the `columns` that any of their rows can make a pair
@@ -102,7 +103,7 @@ template <class Unit>
 class class_join {
   public:
     class_join(cuda_place& place, cpu_place& host, const unit_texts<Unit>& texts, const sketch_list& sketches,
-               const text_classes& classes, const std::vector<std::uint8_t>& skipped,
+               const text_classes& classes, const gram_rules& rules, const std::vector<std::uint8_t>& skipped,
                const decimal& threshold, bool within_new, const take_candidates& take,
                duplicate_counts& counts, progress_meter& meter)
         : place_(place),
@@ -116,7 +117,7 @@ class class_join {
           counts_(counts),
           meter_(meter),
           sizes_(classes, threshold, second_filter::bitmaps),
-          rules_(learn_rules(host, texts, classes)) {
+          rules_(rules) {
         const std::uint32_t n = classes.size();
         std::vector<std::uint8_t> kinds(n);
         std::vector<device_scales> scales(n);
@@ -247,7 +248,7 @@ class class_join {
     progress_meter& meter_;
     std::vector<std::uint32_t> rows_;
     sketch_sizes sizes_;
-    gram_rules rules_;
+    const gram_rules& rules_;
     tile_sizes tiles_{};
     bool is_one_tile_ = false;
     cuda_array<std::uint32_t> lengths_, device_rows_;
@@ -299,17 +300,21 @@ std::vector<duplicate_pair> find_by_sketches(cuda_place& place, const text_list&
     if (scope.first_new != 0 && !on_host(host, list, sketches, fresh, options.threshold)) {
         const text_classes classes(host, sketches, 0, sketches.size(), true);
         const std::vector<std::uint8_t> skipped(classes.size());
-        class_join<Unit>(place, host, texts, sketches, classes, skipped, options.threshold, scope.within_new,
-                         taking, counts, meter)
+        const gram_rules rules = learn_rules(host, texts, classes);
+        class_join<Unit>(place, host, texts, sketches, classes, rules, skipped, options.threshold,
+                         scope.within_new, taking, counts, meter)
             .run();
         append_copies(classes, copies);
         return result();
     }
+    const gram_rules rules = learn_rules(host, texts, fresh);
+    const search_cost cost = estimate_cost(texts, sketches, fresh, rules, options.threshold, to_compare);
+    const double seconds_on_host = scope.first_new != 0 ? cost.with_bitmaps : cost.making_bitmaps;
+    report_cost(host.ctx(), to_compare,
+                seconds_on_host / static_cast<double>(host.threads()) +
+                    static_cast<double>(to_compare) * cost.words * 64 / bits_a_second);
     if (scope.first_new != 0) {
-        const gram_rules rules = learn_rules(host, texts, fresh);
-        const sketch_sizes sizes(
-            fresh, options.threshold,
-            cheaper_filter(texts, sketches, fresh, rules, options.threshold, to_compare));
+        const sketch_sizes sizes(fresh, options.threshold, cost.cheaper());
         const tile_sizes tiles = tiles_within(host.memory().left() / 2, sizes);
         for_each_tile(sizes, {0, fresh.size()}, tiles.rows, [&](class_range range) {
             const sketched_classes rows = sketch_classes(host, texts, sketches, rules, sizes, range);
@@ -319,7 +324,7 @@ std::vector<duplicate_pair> find_by_sketches(cuda_place& place, const text_list&
     }
     const std::vector<std::uint8_t> skipped = lead_to_old(fresh, copies);
     if (scope.within_new) {
-        class_join<Unit>(place, host, texts, sketches, fresh, skipped, options.threshold, true, taking,
+        class_join<Unit>(place, host, texts, sketches, fresh, rules, skipped, options.threshold, true, taking,
                          counts, meter)
             .run();
     }

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/near_duplicates/filter/second_filter.hpp"
 
+#include <algorithm>
 #include <array>
+#include <chrono>
 #include <vector>
 
+#include "base/grouped.hpp"
+#include "ops/near_duplicates/filter/gram_filter.hpp"
 #include "ops/near_duplicates/filter/pair_bounds.hpp"
 
 namespace quern::near_duplicates_detail {
@@ -13,9 +17,11 @@ constexpr std::uint32_t sampled_rows = 256, sampled_columns = 64, sampled_texts 
 constexpr std::uint64_t few_pairs = 100'000;  // not worth an estimate
 
 // Measured nanoseconds, on one core of 2024.
-constexpr double to_count_a_unit = 1.2, to_map_a_unit = 12;  ///< to make the sketches
+constexpr double to_count_a_unit = 1.2, to_map_a_unit = 7;  ///< to make the sketches
+constexpr double to_compare_units = 1.5;
 constexpr double to_compare_counts = 30, to_compare_a_word = 0.25;
-constexpr double to_read_a_unit = 2;  ///< of a text that passed, for its q-grams
+constexpr double to_read_a_unit = 2;      ///< of a text that passed, for its q-grams
+constexpr double to_edit_a_unit = 0.008;  ///< for each edit that the threshold allows
 
 struct sampled_pair {
     std::uint32_t a, b;
@@ -45,23 +51,39 @@ std::vector<sampled_pair> passed_pairs(const sketch_list& sketches, const text_c
     return passed;
 }
 
+/// By which seconds of these constants are multiplied: `taken` for what they say takes `expected` nanoseconds.
+double slowness(std::chrono::steady_clock::duration taken, double expected) {
+    constexpr double enough = 100'000;
+    if (expected < enough) return 1;
+    return std::clamp(std::chrono::duration<double, std::nano>(taken).count() / expected, 0.3, 5.0);
+}
+
 }  // namespace
 
 template <class Unit>
-second_filter cheaper_filter(const unit_texts<Unit>& texts, const sketch_list& sketches,
-                             const text_classes& classes, const gram_rules& rules, const decimal& threshold,
-                             std::uint64_t pairs) {
+search_cost estimate_cost(const unit_texts<Unit>& texts, const sketch_list& sketches,
+                          const text_classes& classes, const gram_rules& rules, const decimal& threshold,
+                          std::uint64_t pairs) {
+    double units = 0;
+    for (const std::uint32_t length : classes.lengths()) units += length;
     std::uint64_t count = 0;
-    if (pairs < few_pairs) return second_filter::pair_counts;
-    const std::vector<sampled_pair> passed = passed_pairs(sketches, classes, threshold, count);
-    if (passed.empty()) return second_filter::pair_counts;
+    std::vector<sampled_pair> passed;
+    if (pairs >= few_pairs) passed = passed_pairs(sketches, classes, threshold, count);
+    const double to_compare = to_compare_units * static_cast<double>(pairs);
+    if (passed.empty()) {
+        constexpr double second = 1e-9;
+        const double making = second * units * to_map_a_unit;
+        return {second * (units * to_count_a_unit + to_compare), making + second * to_compare, making, 32};
+    }
     // The units of the texts that each filter leaves to be read, for some of these pairs.
     const std::size_t some = std::min<std::size_t>(passed.size(), sampled_texts);
     std::vector<Unit> scratch, other_scratch;
     std::array<std::uint8_t, pair_buckets> of_a{}, of_b{};
     gram_sketcher sketcher(rules);
+    gram_filter<Unit> grams;
     std::vector<std::uint64_t> all, disjoint;
-    double words = 0, after_counts = 0, after_bitmaps = 0, after_both = 0;
+    double words = 0, after_counts = 0, after_bitmaps = 0, after_both = 0, edits = 0, mapped = 0;
+    std::chrono::steady_clock::duration mapping{};
     for (std::size_t i = 0; i < some; ++i) {
         const auto [a, b] = passed[i * passed.size() / some];
         const std::uint64_t x = classes.length(a), y = classes.length(b);
@@ -74,35 +96,65 @@ second_filter cheaper_filter(const unit_texts<Unit>& texts, const sketch_list& s
         const unsigned scale = scale_of(x);
         all.resize(bitmap_words(scale));
         disjoint.resize(bitmap_words(scale));
+        const auto begin = std::chrono::steady_clock::now();
         sketcher.set(text);
         sketcher.write_all(scale, all.data());
         sketcher.set(other);
         const std::uint32_t population = sketcher.write_disjoint(scale, disjoint.data());
-        const std::uint64_t* const grams = all.data();
+        mapping += std::chrono::steady_clock::now() - begin;
+        mapped += static_cast<double>(x + y) / 2;
+        const std::uint64_t* const bits = all.data();
         std::uint32_t common = 0;
-        common_bits(disjoint.data(), &grams, 1, bitmap_words(scale), &common);
+        common_bits(disjoint.data(), &bits, 1, bitmap_words(scale), &common);
         const bool bitmaps_allow = population - common <= d;
         words += static_cast<double>(bitmap_words(scale));
         if (counts_allow) after_counts += static_cast<double>(x);
         if (bitmaps_allow) after_bitmaps += static_cast<double>(x);
-        if (counts_allow && bitmaps_allow) after_both += static_cast<double>(x);
+        if (!counts_allow || !bitmaps_allow) continue;
+        after_both += static_cast<double>(x);
+        grams.set(text);
+        if (!grams.allows(b, other, d)) continue;
+        edits += static_cast<double>(x) * d;
     }
-    double units = 0;
-    for (const std::uint32_t length : classes.lengths()) units += length;
     const double expected = static_cast<double>(pairs) * static_cast<double>(passed.size()) /
                             static_cast<double>(count) / static_cast<double>(some);
-    const double with_counts =
-        units * to_count_a_unit +
-        expected * (static_cast<double>(some) * to_compare_counts + after_counts * to_read_a_unit);
-    const double with_bitmaps =
-        units * to_map_a_unit + expected * (words * to_compare_a_word + after_bitmaps * to_count_a_unit +
-                                            after_both * to_read_a_unit);
-    return with_bitmaps < with_counts ? second_filter::bitmaps : second_filter::pair_counts;
+    const double second = 1e-9 * slowness(mapping, mapped * to_map_a_unit);
+    const double making = second * units * to_map_a_unit, pairs_passed = static_cast<double>(some);
+    return {second * (units * to_count_a_unit + to_compare +
+                      expected * (pairs_passed * to_compare_counts + after_counts * to_read_a_unit)),
+            making + second * (to_compare +
+                               expected * (words * to_compare_a_word + after_bitmaps * to_count_a_unit +
+                                           after_both * to_read_a_unit)),
+            making, words / pairs_passed, second * expected * edits * to_edit_a_unit};
 }
 
-template second_filter cheaper_filter(const unit_texts<std::uint8_t>&, const sketch_list&,
-                                      const text_classes&, const gram_rules&, const decimal&, std::uint64_t);
-template second_filter cheaper_filter(const unit_texts<std::uint32_t>&, const sketch_list&,
-                                      const text_classes&, const gram_rules&, const decimal&, std::uint64_t);
+template search_cost estimate_cost(const unit_texts<std::uint8_t>&, const sketch_list&, const text_classes&,
+                                   const gram_rules&, const decimal&, std::uint64_t);
+template search_cost estimate_cost(const unit_texts<std::uint32_t>&, const sketch_list&, const text_classes&,
+                                   const gram_rules&, const decimal&, std::uint64_t);
+
+namespace {
+
+std::string rounded(double seconds) {
+    const auto whole = [](double x) { return grouped(static_cast<std::uint64_t>(x + 0.5)); };
+    if (seconds < 100) return whole(seconds) + " s";
+    if (seconds < 100 * 60) return whole(seconds / 60) + " minutes";
+    return whole(seconds / 3600) + " hours";
+}
+
+}  // namespace
+
+void report_cost(const context& ctx, std::uint64_t pairs, double seconds) {
+    constexpr double brief = 5, long_time = 600;
+    if (seconds < brief) return;
+    std::string message = grouped(pairs) +
+                          " pairs of texts have similar lengths; comparing them takes about " +
+                          rounded(seconds);
+    if (seconds >= long_time)
+        message +=
+            "; a lower threshold is faster, so is a GPU, and so are the methods signature and shingle, "
+            "which have another definition of a pair";
+    ctx.log(log_level::info, message);
+}
 
 }  // namespace quern::near_duplicates_detail
