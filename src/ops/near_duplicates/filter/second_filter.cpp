@@ -25,27 +25,29 @@ constexpr double to_edit_a_unit = 0.008;  ///< for each edit that the threshold 
 
 struct sampled_pair {
     std::uint32_t a, b;
+    double weight;  ///< how many pairs it stands for
 };
 
-/// Classes whose units allow a pair, among `count` pairs of the sample.
+/// Classes whose units allow a pair, in a sample of pairs that stands for `count` pairs.
 std::vector<sampled_pair> passed_pairs(const sketch_list& sketches, const text_classes& classes,
-                                       const decimal& threshold, std::uint64_t& count) {
+                                       const decimal& threshold, double& count) {
     std::vector<sampled_pair> passed;
     const std::uint32_t n = classes.size(), rows = std::min(n, sampled_rows);
     for (std::uint32_t r = 0; r < rows; ++r) {
         const auto b = static_cast<std::uint32_t>((r + std::uint64_t{1}) * n / rows - 1);
         const class_range window = window_of(classes, threshold, b);
         const std::uint32_t size = window.last - window.first, columns = std::min(size, sampled_columns);
+        const double weight = static_cast<double>(size) / std::max(columns, 1u);
         for (std::uint32_t i = 0; i < columns; ++i) {
             const auto a = window.first + static_cast<std::uint32_t>(std::uint64_t{i} * size / columns);
             if (a == b) continue;
-            ++count;
+            count += weight;
             const std::uint64_t x = classes.length(a), y = classes.length(b);
             std::uint32_t norm = 0;
             unit_norms(sketches[classes.text(b)].counts.data(), sketches[classes.text(a)].counts.data(), 1,
                        &norm);
             if (norm <= largest_norm(1, largest_distance(threshold, x + y), x < y ? y - x : x - y))
-                passed.push_back({a, b});
+                passed.push_back({a, b, weight});
         }
     }
     return passed;
@@ -66,7 +68,7 @@ search_cost estimate_cost(const unit_texts<Unit>& texts, const sketch_list& sket
                           std::uint64_t pairs) {
     double units = 0;
     for (const std::uint32_t length : classes.lengths()) units += length;
-    std::uint64_t count = 0;
+    double count = 0;
     std::vector<sampled_pair> passed;
     if (pairs >= few_pairs) passed = passed_pairs(sketches, classes, threshold, count);
     const double to_compare = to_compare_units * static_cast<double>(pairs);
@@ -83,9 +85,12 @@ search_cost estimate_cost(const unit_texts<Unit>& texts, const sketch_list& sket
     gram_filter<Unit> grams;
     std::vector<std::uint64_t> all, disjoint;
     double words = 0, after_counts = 0, after_bitmaps = 0, after_both = 0, edits = 0, mapped = 0;
+    double passed_weight = 0, read_weight = 0;
+    for (const sampled_pair& pair : passed) passed_weight += pair.weight;
     std::chrono::steady_clock::duration mapping{};
     for (std::size_t i = 0; i < some; ++i) {
-        const auto [a, b] = passed[i * passed.size() / some];
+        const auto [a, b, weight] = passed[i * passed.size() / some];
+        read_weight += weight;
         const std::uint64_t x = classes.length(a), y = classes.length(b);
         const std::span<const Unit> text = texts.read(classes.text(a), scratch),
                                     other = texts.read(classes.text(b), other_scratch);
@@ -107,19 +112,19 @@ search_cost estimate_cost(const unit_texts<Unit>& texts, const sketch_list& sket
         std::uint32_t common = 0;
         common_bits(disjoint.data(), &bits, 1, bitmap_words(scale), &common);
         const bool bitmaps_allow = population - common <= d;
-        words += static_cast<double>(bitmap_words(scale));
-        if (counts_allow) after_counts += static_cast<double>(x);
-        if (bitmaps_allow) after_bitmaps += static_cast<double>(x);
+        words += weight * static_cast<double>(bitmap_words(scale));
+        if (counts_allow) after_counts += weight * static_cast<double>(x);
+        if (bitmaps_allow) after_bitmaps += weight * static_cast<double>(x);
         if (!counts_allow || !bitmaps_allow) continue;
-        after_both += static_cast<double>(x);
+        after_both += weight * static_cast<double>(x);
         grams.set(text);
         if (!grams.allows(b, other, d)) continue;
-        edits += static_cast<double>(x) * d;
+        edits += weight * static_cast<double>(x) * d;
     }
-    const double expected = static_cast<double>(pairs) * static_cast<double>(passed.size()) /
-                            static_cast<double>(count) / static_cast<double>(some);
+    // Pairs for each unit of weight that was read.
+    const double expected = static_cast<double>(pairs) * passed_weight / count / read_weight;
     const double second = 1e-9 * slowness(mapping, mapped * to_map_a_unit);
-    const double making = second * units * to_map_a_unit, pairs_passed = static_cast<double>(some);
+    const double making = second * units * to_map_a_unit, pairs_passed = read_weight;
     return {second * (units * to_count_a_unit + to_compare +
                       expected * (pairs_passed * to_compare_counts + after_counts * to_read_a_unit)),
             making + second * (to_compare +
