@@ -103,14 +103,19 @@ document_classes equal_lists(cpu_place& place, const word_list& lists, std::span
     return classes_of(find_leaders(place, hashes.span(), documents.span().first(size), all, same, before));
 }
 
-document_classes equal_keys(cpu_place& place, std::span<const std::uint64_t> keys) {
+document_classes equal_documents(cpu_place& place, std::span<const std::uint64_t> keys,
+                                 const std::function<bool(std::uint32_t, std::uint32_t)>& same,
+                                 const std::function<bool(std::uint32_t, std::uint32_t)>& before) {
     const auto all = static_cast<std::uint32_t>(keys.size());
     auto sorted = array_from(place, keys, "classes of documents");
     auto documents = make_array<std::uint32_t>(place, all, "classes of documents");
     std::iota(documents.span().begin(), documents.span().end(), 0u);
-    return classes_of(find_leaders(
-        place, sorted.span(), documents.span(), all, [](std::uint32_t, std::uint32_t) { return true; },
-        std::less<>()));
+    return classes_of(find_leaders(place, sorted.span(), documents.span(), all, same, before));
+}
+
+document_classes equal_keys(cpu_place& place, std::span<const std::uint64_t> keys) {
+    return equal_documents(
+        place, keys, [](std::uint32_t, std::uint32_t) { return true; }, std::less<>());
 }
 
 class_age age_of(std::span<const std::uint32_t> members, const duplicate_scope& scope) {

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -36,6 +37,11 @@ std::uint64_t hash_of_list(std::span<const std::uint32_t> list);
 /// (one each) equals no other.
 document_classes equal_lists(cpu_place& place, const word_list& lists, std::span<const std::uint8_t> alone,
                              std::uint64_t (*hash)(std::span<const std::uint32_t>) = hash_of_list);
+/// Groups documents that are the same, by keys that are equal if they are. same(a, b), before(a, b): an order in which equal
+/// ones are neighbours; any thread may call them.
+document_classes equal_documents(cpu_place& place, std::span<const std::uint64_t> keys,
+                                 const std::function<bool(std::uint32_t, std::uint32_t)>& same,
+                                 const std::function<bool(std::uint32_t, std::uint32_t)>& before);
 /// leader[d]: the first document of d's class.
 document_classes classes_of(const std::vector<std::uint32_t>& leader);
 /// Groups equal keys.

@@ -1,70 +1,131 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shingling (Broder, Glassman, Manasse and Zweig, "Syntactic clustering of the web", 1997) without its sampling. Shingles
-// are numbered exactly, documents with the same set become a class, and the classes' sets are joined by prefixes. All
-// comparisons are in integers.
+// Shingling (Broder, Glassman, Manasse and Zweig, "Syntactic clustering of the web", 1997) without its sampling. Documents
+// with the same set become a class, and the classes' sets are joined by prefixes. Sets are made from the words whenever they
+// are needed, so memory holds a few bytes a document. Hashes only choose what is compared: words decide.
 #include "ops/near_duplicates/papers/words/shingle.hpp"
+
+#include <oneapi/tbb/enumerable_thread_specific.h>
+
+#include <atomic>
+#include <bit>
+
+#include "device/progress_meter.hpp"
 #include "ops/near_duplicates/duplicate_methods.hpp"
-#include "ops/near_duplicates/papers/words/duplicate_classes.hpp"
-#include "ops/near_duplicates/papers/words/word_sets.hpp"
 
 namespace quern::near_duplicates_detail {
 namespace {
 
-/// The documents' sets. A document's shingles that occur once in the collection are counted separately.
-struct document_sets {
-    number_sets sets;  ///< ends with occurs_once if the document has such a shingle
-    std::uint32_t end = 0;
-    std::vector<std::uint64_t> once;
+constexpr std::uint8_t max_count = 255;
 
-    /// The number of different shingles of a document.
-    std::uint64_t size_of(std::uint32_t d) const {
-        return sets.view()[d].size() + (once[d] == 0 ? 0 : once[d] - 1);
+void increase(std::uint8_t& count) {
+    const std::atomic_ref<std::uint8_t> shared(count);
+    std::uint8_t now = shared.load(std::memory_order_relaxed);
+    while (now != max_count && !shared.compare_exchange_weak(now, static_cast<std::uint8_t>(now + 1),
+                                                             std::memory_order_relaxed)) {
     }
-};
-
-document_sets shingles_of(cpu_place& place, const word_list& documents, unsigned width) {
-    document_sets result;
-    const shingle_numbers shingles = number_shingles(place, documents, width);
-    result.end = shingles.end;
-    result.once.resize(documents.size());
-    const word_list lists = shingles.view();
-    for_each_document(
-        place, lists.offsets, document_pieces(place, lists.offsets), [&](std::size_t, std::uint32_t d) {
-            result.once[d] =
-                static_cast<std::uint64_t>(std::ranges::count(lists[d], shingle_numbers::occurs_once));
-        });
-    result.sets = sets_of(place, lists);
-    return result;
 }
 
+/// The sets of two documents, each made once while it stays the first or the second of a comparison.
+class two_sets {
+  public:
+    two_sets(const word_list& documents, const shingle_rule& rule)
+        : documents_(documents), held_{held{shingle_set(rule)}, held{shingle_set(rule)}} {}
+
+    const shingle_set& first(std::uint32_t d) { return made(held_[0], d); }
+    const shingle_set& second(std::uint32_t d) { return made(held_[1], d); }
+
+  private:
+    struct held {
+        shingle_set set;
+        std::uint64_t document = ~std::uint64_t{0};
+    };
+    const shingle_set& made(held& one, std::uint32_t d) {
+        if (one.document != d) one.set.make(documents_[d]);
+        one.document = d;
+        return one.set;
+    }
+
+    const word_list& documents_;
+    std::array<held, 2> held_;
+};
+
 }  // namespace
+
+shingle_counts::shingle_counts(cpu_place& place, const word_list& documents, const shingle_rule& rule) {
+    const std::uint64_t words = documents.words.size(), budget = place.memory().left() / 4;
+    const std::uint64_t wanted = std::max<std::uint64_t>(std::min(2 * words, budget), 2);
+    const unsigned bits = static_cast<unsigned>(std::bit_width(wanted)) - 1;
+    shift_ = 64 - bits;
+    counts_ = make_array<std::uint8_t>(place, std::size_t{1} << bits, "counts of shingles");
+    std::ranges::fill(counts_.span(), std::uint8_t{0});
+    progress_meter meter(place.ctx(), "shingles", words, "words");
+    for_each_document(place, documents.offsets, document_pieces(place, documents.offsets),
+                      [&](std::size_t, std::uint32_t d) {
+                          // Prefetched: a count is seldom cached.
+                          constexpr std::size_t ahead = 16;
+                          std::array<std::uint64_t, ahead> waiting{};
+                          std::size_t seen = 0;
+                          shingle_set::for_each_hash(rule, documents[d], [&](std::uint64_t hash) {
+                              std::uint64_t& slot = waiting[seen % ahead];
+                              if (seen >= ahead) increase(counts_.data()[slot >> shift_]);
+                              __builtin_prefetch(counts_.data() + (hash >> shift_), 1);
+                              slot = hash;
+                              ++seen;
+                          });
+                          for (std::size_t i = seen - std::min(seen, ahead); i < seen; ++i)
+                              increase(counts_.data()[waiting[i % ahead] >> shift_]);
+                          meter.add(documents[d].size());
+                      });
+    meter.finish();
+}
+
+std::vector<duplicate_pair> find_by_shingles(cpu_place& place, const word_list& documents,
+                                             const shingle_rule& rule, const decimal& similarity,
+                                             const duplicate_scope& scope, duplicate_counts& counts) {
+    const auto size = static_cast<std::uint32_t>(documents.size());
+    counts.compared += pairs_in_scope(size, scope);
+    if (size < 2) return {};
+    const shingle_counts counts_of(place, documents, rule);
+
+    auto hashes = make_array<std::uint64_t>(place, size, "sets of shingles");
+    auto sizes = make_array<std::uint64_t>(place, size, "sets of shingles");
+    tbb::enumerable_thread_specific<two_sets> scratch([&] { return two_sets(documents, rule); });
+    progress_meter meter(place.ctx(), "sets", size, "documents");
+    for_each_document(place, documents.offsets, document_pieces(place, documents.offsets),
+                      [&](std::size_t, std::uint32_t d) {
+                          const shingle_set& set = scratch.local().first(d);
+                          sizes.data()[d] = set.all().size();
+                          hashes.data()[d] = set.hash();
+                          meter.add(1);
+                      });
+    meter.finish();
+    const document_classes classes = equal_documents(
+        place, hashes.span(),
+        [&](std::uint32_t a, std::uint32_t b) {
+            two_sets& sets = scratch.local();
+            return shingle_set::same(sets.first(a), sets.second(b));
+        },
+        [&](std::uint32_t a, std::uint32_t b) {
+            two_sets& sets = scratch.local();
+            return shingle_set::before(sets.first(a), sets.second(b));
+        });
+    hashes = {};
+
+    shingle_sets sets{documents, rule, {}, {}, {}};
+    for (std::uint32_t c = 0; c < classes.size(); ++c) {
+        sets.firsts.push_back(classes.first(c));
+        sets.sizes.push_back(sizes.data()[classes.first(c)]);
+        sets.ages.push_back(age_of(classes[c], scope));
+    }
+    sizes = {};
+    const auto joined = join_by_similarity(place, sets, counts_of, similarity, scope, counts);
+    return document_pairs(place, classes, sets.sizes, joined, requested_by(scope, size), counts);
+}
 
 std::vector<duplicate_pair> find_by_shingles(cpu_place& place, const word_list& documents,
                                              const duplicate_options& options, const duplicate_scope& scope,
                                              duplicate_counts& counts) {
-    const auto size = static_cast<std::uint32_t>(documents.size());
-    counts.compared += pairs_in_scope(size, scope);
-    if (size < 2) return {};
-    place.ctx().report({"shingles", 0, 0, "documents"});
-    document_sets all = shingles_of(place, documents, options.shingle);
-    std::vector<std::uint8_t> alone(size);
-    for (std::uint32_t d = 0; d < size; ++d) alone[d] = all.once[d] == 0 ? 0 : 1;
-    const document_classes classes = equal_lists(place, all.sets.view(), alone);
-
-    shingle_sets sets;
-    std::vector<std::uint32_t> firsts;
-    for (std::uint32_t c = 0; c < classes.size(); ++c) {
-        firsts.push_back(classes.first(c));
-        sets.sizes.push_back(all.size_of(firsts.back()));
-        sets.ages.push_back(age_of(classes[c], scope));
-    }
-    const std::vector<std::uint64_t> sizes = sets.sizes;
-    sets.end = all.end;
-    sets.shared = selected(place, all.sets.view(), firsts,
-                           [](std::uint32_t shingle) { return shingle != shingle_numbers::occurs_once; });
-    all = {};
-    const auto joined = join_by_similarity(place, std::move(sets), options.similarity, scope, counts);
-    return document_pairs(place, classes, sizes, joined, requested_by(scope, size), counts);
+    return find_by_shingles(place, documents, {options.shingle}, options.similarity, scope, counts);
 }
 
 }  // namespace quern::near_duplicates_detail

@@ -1,50 +1,52 @@
 // SPDX-License-Identifier: Apache-2.0
-// All pairs of different sets whose Jaccard similarity reaches a bound, by prefixes: complete and exact.
+// All pairs of different sets of shingles whose Jaccard similarity reaches a bound, by prefixes: complete and exact.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
-#include "device/array.hpp"
+#include "device/cpu/cpu_place.hpp"
 #include "ops/near_duplicates/papers/words/duplicate_classes.hpp"
-#include "ops/near_duplicates/papers/words/word_sets.hpp"
+#include "ops/near_duplicates/papers/words/shingle_set.hpp"
 #include "quern/ops/near_duplicates.hpp"
 
 namespace quern::near_duplicates_detail {
 
-// Numbers for the shingles of a collection: equal numbers mean equal shingles.
+/// How often each shingle occurs, about: shingles share counts that end at 255. A count is at least the number of
+/// occurrences, or 255, so a shingle whose count is 1 occurs once.
+class shingle_counts {
+  public:
+    /// Counts those of all documents. Memory: a byte for each of about twice as many counts as there are words, if a
+    /// quarter of the place's memory holds them, else fewer. Cost: one pass over the words.
+    shingle_counts(cpu_place& place, const word_list& documents, const shingle_rule& rule);
 
-/// The shingles of each document in the order of its text.
-struct shingle_numbers {
-    /// The number of a shingle that occurs once in the whole collection. Two of these are never equal.
-    static constexpr std::uint32_t occurs_once = 0xffffffff;
+    std::uint8_t of(std::uint64_t hash) const { return counts_.data()[hash >> shift_]; }
 
-    cpu_array<std::uint32_t> numbers;
-    cpu_array<std::uint64_t> offsets;  ///< one more than documents, the first 0
-    std::uint32_t end = 0;             ///< greater than all numbers except occurs_once
-
-    word_list view() const { return {numbers.span(), offsets.span()}; }
+  private:
+    unsigned shift_ = 0;
+    cpu_array<std::uint8_t> counts_;
 };
 
-/// Numbers the shingles of `width` words: equal numbers are equal words and vice versa. A non-empty document with fewer
-/// words has one shingle: all its words.
-/// - Cost: ⌈log₂ width⌉ sorts of all positions.
-/// - Memory: 8 bytes per word, and 28 more to sort all at once; else in as many parts as half of the place's memory
-///   requires.
-/// - Throws usage_error if more than 2³² − 2 different sequences occur more than once.
-shingle_numbers number_shingles(cpu_place& place, const word_list& documents, unsigned width);
-
-/// The set of each class, in two parts: the numbers that it shares with others, and its total size.
+/// The set of each class, by one of its documents.
 struct shingle_sets {
-    number_sets shared;  ///< numbers below `end`
-    std::uint32_t end = 0;
-    std::vector<std::uint64_t> sizes;  ///< including the numbers that no other set has
+    const word_list& documents;
+    shingle_rule rule;
+    std::vector<std::uint32_t> firsts;  ///< the document, by class
+    std::vector<std::uint64_t> sizes;   ///< of the set
     std::vector<class_age> ages;
 };
 
-/// The pairs with |A ∩ B| / |A ∪ B| ≥ similarity that the scope requests according to their ages. Two empty sets do not
-/// occur. Adds the pairs whose intersection was computed to the counts.
-std::vector<class_pair> join_by_similarity(cpu_place& place, shingle_sets sets, const decimal& similarity,
+/// The pairs with |A ∩ B| / |A ∪ B| ≥ similarity that the scope requests according to their ages. No two sets are equal.
+/// Adds the pairs whose intersection was computed to the counts.
+/// - Memory: a third of the place's memory for the shingles of prefixes, which spill to run().scratch_folder(); 16 bytes a
+///   class; 8 bytes a pair whose prefixes share a shingle, else out_of_memory.
+std::vector<class_pair> join_by_similarity(cpu_place& place, const shingle_sets& sets,
+                                           const shingle_counts& counts_of, const decimal& similarity,
                                            const duplicate_scope& scope, duplicate_counts& counts);
+
+/// find_by_shingles() with a rule whose hashes may be weak.
+std::vector<duplicate_pair> find_by_shingles(cpu_place& place, const word_list& documents,
+                                             const shingle_rule& rule, const decimal& similarity,
+                                             const duplicate_scope& scope, duplicate_counts& counts);
 
 }  // namespace quern::near_duplicates_detail

@@ -1,27 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prefix filter (Chaudhuri, Ganti and Kaushik, "A primitive operator for similarity joins in data cleaning", 2006; Bayardo,
-// Ma and Srikant, "Scaling up all pairs similarity search", 2007) with the filters by length and position of Xiao, Wang,
-// Lin and Yu, "Efficient similarity joins for near duplicate detection", 2008 (PPJoin).
+// The join by prefixes (Chaudhuri, Ganti and Kaushik 2006; Bayardo, Ma and Srikant 2007). Sets are in ascending order of
+// size, shingles in ascending order of (count, hash). Two similar sets share a shingle of their prefixes
+// (docs/near_duplicates_words.md): so the prefixes are sorted by shingle, beyond memory if necessary, and sets that share one
+// are compared by their words.
 //
-// Sets are ordered by size, their numbers by ascending frequency. A pair needs `required` common numbers; so the first of
-// them, the rarest, is among all but the last required − 1 numbers of both sets. These prefixes are indexed, and each set
-// looks its own prefix up among the earlier sets. Numbers that occur in one set only would come first in every prefix and
-// find nothing: they are only counted.
-#include "ops/near_duplicates/papers/words/shingle.hpp"
+// A shingle is represented by its hash. Different shingles of one hash only add candidates: within a set they stay
+// separate elements, so sizes and prefixes are those of the shingles.
+#include <oneapi/tbb/enumerable_thread_specific.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <numeric>
 
 #include "device/progress_meter.hpp"
-#include "primitives/histogram/histogram.hpp"
-#include "primitives/scan/scan.hpp"
+#include "ops/near_duplicates/papers/words/shingle.hpp"
+#include "primitives/external_sort/external_sort.hpp"
 #include "primitives/sort/sort.hpp"
+#include "quern/base/error.hpp"
 
 namespace quern::near_duplicates_detail {
 namespace {
 
-constexpr std::string_view what_for = "the join of shingles";
+constexpr std::string_view what_for = "a join of shingles";
 
 /// A similarity bound in terms of sizes, in integers: no product exceeds 10⁹ · 2³³ < 2⁶³.
 struct similarity_bound {
@@ -34,160 +35,204 @@ struct similarity_bound {
     std::uint64_t required(std::uint64_t together) const {
         return ratio_up(numerator * together, numerator + denominator);
     }
+    /// The lengths of prefixes: of a set as the larger one of a pair, and as the smaller one, which is not longer.
+    std::uint64_t prefix(std::uint64_t size) const { return size - min_size(size) + 1; }
+    std::uint64_t prefix_as_smaller(std::uint64_t size) const { return size - required(2 * size) + 1; }
 };
 
-/// The length of the prefix of `shared` numbers where `required` are needed.
-std::uint64_t prefix_length(std::uint64_t shared, std::uint64_t required) {
-    return shared < required ? 0 : std::min(shared, shared - required + 1);
-}
-
-/// The sets as records: by (size, class); numbers by (frequency, number), without those of a single set.
-struct records {
-    number_sets numbers;
-    std::uint32_t end = 0;
-    std::vector<std::uint32_t> classes;
-    std::vector<std::uint64_t> sizes;
-    std::vector<class_age> ages;
-
-    std::uint32_t size() const { return static_cast<std::uint32_t>(classes.size()); }
-    std::span<const std::uint32_t> operator[](std::uint32_t r) const {
-        const std::uint64_t* const offset = numbers.offsets.data() + r;
-        return {numbers.values.data() + offset[0], offset[1] - offset[0]};
-    }
-};
-
-records in_order(cpu_place& place, shingle_sets sets) {
-    records result;
-    result.classes.resize(sets.sizes.size());
-    std::iota(result.classes.begin(), result.classes.end(), 0u);
-    result.sizes = std::move(sets.sizes);
-    primitives::sort_pairs<std::uint64_t, std::uint32_t>(place, result.sizes, result.classes);
-    for (const std::uint32_t c : result.classes) result.ages.push_back(sets.ages[c]);
-
-    auto frequencies = document_frequencies(place, sets.shared.view(), sets.end);
-    result.numbers = selected(place, sets.shared.view(), result.classes,
-                              [&](std::uint32_t number) { return frequencies.data()[number] > 1; });
-    sets.shared = {};
-    auto by_frequency = make_array<std::uint32_t>(place, sets.end, what_for);
-    std::iota(by_frequency.span().begin(), by_frequency.span().end(), 0u);
-    primitives::sort_pairs<std::uint64_t, std::uint32_t>(place, frequencies.span(), by_frequency.span());
-    auto ranks = make_array<std::uint32_t>(place, sets.end, what_for);
-    for (std::uint32_t i = 0; i < sets.end; ++i) {
-        if (frequencies.data()[i] > 1) ranks.data()[by_frequency.data()[i]] = result.end++;
-    }
-    const std::size_t pieces = pieces_for(place, result.numbers.values.size(), std::size_t{1} << 14);
-    for_each_piece(place, pieces, [&](std::size_t p) {
-        const auto [begin, end] = piece_of(result.numbers.values.size(), pieces, p);
-        for (std::size_t i = begin; i < end; ++i)
-            result.numbers.values.data()[i] = ranks.data()[result.numbers.values.data()[i]];
-    });
-    primitives::segmented_sort_keys<std::uint32_t>(place, result.numbers.values.span(),
-                                                   result.numbers.offsets.span());
-    return result;
-}
-
-/// A number in the prefix of a record.
+/// A set with a shingle in its prefix, at a position in the order of shingles.
 struct posting {
     std::uint32_t record, position;
+
+    explicit posting(std::uint64_t packed)
+        : record(static_cast<std::uint32_t>(packed >> 32)), position(static_cast<std::uint32_t>(packed)) {}
 };
-
-/// The prefixes of the records of one age: for every number its postings, records ascending.
-struct prefix_index {
-    cpu_array<std::uint64_t> offsets;   ///< empty: no records
-    cpu_array<std::uint64_t> postings;  ///< record · 2³² + position
-
-    std::span<const std::uint64_t> operator[](std::uint32_t number) const {
-        const std::uint64_t* const offset = offsets.data() + number;
-        return {postings.data() + offset[0], offset[1] - offset[0]};
-    }
-    static posting unpacked(std::uint64_t p) {
-        return {static_cast<std::uint32_t>(p >> 32), static_cast<std::uint32_t>(p)};
-    }
-};
-
-/// The indexed length of each record: what a record that is not smaller can share with it first.
-std::uint64_t indexed_length(const records& all, const similarity_bound& bound, std::uint32_t r) {
-    return prefix_length(all[r].size(), bound.required(2 * all.sizes[r]));
-}
-
-prefix_index index_of(cpu_place& place, const records& all, const similarity_bound& bound, class_age age) {
-    prefix_index index;
-    auto begins = make_array<std::uint64_t>(place, all.size() + std::size_t{1}, what_for);
-    begins.data()[0] = 0;
-    for (std::uint32_t r = 0; r < all.size(); ++r) {
-        begins.data()[r + 1] = begins.data()[r] + (all.ages[r] == age ? indexed_length(all, bound, r) : 0);
-    }
-    const std::uint64_t size = begins.data()[all.size()];
-    if (size == 0) return index;
-    auto keys = make_array<std::uint32_t>(place, size, what_for);
-    index.postings = make_array<std::uint64_t>(place, size, what_for);
-    for_each_document(place, begins.span(), document_pieces(place, begins.span()),
-                      [&](std::size_t, std::uint32_t r) {
-                          const std::uint64_t begin = begins.data()[r], end = begins.data()[r + 1];
-                          for (std::uint64_t i = begin; i < end; ++i) {
-                              keys.data()[i] = all[r][i - begin];
-                              index.postings.data()[i] = std::uint64_t{r} << 32 | (i - begin);
-                          }
-                      });
-    auto counts = make_array<std::uint64_t>(place, all.end, what_for);
-    primitives::histogram<std::uint32_t>(place, keys.span(), counts.span());
-    index.offsets = make_array<std::uint64_t>(place, all.end + std::size_t{1}, what_for);
-    primitives::exclusive_scan<std::uint64_t, std::uint64_t>(place, counts.span(), index.offsets.span());
-    primitives::sort_pairs<std::uint32_t, std::uint64_t>(place, keys.span(), index.postings.span());
-    return index;
-}
-
-/// The size of the intersection, or any number below `required` if it is too small. `shared`: how many of the first x_from
-/// numbers of x and the first y_from of y are equal.
-std::uint64_t intersection(std::span<const std::uint32_t> x, std::span<const std::uint32_t> y,
-                           std::size_t x_from, std::size_t y_from, std::uint64_t shared,
-                           std::uint64_t required) {
-    // If x's prefix ends before y's, no later number of y equals one of x's prefix; at least `shared` numbers of y are used
-    // up. Otherwise the same with x and y swapped.
-    std::size_t i = x_from, j = shared;
-    if (x[x_from - 1] >= y[y_from - 1]) {
-        i = shared;
-        j = y_from;
-    }
-    while (i < x.size() && j < y.size()) {
-        if (shared + std::min(x.size() - i, y.size() - j) < required) return 0;
-        const bool x_steps = x[i] <= y[j], y_steps = y[j] <= x[i];
-        if (x_steps && y_steps) ++shared;
-        i += x_steps ? 1 : 0;
-        j += y_steps ? 1 : 0;
-    }
-    return shared;
+constexpr std::uint64_t packed(std::uint32_t a, std::uint32_t b) {
+    return std::uint64_t{a} << 32 | b;
 }
 
 class similarity_join {
   public:
-    similarity_join(cpu_place& place, const records& all, const similarity_bound& bound,
-                    const duplicate_scope& scope)
-        : place_(place), all_(all), bound_(bound), scope_(scope) {
-        for (std::size_t age = 0; age < class_ages; ++age)
-            indexes_[age] = index_of(place, all, bound, class_age(age));
+    similarity_join(cpu_place& place, const shingle_sets& sets, const shingle_counts& counts_of,
+                    const similarity_bound& bound, const duplicate_scope& scope)
+        : place_(place),
+          sets_(sets),
+          counts_of_(counts_of),
+          bound_(bound),
+          scope_(scope),
+          sizes_(sets.sizes) {
+        classes_.resize(sizes_.size());
+        std::iota(classes_.begin(), classes_.end(), 0u);
+        primitives::sort_pairs<std::uint64_t, std::uint32_t>(place, sizes_, classes_);
     }
 
-    /// Compares every record with the earlier ones. Free threads take pieces, large records first; the results are joined
-    /// in order.
     std::vector<class_pair> find(duplicate_counts& counts) {
-        const std::size_t pieces = (all_.size() + piece_size - 1) / piece_size;
-        std::vector<std::vector<class_pair>> found(pieces);
-        std::atomic<std::size_t> taken{0};
-        std::atomic<std::uint64_t> intersected{0};
-        progress_meter meter(place_.ctx(), "compare", all_.size(), "documents");
-        for_each_piece(place_, place_.threads(), [&](std::size_t) {
-            worker mine(*this);
-            for (std::size_t p = taken++; p < pieces; p = taken++) {
-                const std::size_t piece = pieces - 1 - p, begin = piece * piece_size;
-                const std::size_t end = std::min<std::size_t>(begin + piece_size, all_.size());
-                for (std::size_t r = begin; r < end; ++r)
-                    mine.look_up(static_cast<std::uint32_t>(r), found[piece]);
-                meter.add(end - begin);
+        find_candidates();
+        return compare_candidates(counts);
+    }
+
+  private:
+    std::uint32_t size() const { return static_cast<std::uint32_t>(sizes_.size()); }
+    class_age age(std::uint32_t record) const { return sets_.ages[classes_[record]]; }
+    std::span<const std::uint32_t> words(std::uint32_t record) const {
+        return sets_.documents[sets_.firsts[classes_[record]]];
+    }
+
+    struct prefix_scratch {
+        shingle_set set;
+        std::vector<std::uint64_t> unique, shared;  ///< hashes
+        std::vector<std::pair<std::uint8_t, std::uint64_t>> ordered;
+    };
+    struct prefixes {
+        std::vector<std::uint64_t> hashes, postings;
+    };
+
+    /// Appends the prefix of a record, without shingles that no other set has: they come first and match nothing.
+    void append_prefix(std::uint32_t r, prefix_scratch& scratch, prefixes& to) const {
+        if (sizes_[r] == 0) return;
+        scratch.set.make(words(r));
+        const std::uint64_t length = bound_.prefix(sizes_[r]);
+        std::uint64_t before = 0;
+        scratch.ordered.clear();
+        for (const shingle& s : scratch.set.all()) {
+            const std::uint8_t count = counts_of_.of(s.hash);
+            if (count == 1) {
+                ++before;
+            } else {
+                scratch.ordered.emplace_back(count, s.hash);
             }
-            intersected += mine.intersected;
+        }
+        if (before >= length) return;
+        const auto end = scratch.ordered.begin() + static_cast<std::ptrdiff_t>(length - before);
+        std::partial_sort(scratch.ordered.begin(), end, scratch.ordered.end());
+        for (auto at = scratch.ordered.begin(); at != end; ++at) {
+            to.hashes.push_back(at->second);
+            to.postings.push_back(packed(r, static_cast<std::uint32_t>(before++)));
+        }
+    }
+
+    void find_candidates() {
+        constexpr std::uint32_t at_once = 1 << 14;
+        constexpr std::uint64_t min_memory = 1 << 16;
+        const std::uint64_t memory =
+            std::min(std::max(place_.memory().left() / 3, min_memory), std::uint64_t{1} << 32);
+        primitives::external_sorter<cpu_place, std::uint64_t, std::uint64_t> sorter(place_, memory, {},
+                                                                                    min_memory);
+        tbb::enumerable_thread_specific<prefix_scratch> scratches([&] {
+            return prefix_scratch{shingle_set(sets_.rule), {}, {}, {}};
         });
-        counts.candidates += intersected;
+        progress_meter meter(place_.ctx(), "prefixes", size(), "documents");
+        for (std::uint32_t first = 0; first < size(); first += std::min(at_once, size() - first)) {
+            const std::uint32_t count = std::min(at_once, size() - first);
+            const std::size_t pieces = count / 64 + 1;
+            std::vector<prefixes> parts(pieces);
+            for_each_piece(place_, pieces, [&](std::size_t p) {
+                place_.ctx().check_stop();
+                const auto [begin, end] = piece_of(count, pieces, p);
+                prefix_scratch& scratch = scratches.local();
+                for (std::size_t i = begin; i < end; ++i)
+                    append_prefix(first + static_cast<std::uint32_t>(i), scratch, parts[p]);
+            });
+            for (const prefixes& part : parts) sorter.push(part.hashes, part.postings);
+            meter.add(count);
+        }
+        meter.finish();
+        // A shingle's postings, in order of records; those of a chunk's last shingle may go on in the next chunk.
+        std::vector<std::uint64_t> hashes, postings;
+        sorter.finish([&](std::span<const std::uint64_t> some, std::span<const std::uint64_t> values) {
+            hashes.insert(hashes.end(), some.begin(), some.end());
+            postings.insert(postings.end(), values.begin(), values.end());
+            const auto last = std::ranges::lower_bound(hashes, hashes.back()) - hashes.begin();
+            take_groups({hashes.data(), static_cast<std::size_t>(last)}, postings);
+            hashes.erase(hashes.begin(), hashes.begin() + last);
+            postings.erase(postings.begin(), postings.begin() + last);
+        });
+        take_groups(hashes, postings);
+        compact();
+    }
+
+    /// The pairs of sets that share one of these shingles. `hashes` ascend; each has all its postings.
+    void take_groups(std::span<const std::uint64_t> hashes, std::span<const std::uint64_t> postings) {
+        const std::size_t n = hashes.size(), pieces = pieces_for(place_, n, std::size_t{1} << 12);
+        std::vector<std::vector<std::uint64_t>> found(pieces);
+        for_each_piece(place_, pieces, [&](std::size_t p) {  // each takes the shingles that begin in it
+            const auto [begin, end] = piece_of(n, pieces, p);
+            std::size_t i = begin;
+            while (i < end && i > 0 && hashes[i] == hashes[i - 1]) ++i;
+            while (i < end) {
+                std::size_t past_end = i + 1;
+                while (past_end < n && hashes[past_end] == hashes[i]) ++past_end;
+                if (past_end - i > 1) take_group(postings.subspan(i, past_end - i), found[p]);
+                i = past_end;
+            }
+        });
+        for (const auto& some : found) {
+            candidates_.insert(candidates_.end(), some.begin(), some.end());
+            if (candidates_.size() >= compact_at_) compact();
+        }
+    }
+
+    /// Two sets with one shingle in their prefixes, if they may be similar as far as sizes and positions tell: if it is the
+    /// first that they share, all others are after it in both.
+    void take_group(std::span<const std::uint64_t> group, std::vector<std::uint64_t>& found) const {
+        for (std::size_t i = 1; i < group.size(); ++i) {
+            if (i % 1024 == 0) place_.ctx().check_stop();
+            const posting x(group[i]);
+            const std::uint64_t x_size = sizes_[x.record];
+            const auto smallest =
+                std::ranges::lower_bound(group.first(i), bound_.min_size(x_size), {},
+                                         [&](std::uint64_t value) { return sizes_[posting(value).record]; });
+            for (auto at = smallest; at != group.begin() + static_cast<std::ptrdiff_t>(i); ++at) {
+                const posting y(*at);
+                const std::uint64_t y_size = sizes_[y.record];
+                if (y.record == x.record || y.position >= bound_.prefix_as_smaller(y_size) ||
+                    !may_pair(age(x.record), age(y.record), scope_))
+                    continue;
+                const std::uint64_t left = std::min(x_size - x.position, y_size - y.position);
+                if (left >= bound_.required(x_size + y_size)) found.push_back(packed(x.record, y.record));
+            }
+        }
+    }
+
+    /// Removes repeated candidates.
+    void compact() {
+        primitives::sort_keys<std::uint64_t>(place_, candidates_);
+        candidates_.erase(std::unique(candidates_.begin(), candidates_.end()), candidates_.end());
+        const std::uint64_t bytes = 2 * array_bytes<std::uint64_t>(candidates_.size());
+        if (bytes > place_.memory().left()) throw out_of_memory(what_for, bytes, place_.memory().left());
+        compact_at_ = std::max(compact_at_, 2 * candidates_.size());
+    }
+
+    std::vector<class_pair> compare_candidates(duplicate_counts& counts) const {
+        const std::size_t n = candidates_.size(), pieces = n / 256 + 1;
+        std::vector<std::vector<class_pair>> found(pieces);
+        struct scratch {
+            shingle_set x, y;
+            std::uint64_t held = ~std::uint64_t{0};
+        };
+        tbb::enumerable_thread_specific<scratch> scratches([&] {
+            return scratch{shingle_set(sets_.rule), shingle_set(sets_.rule)};
+        });
+        progress_meter meter(place_.ctx(), "compare", n, "pairs");
+        for_each_piece(place_, pieces, [&](std::size_t p) {
+            const auto [begin, end] = piece_of(n, pieces, p);
+            scratch& mine = scratches.local();
+            for (std::size_t i = begin; i < end; ++i) {
+                place_.ctx().check_stop();
+                const auto [x, y] = posting(candidates_[i]);
+                if (mine.held != x) mine.x.make(words(x));
+                mine.held = x;
+                mine.y.make(words(y));
+                const std::uint64_t together = sizes_[x] + sizes_[y], required = bound_.required(together);
+                const std::uint64_t shared = shingle_set::common(mine.x, mine.y, required);
+                if (shared < required) continue;
+                const auto [a, b] = std::minmax(classes_[x], classes_[y]);
+                found[p].push_back({a, b, together - 2 * shared, together - shared});
+            }
+            meter.add(end - begin);
+        });
+        meter.finish();
+        counts.candidates += n;
         std::vector<class_pair> pairs;
         for (auto& piece : found) {
             pairs.insert(pairs.end(), piece.begin(), piece.end());
@@ -196,99 +241,24 @@ class similarity_join {
         return pairs;
     }
 
-  private:
-    static constexpr std::size_t piece_size = 64;
-
-    /// What the current record shares with an earlier one, in the prefixes.
-    struct candidate {
-        std::uint32_t shared, required;
-    };
-    static constexpr std::uint32_t ruled_out = 0xffffffff;
-
-    struct worker {
-        explicit worker(const similarity_join& j)
-            : join(j), candidates(make_array<candidate>(j.place_, j.all_.size(), what_for)) {
-            std::ranges::fill(candidates.span(), candidate{0, 0});
-        }
-
-        void look_up(std::uint32_t r, std::vector<class_pair>& found) {
-            join.place_.ctx().check_stop();
-            const records& all = join.all_;
-            const std::uint64_t least = join.bound_.min_size(all.sizes[r]);
-            const std::uint64_t length = prefix_length(all[r].size(), least);
-            if (length == 0) return;
-            const auto first =
-                static_cast<std::uint32_t>(std::ranges::lower_bound(all.sizes, least) - all.sizes.begin());
-            for (std::size_t age = 0; age < class_ages; ++age) {
-                const prefix_index& index = join.indexes_[age];
-                if (index.offsets.size() == 0 || !may_pair(all.ages[r], class_age(age), join.scope_))
-                    continue;
-                for (std::uint32_t i = 0; i < length; ++i) gather(r, i, first, index[all[r][i]]);
-            }
-            for (const std::uint32_t other : touched) {
-                verify(r, length, other, found);
-                candidates.data()[other] = {0, 0};
-            }
-            touched.clear();
-        }
-
-        /// Counts number i of record r for every record from `first` up to r that has it in its prefix.
-        void gather(std::uint32_t r, std::uint32_t i, std::uint32_t first,
-                    std::span<const std::uint64_t> postings) {
-            const records& all = join.all_;
-            const std::uint64_t left = all[r].size() - i - 1;
-            auto at = std::lower_bound(postings.begin(), postings.end(), std::uint64_t{first} << 32);
-            for (; at != postings.end(); ++at) {
-                const posting other = prefix_index::unpacked(*at);
-                if (other.record >= r) break;
-                candidate& c = candidates.data()[other.record];
-                if (c.shared == ruled_out) continue;
-                if (c.required == 0) {
-                    touched.push_back(other.record);
-                    c.required = static_cast<std::uint32_t>(
-                        join.bound_.required(all.sizes[r] + all.sizes[other.record]));
-                }
-                const std::uint64_t other_left = all[other.record].size() - other.position - 1;
-                if (c.shared + 1 + std::min(left, other_left) >= c.required)
-                    ++c.shared;
-                else
-                    c.shared = ruled_out;
-            }
-        }
-
-        void verify(std::uint32_t r, std::uint64_t length, std::uint32_t other,
-                    std::vector<class_pair>& found) {
-            const records& all = join.all_;
-            const candidate c = candidates.data()[other];
-            if (c.shared == ruled_out) return;
-            ++intersected;
-            const std::uint64_t shared = intersection(
-                all[r], all[other], length, indexed_length(all, join.bound_, other), c.shared, c.required);
-            if (shared < c.required) return;
-            const auto [a, b] = std::minmax(all.classes[r], all.classes[other]);
-            const std::uint64_t together = all.sizes[r] + all.sizes[other];
-            found.push_back({a, b, together - 2 * shared, together - shared});
-        }
-
-        const similarity_join& join;
-        cpu_array<candidate> candidates;  ///< of every record; required is 0 for non-candidates
-        std::vector<std::uint32_t> touched;
-        std::uint64_t intersected = 0;
-    };
-
     cpu_place& place_;
-    const records& all_;
+    const shingle_sets& sets_;
+    const shingle_counts& counts_of_;
     similarity_bound bound_;
     duplicate_scope scope_;
-    std::array<prefix_index, class_ages> indexes_;
+    std::vector<std::uint64_t> sizes_;       ///< ascending: sets in this order are records
+    std::vector<std::uint32_t> classes_;     ///< by record
+    std::vector<std::uint64_t> candidates_;  ///< two records, the larger first
+    std::size_t compact_at_ = std::size_t{1} << 22;
 };
 
 }  // namespace
 
-std::vector<class_pair> join_by_similarity(cpu_place& place, shingle_sets sets, const decimal& similarity,
+std::vector<class_pair> join_by_similarity(cpu_place& place, const shingle_sets& sets,
+                                           const shingle_counts& counts_of, const decimal& similarity,
                                            const duplicate_scope& scope, duplicate_counts& counts) {
-    const records all = in_order(place, std::move(sets));
-    return similarity_join(place, all, {similarity.numerator, similarity.denominator}, scope).find(counts);
+    return similarity_join(place, sets, counts_of, {similarity.numerator, similarity.denominator}, scope)
+        .find(counts);
 }
 
 }  // namespace quern::near_duplicates_detail
