@@ -6,8 +6,7 @@
 
 #include <oneapi/tbb/enumerable_thread_specific.h>
 
-#include <atomic>
-#include <bit>
+#include <array>
 
 #include "device/progress_meter.hpp"
 #include "ops/near_duplicates/duplicate_methods.hpp"
@@ -15,21 +14,11 @@
 namespace quern::near_duplicates_detail {
 namespace {
 
-constexpr std::uint8_t max_count = 255;
-
-void increase(std::uint8_t& count) {
-    const std::atomic_ref<std::uint8_t> shared(count);
-    std::uint8_t now = shared.load(std::memory_order_relaxed);
-    while (now != max_count && !shared.compare_exchange_weak(now, static_cast<std::uint8_t>(now + 1),
-                                                             std::memory_order_relaxed)) {
-    }
-}
-
 /// The sets of two documents, each made once while it stays the first or the second of a comparison.
 class two_sets {
   public:
-    two_sets(const word_list& documents, const shingle_rule& rule)
-        : documents_(documents), held_{held{shingle_set(rule)}, held{shingle_set(rule)}} {}
+    two_sets(const word_list& documents, const shingle_rule& rule, const shingle_counts& counts)
+        : documents_(documents), held_{held{shingle_set(rule, counts)}, held{shingle_set(rule, counts)}} {}
 
     const shingle_set& first(std::uint32_t d) { return made(held_[0], d); }
     const shingle_set& second(std::uint32_t d) { return made(held_[1], d); }
@@ -51,34 +40,6 @@ class two_sets {
 
 }  // namespace
 
-shingle_counts::shingle_counts(cpu_place& place, const word_list& documents, const shingle_rule& rule) {
-    const std::uint64_t words = documents.words.size(), budget = place.memory().left() / 4;
-    const std::uint64_t wanted = std::max<std::uint64_t>(std::min(2 * words, budget), 2);
-    const unsigned bits = static_cast<unsigned>(std::bit_width(wanted)) - 1;
-    shift_ = 64 - bits;
-    counts_ = make_array<std::uint8_t>(place, std::size_t{1} << bits, "counts of shingles");
-    std::ranges::fill(counts_.span(), std::uint8_t{0});
-    progress_meter meter(place.ctx(), "shingles", words, "words");
-    for_each_document(place, documents.offsets, document_pieces(place, documents.offsets),
-                      [&](std::size_t, std::uint32_t d) {
-                          // Prefetched: a count is seldom cached.
-                          constexpr std::size_t ahead = 16;
-                          std::array<std::uint64_t, ahead> waiting{};
-                          std::size_t seen = 0;
-                          shingle_set::for_each_hash(rule, documents[d], [&](std::uint64_t hash) {
-                              std::uint64_t& slot = waiting[seen % ahead];
-                              if (seen >= ahead) increase(counts_.data()[slot >> shift_]);
-                              __builtin_prefetch(counts_.data() + (hash >> shift_), 1);
-                              slot = hash;
-                              ++seen;
-                          });
-                          for (std::size_t i = seen - std::min(seen, ahead); i < seen; ++i)
-                              increase(counts_.data()[waiting[i % ahead] >> shift_]);
-                          meter.add(documents[d].size());
-                      });
-    meter.finish();
-}
-
 std::vector<duplicate_pair> find_by_shingles(cpu_place& place, const word_list& documents,
                                              const shingle_rule& rule, const decimal& similarity,
                                              const duplicate_scope& scope, duplicate_counts& counts) {
@@ -89,12 +50,12 @@ std::vector<duplicate_pair> find_by_shingles(cpu_place& place, const word_list& 
 
     auto hashes = make_array<std::uint64_t>(place, size, "sets of shingles");
     auto sizes = make_array<std::uint64_t>(place, size, "sets of shingles");
-    tbb::enumerable_thread_specific<two_sets> scratch([&] { return two_sets(documents, rule); });
+    tbb::enumerable_thread_specific<two_sets> scratch([&] { return two_sets(documents, rule, counts_of); });
     progress_meter meter(place.ctx(), "sets", size, "documents");
     for_each_document(place, documents.offsets, document_pieces(place, documents.offsets),
                       [&](std::size_t, std::uint32_t d) {
                           const shingle_set& set = scratch.local().first(d);
-                          sizes.data()[d] = set.all().size();
+                          sizes.data()[d] = set.size();
                           hashes.data()[d] = set.hash();
                           meter.add(1);
                       });
@@ -111,14 +72,14 @@ std::vector<duplicate_pair> find_by_shingles(cpu_place& place, const word_list& 
         });
     hashes = {};
 
-    shingle_sets sets{documents, rule, {}, {}, {}};
+    shingle_sets sets{documents, counts_of, rule, {}, {}, {}};
     for (std::uint32_t c = 0; c < classes.size(); ++c) {
         sets.firsts.push_back(classes.first(c));
         sets.sizes.push_back(sizes.data()[classes.first(c)]);
         sets.ages.push_back(age_of(classes[c], scope));
     }
     sizes = {};
-    const auto joined = join_by_similarity(place, sets, counts_of, similarity, scope, counts);
+    const auto joined = join_by_similarity(place, sets, similarity, scope, counts);
     return document_pairs(place, classes, sets.sizes, joined, requested_by(scope, size), counts);
 }
 

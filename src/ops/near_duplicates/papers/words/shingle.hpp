@@ -12,24 +12,10 @@
 
 namespace quern::near_duplicates_detail {
 
-/// How often each shingle occurs, about: shingles share counts that end at 255. A count is at least the number of
-/// occurrences, or 255, so a shingle whose count is 1 occurs once.
-class shingle_counts {
-  public:
-    /// Counts those of all documents. Memory: a byte for each of about twice as many counts as there are words, if a
-    /// quarter of the place's memory holds them, else fewer. Cost: one pass over the words.
-    shingle_counts(cpu_place& place, const word_list& documents, const shingle_rule& rule);
-
-    std::uint8_t of(std::uint64_t hash) const { return counts_.data()[hash >> shift_]; }
-
-  private:
-    unsigned shift_ = 0;
-    cpu_array<std::uint8_t> counts_;
-};
-
 /// The set of each class, by one of its documents.
 struct shingle_sets {
     const word_list& documents;
+    const shingle_counts& counts;
     shingle_rule rule;
     std::vector<std::uint32_t> firsts;  ///< the document, by class
     std::vector<std::uint64_t> sizes;   ///< of the set
@@ -41,8 +27,8 @@ struct shingle_sets {
 /// - Memory: a third of the place's memory for the shingles of prefixes, which spill to run().scratch_folder(); 16 bytes a
 ///   class; 8 bytes a pair whose prefixes share a shingle, else out_of_memory.
 std::vector<class_pair> join_by_similarity(cpu_place& place, const shingle_sets& sets,
-                                           const shingle_counts& counts_of, const decimal& similarity,
-                                           const duplicate_scope& scope, duplicate_counts& counts);
+                                           const decimal& similarity, const duplicate_scope& scope,
+                                           duplicate_counts& counts);
 
 /// find_by_shingles() with a rule whose hashes may be weak.
 std::vector<duplicate_pair> find_by_shingles(cpu_place& place, const word_list& documents,

@@ -53,11 +53,11 @@ constexpr std::uint64_t packed(std::uint32_t a, std::uint32_t b) {
 
 class similarity_join {
   public:
-    similarity_join(cpu_place& place, const shingle_sets& sets, const shingle_counts& counts_of,
-                    const similarity_bound& bound, const duplicate_scope& scope)
+    similarity_join(cpu_place& place, const shingle_sets& sets, const similarity_bound& bound,
+                    const duplicate_scope& scope)
         : place_(place),
           sets_(sets),
-          counts_of_(counts_of),
+
           bound_(bound),
           scope_(scope),
           sizes_(sets.sizes) {
@@ -80,7 +80,6 @@ class similarity_join {
 
     struct prefix_scratch {
         shingle_set set;
-        std::vector<std::uint64_t> unique, shared;  ///< hashes
         std::vector<std::pair<std::uint8_t, std::uint64_t>> ordered;
     };
     struct prefixes {
@@ -92,17 +91,11 @@ class similarity_join {
         if (sizes_[r] == 0) return;
         scratch.set.make(words(r));
         const std::uint64_t length = bound_.prefix(sizes_[r]);
-        std::uint64_t before = 0;
-        scratch.ordered.clear();
-        for (const shingle& s : scratch.set.all()) {
-            const std::uint8_t count = counts_of_.of(s.hash);
-            if (count == 1) {
-                ++before;
-            } else {
-                scratch.ordered.emplace_back(count, s.hash);
-            }
-        }
+        std::uint64_t before = scratch.set.once();
         if (before >= length) return;
+        scratch.ordered.clear();
+        for (const shingle& s : scratch.set.shared())
+            scratch.ordered.emplace_back(sets_.counts.of(s.hash), s.hash);
         const auto end = scratch.ordered.begin() + static_cast<std::ptrdiff_t>(length - before);
         std::partial_sort(scratch.ordered.begin(), end, scratch.ordered.end());
         for (auto at = scratch.ordered.begin(); at != end; ++at) {
@@ -119,7 +112,7 @@ class similarity_join {
         primitives::external_sorter<cpu_place, std::uint64_t, std::uint64_t> sorter(place_, memory, {},
                                                                                     min_memory);
         tbb::enumerable_thread_specific<prefix_scratch> scratches([&] {
-            return prefix_scratch{shingle_set(sets_.rule), {}, {}, {}};
+            return prefix_scratch{shingle_set(sets_.rule, sets_.counts), {}};
         });
         progress_meter meter(place_.ctx(), "prefixes", size(), "documents");
         for (std::uint32_t first = 0; first < size(); first += std::min(at_once, size() - first)) {
@@ -211,7 +204,7 @@ class similarity_join {
             std::uint64_t held = ~std::uint64_t{0};
         };
         tbb::enumerable_thread_specific<scratch> scratches([&] {
-            return scratch{shingle_set(sets_.rule), shingle_set(sets_.rule)};
+            return scratch{shingle_set(sets_.rule, sets_.counts), shingle_set(sets_.rule, sets_.counts)};
         });
         progress_meter meter(place_.ctx(), "compare", n, "pairs");
         for_each_piece(place_, pieces, [&](std::size_t p) {
@@ -243,7 +236,6 @@ class similarity_join {
 
     cpu_place& place_;
     const shingle_sets& sets_;
-    const shingle_counts& counts_of_;
     similarity_bound bound_;
     duplicate_scope scope_;
     std::vector<std::uint64_t> sizes_;       ///< ascending: sets in this order are records
@@ -255,10 +247,9 @@ class similarity_join {
 }  // namespace
 
 std::vector<class_pair> join_by_similarity(cpu_place& place, const shingle_sets& sets,
-                                           const shingle_counts& counts_of, const decimal& similarity,
-                                           const duplicate_scope& scope, duplicate_counts& counts) {
-    return similarity_join(place, sets, counts_of, {similarity.numerator, similarity.denominator}, scope)
-        .find(counts);
+                                           const decimal& similarity, const duplicate_scope& scope,
+                                           duplicate_counts& counts) {
+    return similarity_join(place, sets, {similarity.numerator, similarity.denominator}, scope).find(counts);
 }
 
 }  // namespace quern::near_duplicates_detail
