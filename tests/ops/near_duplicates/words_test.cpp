@@ -9,6 +9,7 @@
 #include "on_every_target.hpp"
 #include "ops/near_duplicates/duplicate_methods.hpp"
 #include "ops/near_duplicates/papers/words/hamming_join.hpp"
+#include "ops/near_duplicates/papers/words/shingle.hpp"
 #include "ops/near_duplicates/papers/words/simhash.hpp"
 #include "ops/near_duplicates/papers/words/word_sets.hpp"
 #include "quern/base/error.hpp"
@@ -330,7 +331,7 @@ TEST(shingle, the_same_whatever_memory_there_is) {
     const flat input(all);
     const pairs wanted = find(all, options_for(duplicate_method::shingle));
     ASSERT_GT(wanted.size(), 100u);
-    for (const std::uint64_t bytes_a_word : {20u, 28u, 60u, 400u}) {
+    for (const std::uint64_t bytes_a_word : {6u, 12u, 28u, 60u, 400u}) {
         context ctx = context::cpu(2);
         ctx.memory_bytes = bytes_a_word * input.words.size() + (1 << 17);
         cpu_place place(ctx);
@@ -339,10 +340,34 @@ TEST(shingle, the_same_whatever_memory_there_is) {
         EXPECT_LE(place.memory().peak(), ctx.memory_bytes);
     }
     context ctx = context::cpu(2);
-    ctx.memory_bytes = 4 * input.words.size();
+    ctx.memory_bytes = input.words.size() / 2;
     cpu_place place(ctx);
     duplicate_counts counts;
     EXPECT_THROW(find_by_shingles(place, input.view(), {}, {}, counts), out_of_memory);
+}
+
+// Hashes that make different shingles equal, or all of them, cost time and change nothing.
+TEST(shingle, hashes_decide_nothing) {
+    const documents all = families(150, 12, 40, 10);
+    const flat input(all);
+    for (const unsigned width : {1u, 2u, 4u}) {
+        duplicate_options options = options_for(duplicate_method::shingle);
+        options.shingle = width;
+        for (const decimal similarity : {decimal{8, 10}, decimal{1, 2}, decimal{1, 10}}) {
+            options.similarity = similarity;
+            for (const duplicate_scope& scope :
+                 {duplicate_scope{}, duplicate_scope{60, true}, duplicate_scope{60, false}}) {
+                const pairs wanted = expected(all, options, scope);
+                for (const std::uint64_t hash_bits : {0x0u, 0x3u, 0xff0u}) {
+                    cpu_place place(context::cpu(2));
+                    duplicate_counts counts;
+                    EXPECT_EQ(
+                        find_by_shingles(place, input.view(), {width, hash_bits}, similarity, scope, counts),
+                        wanted);
+                }
+            }
+        }
+    }
 }
 
 TEST(simhash, sums_of_the_literature) {
