@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cmath>
 #include <vector>
 
 #include "base/grouped.hpp"
@@ -141,7 +142,7 @@ template search_cost estimate_cost(const unit_texts<std::uint32_t>&, const sketc
 namespace {
 
 std::string rounded(double seconds) {
-    const auto whole = [](double x) { return grouped(static_cast<std::uint64_t>(x + 0.5)); };
+    const auto whole = [](double x) { return grouped(static_cast<std::uint64_t>(std::llround(x))); };
     if (seconds < 100) return whole(seconds) + " s";
     if (seconds < 100 * 60) return whole(seconds / 60) + " minutes";
     return whole(seconds / 3600) + " hours";

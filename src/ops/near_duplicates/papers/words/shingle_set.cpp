@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <atomic>
 #include <bit>
-#include <compare>
 
 #include "device/progress_meter.hpp"
 #include "ops/near_duplicates/papers/words/duplicate_classes.hpp"
@@ -141,9 +140,11 @@ bool shingle_set::same(const shingle_set& x, const shingle_set& y) {
 
 bool shingle_set::before(const shingle_set& x, const shingle_set& y) {
     if (x.once_ != y.once_) return x.once_ < y.once_;
-    return std::lexicographical_compare_three_way(
-               x.shared_.begin(), x.shared_.end(), y.shared_.begin(), y.shared_.end(),
-               [&](const shingle& s, const shingle& t) { return compare(x, s, y, t) <=> 0; }) < 0;
+    const std::size_t both = std::min(x.shared_.size(), y.shared_.size());
+    for (std::size_t i = 0; i < both; ++i) {
+        if (const int order = compare(x, x.shared_[i], y, y.shared_[i]); order != 0) return order < 0;
+    }
+    return x.shared_.size() < y.shared_.size();
 }
 
 }  // namespace quern::near_duplicates_detail
