@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/contamination/item_index.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "base/release.hpp"
+#include "quern/base/error.hpp"
+#include "quern/ops/contamination_option_table.hpp"
+
+namespace quern::contamination_detail {
+namespace {
+
+constexpr std::uint64_t filter_bits = 16;                // for each n-gram
+constexpr std::uint64_t items_between_checks = 1 << 12;  // of the stop flag
+
+std::uint64_t positions_of(std::uint64_t words, unsigned ngram) {
+    if (words == 0) return 0;
+    return words < ngram ? 1 : words - ngram + 1;
+}
+
+std::uint64_t all_positions(const item_words& items, unsigned ngram) {
+    std::uint64_t sum = 0;
+    for (std::uint32_t item = 0; item < items.items(); ++item)
+        sum += positions_of(items.offsets[item + 1] - items.offsets[item], ngram);
+    return sum;
+}
+
+std::uint64_t slots_for(std::uint64_t positions) {
+    return positions + positions / 2 + 2;
+}
+std::uint64_t filter_words_for(std::uint64_t positions) {
+    return positions * filter_bits / 64 + 1;
+}
+
+template <class T>
+std::uint64_t bytes_of(const std::vector<T>& values) {
+    return values.capacity() * sizeof(T);
+}
+
+}  // namespace
+
+window_kind::window_kind(std::uint32_t words, std::uint64_t kind)
+    : length(words), salt((words + 1) * 0x9E3779B97F4A7C15 + kind) {
+    for (std::uint32_t i = 0; i < words; ++i) power *= base;
+}
+
+std::uint64_t item_index::memory_needed(const item_words& items, const contamination_options& options) {
+    const std::uint64_t positions = all_positions(items, options.ngram);
+    std::uint64_t longest = 0;
+    for (std::uint32_t item = 0; item < items.items(); ++item)
+        longest = std::max(longest, items.offsets[item + 1] - items.offsets[item]);
+    // For each position: its n-gram, the n-gram's start, length, count, list and its beginning, and what is sorted.
+    constexpr std::uint64_t a_position = 4 + 4 + 2 + 4 + 4 + 4 + 4, an_item = 2 * 4,
+                            a_word_of_one = 8 + 8 + 4;
+    return positions * a_position + items.items() * an_item + longest * a_word_of_one +
+           slots_for(positions) * sizeof(slot) + filter_words_for(positions) * sizeof(std::uint64_t);
+}
+
+item_index::item_index(const item_words& items, const contamination_options& options, const context& ctx)
+    : items_(items), ngram_(options.ngram), overlap_(options.overlap) {
+    check_ranges(options);
+    constexpr std::uint64_t max = std::numeric_limits<std::uint32_t>::max() - 1;
+    if (items.words.size() > max)
+        throw out_of_memory("the words of the evaluation set", items.words.size(), max);
+    const std::uint64_t positions = all_positions(items, ngram_);
+    choose_kinds();
+    filter_.resize(filter_words_for(positions));
+    slots_.resize(slots_for(positions));
+    start_.reserve(positions);
+    length_.reserve(positions);
+    at_.reserve(positions);
+    at_begin_.reserve(items.offsets.size());
+    at_begin_.push_back(0);
+    for (std::uint32_t item = 0; item < items.items(); ++item) {
+        if (item % items_between_checks == 0) ctx.check_stop();
+        add_item(item);
+        at_begin_.push_back(static_cast<std::uint32_t>(at_.size()));
+    }
+    release(prefixes_);
+    release(keys_);
+    list_items(ctx);
+}
+
+void item_index::choose_kinds() {
+    constexpr std::uint64_t of_items = 0, of_heads = 1;
+    std::vector<bool> is_length(ngram_ + std::size_t{1});
+    for (std::uint32_t item = 0; item < items_.items(); ++item)
+        is_length[std::min<std::uint64_t>(items_.offsets[item + 1] - items_.offsets[item], ngram_)] = true;
+    for (std::uint32_t length = 1; length <= ngram_; ++length) {
+        if (!is_length[length]) continue;
+        const bool is_direct = length == ngram_ || length <= head_words;
+        (is_direct ? whole_ : beyond_head_).emplace_back(length, of_items);
+    }
+    if (!beyond_head_.empty()) head_ = window_kind(head_words, of_heads);
+}
+
+void item_index::add_item(std::uint32_t item) {
+    const std::uint64_t first = items_.offsets[item], size = items_.offsets[item + 1] - first;
+    if (size == 0) return;
+    prefixes_.assign(1, 0);
+    for (std::uint64_t i = 0; i < size; ++i)
+        prefixes_.push_back(window_kind::next(prefixes_.back(), items_.hashes[items_.words[first + i]]));
+    const auto length = static_cast<std::uint32_t>(std::min<std::uint64_t>(size, ngram_));
+    const auto of_length = [length](const window_kind& k) { return k.length == length; };
+    const auto direct = std::ranges::find_if(whole_, of_length);
+    const bool has_head = direct == whole_.end();
+    const window_kind& kind = has_head ? *std::ranges::find_if(beyond_head_, of_length) : *direct;
+    if (has_head) {
+        const std::uint64_t key = head_.key(prefixes_[0], prefixes_[head_words]);
+        filter_[place(key, filter_.size())] |= bits_of(key);
+    }
+    keys_.clear();
+    for (std::uint64_t i = 0; i + length <= size; ++i) {
+        keys_.push_back(kind.key(prefixes_[i], prefixes_[i + length]));
+        __builtin_prefetch(&slots_[place(keys_.back(), slots_.size())]);
+    }
+    for (std::uint64_t i = 0; i < keys_.size(); ++i) {
+        const std::uint64_t key = keys_[i];
+        const auto words = items_.words.subspan(first + i, length);
+        std::size_t at = place(key, slots_.size());
+        for (; slots_[at].ngram != none; at = at + 1 == slots_.size() ? 0 : at + 1) {
+            const slot& s = slots_[at];
+            if (s.fingerprint == static_cast<std::uint32_t>(key) &&
+                std::ranges::equal(words, words_of(s.ngram)))
+                break;
+        }
+        if (slots_[at].ngram == none) {
+            slots_[at] = {static_cast<std::uint32_t>(key), ngrams()};
+            start_.push_back(static_cast<std::uint32_t>(first + i));
+            length_.push_back(static_cast<std::uint16_t>(length));
+            filter_[place(key, filter_.size())] |= bits_of(key);
+        }
+        at_.push_back(slots_[at].ngram);
+    }
+}
+
+void item_index::list_items(const context& ctx) {
+    std::vector<std::uint32_t> count(ngrams());
+    for (const std::uint32_t ngram : at_) ++count[ngram];
+    std::vector<std::uint32_t> chosen, chosen_begin{0}, own;
+    chosen.reserve(at_.size());
+    chosen_begin.reserve(at_begin_.size());
+    const auto rarer = [&](std::uint32_t a, std::uint32_t b) {
+        return count[a] != count[b] ? count[a] < count[b] : a < b;
+    };
+    for (std::uint32_t item = 0; item < items_.items(); ++item) {
+        if (item % items_between_checks == 0) ctx.check_stop();
+        own.assign(ngrams_of(item).begin(), ngrams_of(item).end());
+        if (!own.empty()) {
+            const std::uint64_t listed = own.size() - needed(own.size()) + 1;
+            std::ranges::nth_element(own, own.begin() + static_cast<std::ptrdiff_t>(listed - 1), rarer);
+            own.resize(listed);
+            std::ranges::sort(own);
+            own.erase(std::unique(own.begin(), own.end()), own.end());
+        }
+        chosen.insert(chosen.end(), own.begin(), own.end());
+        chosen_begin.push_back(static_cast<std::uint32_t>(chosen.size()));
+    }
+    listed_begin_.assign(ngrams() + std::size_t{1}, 0);
+    for (const std::uint32_t ngram : chosen) ++listed_begin_[ngram + std::size_t{1}];
+    for (std::size_t i = 1; i < listed_begin_.size(); ++i) listed_begin_[i] += listed_begin_[i - 1];
+    std::vector<std::uint32_t>& next = count;
+    next.assign(listed_begin_.begin(), listed_begin_.end() - 1);
+    listed_.resize(chosen.size());
+    for (std::uint32_t item = 0; item < items_.items(); ++item) {
+        for (std::uint32_t i = chosen_begin[item]; i < chosen_begin[item + std::size_t{1}]; ++i)
+            listed_[next[chosen[i]]++] = item;
+    }
+}
+
+std::uint64_t item_index::memory_bytes() const {
+    return bytes_of(filter_) + bytes_of(slots_) + bytes_of(start_) + bytes_of(length_) + bytes_of(at_) +
+           bytes_of(at_begin_) + bytes_of(listed_) + bytes_of(listed_begin_);
+}
+
+}  // namespace quern::contamination_detail
