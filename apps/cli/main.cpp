@@ -29,6 +29,7 @@ constexpr command commands[] = {
     {"build", "turn a raw collection into a store", run_build},
     {"search", "find documents by words, in a store or directly in a corpus", run_search},
     {"dedup", "find near-duplicate documents and write a corpus without them", run_dedup},
+    {"decontaminate", "remove training documents that contain evaluation items", run_decontaminate},
     {"signature", "show the fuzzy-hash signatures of documents", run_signature},
     {"words", "find words of a corpus that are used alike", run_words},
     {"similar", "show the words used like a given word", run_similar},
@@ -65,7 +66,7 @@ std::string program_help() {
     std::string text =
         "quern - turns raw text into a search engine, with the same bits everywhere\n\n"
         "Usage: quern COMMAND ARGUMENTS OPTIONS\n\nCommands:\n";
-    for (const command& c : commands) text += fmt::format("  {:<10} {}\n", c.name, c.summary);
+    for (const command& c : commands) text += fmt::format("  {:<13} {}\n", c.name, c.summary);
     text +=
         "\nOptions:\n"
         "  -h, --help     this page; quern COMMAND --help for the options of a command\n"

@@ -5,20 +5,30 @@
 #include "quern/base/error.hpp"
 
 namespace quern {
+namespace {
+
+std::unique_ptr<io::corpus_reader> open(const corpus_input& input, bool keep_records, const context& ctx) {
+    io::corpus_options options = corpus_options_for(input, ctx);
+    options.keep_records = keep_records;
+    return open_documents(input, options, ctx);
+}
+
+}  // namespace
 
 admitted_corpus::admitted_corpus(const corpus_input& input, const work_on_document& work,
-                                 const text_options& text, const context& ctx)
+                                 const text_options& text, const context& ctx, const reading& how)
     : input_(input),
       ctx_(ctx),
+      stage_(how.stage),
       parser_(ctx, work, text),
-      corpus_(open_documents(input, corpus_options_for(input, ctx), ctx)),
+      corpus_(open(input, how.keep_records, ctx)),
       ids_(input.ids),
       taken_(ctx, ctx.memory_limit() / 8) {}
 
 bool admitted_corpus::cut(document_unit& unit) {
     ctx_.check_stop();
     const auto tell = [this] {
-        ctx_.report({"read", corpus_->consumed_bytes(), corpus_->total_bytes(), "bytes"});
+        ctx_.report({stage_, corpus_->consumed_bytes(), corpus_->total_bytes(), "bytes"});
     };
     tell();  // before it waits
     unit.raw = corpus_->next();

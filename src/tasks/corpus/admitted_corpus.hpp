@@ -11,6 +11,7 @@
 #include <concepts>
 #include <cstdint>
 #include <memory>
+#include <string>
 
 #include "device/cpu/pipeline.hpp"
 #include "io/corpus/corpus.hpp"
@@ -31,9 +32,16 @@ struct document_unit {
 
 class admitted_corpus {
   public:
+    struct reading {
+        std::string stage = "read";  ///< of the progress
+        bool keep_records = false;   ///< fill document::record
+    };
     /// `input` and `ctx` must outlive it. Throws as open_documents and unit_parser do.
     admitted_corpus(const corpus_input& input, const work_on_document& work, const text_options& text,
-                    const context& ctx);
+                    const context& ctx, const reading& how);
+    admitted_corpus(const corpus_input& input, const work_on_document& work, const text_options& text,
+                    const context& ctx)
+        : admitted_corpus(input, work, text, ctx, reading()) {}
 
     /// Adds the first three steps. Assigns ids; a document that repeats one of its file is refused, reported and
     /// counted.
@@ -63,6 +71,7 @@ class admitted_corpus {
 
     const corpus_input& input_;
     const context& ctx_;
+    std::string stage_;
     unit_parser parser_;
     std::unique_ptr<io::corpus_reader> corpus_;
     document_ids ids_;

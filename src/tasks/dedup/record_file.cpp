@@ -10,9 +10,8 @@
 #include "report/json.hpp"
 
 namespace quern {
-namespace {
 
-std::string json_line(const document& d) {
+std::string json_record(const document& d) {
     using report::append_json_string;
     std::string line = "{\"id\":";
     append_json_string(line, d.id);
@@ -33,6 +32,8 @@ std::string json_line(const document& d) {
     line += "}\n";
     return line;
 }
+
+namespace {
 
 /// `record` as parsed by `form`; nothing if it fails.
 std::optional<document> read_record(const io::record_form& form, std::string record) {
@@ -73,7 +74,7 @@ void record_file::append(const document& d) {
     const bool is_line =
         !d.record.empty() && (kind != json_kind || d.record_kind == document::record_form::json);
     std::string made;
-    if (!is_line) made = json_line(d);
+    if (!is_line) made = json_record(d);
     const std::string_view record = is_line ? std::string_view(d.record) : made;
     file_.append(record);
     // The last line of a file may lack its end, and need not be written last.
@@ -135,7 +136,7 @@ void record_file::write_converted(const std::function<bool(std::size_t)>& wanted
         }
         document d = read_record(*forms[kinds_[i]], record).value();
         d.id = id_of(i);
-        out(json_line(d));
+        out(json_record(d));
     }
 }
 

@@ -17,6 +17,9 @@
 
 namespace quern {
 
+/// The JSON line of a document without a record of its own.
+std::string json_record(const document& d);
+
 class record_file {
   public:
     explicit record_file(const std::filesystem::path& scratch_file) : file_(scratch_file) {}

@@ -16,13 +16,23 @@ std::string_view word_numbers::word(std::uint32_t number) const {
     return std::string_view(letters_).substr(begin, ends_[number] - begin);
 }
 
-std::uint32_t word_numbers::number_of(std::string_view word) {
-    if (3 * (ends_.size() + 1) > 2 * slots_.size()) grow();
+std::size_t word_numbers::slot_of(std::string_view word) const {
     const std::size_t mask = slots_.size() - 1;
     std::size_t at = hash64(word) & mask;
-    for (; slots_[at] != 0; at = (at + 1) & mask) {
-        if (this->word(slots_[at] - 1) == word) return slots_[at] - 1;
-    }
+    while (slots_[at] != 0 && this->word(slots_[at] - 1) != word) at = (at + 1) & mask;
+    return at;
+}
+
+std::optional<std::uint32_t> word_numbers::find(std::string_view word) const {
+    if (slots_.empty()) return std::nullopt;
+    const std::uint32_t number_plus_one = slots_[slot_of(word)];
+    return number_plus_one == 0 ? std::nullopt : std::optional(number_plus_one - 1);
+}
+
+std::uint32_t word_numbers::number_of(std::string_view word) {
+    if (3 * (ends_.size() + 1) > 2 * slots_.size()) grow();
+    const std::size_t at = slot_of(word);
+    if (slots_[at] != 0) return slots_[at] - 1;
     if (size() >= std::numeric_limits<std::uint32_t>::max() - 1) {
         throw out_of_memory("the distinct words", ends_.size(), ends_.size());
     }

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,10 +27,16 @@ class word_numbers {
   public:
     std::uint32_t number_of(
         std::string_view word);  ///< a new number for a new word; throws out_of_memory beyond 2^32 - 2
+    std::optional<std::uint32_t> find(std::string_view word) const;  ///< its number, if it has one
     std::uint32_t size() const { return static_cast<std::uint32_t>(ends_.size()); }
     std::string_view word(std::uint32_t number) const;
+    std::uint64_t memory_bytes() const {
+        return letters_.capacity() + sizeof(std::uint64_t) * ends_.capacity() +
+               sizeof(std::uint32_t) * slots_.capacity();
+    }
 
   private:
+    std::size_t slot_of(std::string_view word) const;  ///< its slot, or the free one for it
     void grow();
     std::string letters_;
     std::vector<std::uint64_t> ends_;

@@ -1,0 +1,416 @@
+// SPDX-License-Identifier: Apache-2.0
+// The evaluation sets are read and indexed; then one pipeline over the training corpus:
+//   cut (in order) → parse (parallel) → admit: ids (in order) → words, hashes, look-ups (parallel)
+//       → pass on or note (in order).
+// Matches, and what is known of contaminated documents, go to disk: there may be more than memory holds.
+#include "quern/tasks/decontaminate.hpp"
+
+#include <fmt/format.h>
+#include <oneapi/tbb/enumerable_thread_specific.h>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "base/hash.hpp"
+#include "base/release.hpp"
+#include "device/cpu/pipeline.hpp"
+#include "device/files/file_writer.hpp"
+#include "device/files/scratch_folder.hpp"
+#include "device/paced_checks.hpp"
+#include "io/files/mapped_file.hpp"
+#include "ops/contamination/document_scan.hpp"
+#include "quern/base/error.hpp"
+#include "quern/ops/contamination_option_table.hpp"
+#include "quern/text/analyzer.hpp"
+#include "report/contamination_report.hpp"
+#include "report/html_page.hpp"
+#include "tasks/corpus/admitted_corpus.hpp"
+#include "tasks/corpus/document_words.hpp"
+#include "tasks/corpus/own_output.hpp"
+#include "tasks/decontaminate/evaluation_set.hpp"
+#include "tasks/decontaminate/kept_writer.hpp"
+#include "tasks/decontaminate/leak_examples.hpp"
+#include "tasks/ngrams/scratch_table.hpp"
+#include "tasks/shared/pinned_to_device.hpp"
+#include "tasks/shared/remaining_memory.hpp"
+#include "tasks/shared/stage_clock.hpp"
+
+namespace quern {
+namespace {
+
+using contamination_detail::document_scan;
+using contamination_detail::item_index;
+
+/// Of a contaminated document, on disk.
+struct document_entry {
+    std::uint64_t id_end = 0;
+    std::uint64_t position = 0;
+};
+
+template <class Value>
+std::span<const Value> values_of(const io::mapped_file& file) {
+    const auto bytes = file.bytes();
+    return {reinterpret_cast<const Value*>(bytes.data()), bytes.size() / sizeof(Value)};
+}
+
+std::string listed(const std::vector<std::filesystem::path>& paths) {
+    std::string names;
+    for (const auto& path : paths) names.append(names.empty() ? "" : ", ").append(path.string());
+    return names;
+}
+
+}  // namespace
+
+struct decontaminate_result::state {
+    explicit state(const context& ctx) : scratch(ctx), share(ctx.memory_limit() / 8) {}
+
+    scratch_folder scratch;
+    table_share share;
+    std::optional<evaluation_set> items;
+    scratch_table<contamination> matches;
+    io::mapped_file ids, documents;
+    leak_examples examples;
+    bool has_examples = false;
+    contamination_options options;
+    std::vector<std::pair<std::string, std::string>> origin;
+    std::vector<std::string> set_names;
+};
+
+namespace {
+
+using state = decontaminate_result::state;
+
+/// The words of a token list for a scan.
+class listed_words : public contamination_detail::word_source {
+  public:
+    listed_words(const text::token_list& words, const evaluation_set& items) : words_(words), items_(items) {}
+    std::uint32_t number(std::size_t word) const override {
+        return items_.number_of(words_.word(words_.tokens[word]));
+    }
+    std::pair<std::uint32_t, std::uint32_t> bytes(std::size_t word) const override {
+        return {words_.tokens[word].source_begin, words_.tokens[word].source_end};
+    }
+
+  private:
+    const text::token_list& words_;
+    const evaluation_set& items_;
+};
+
+/// Finds the items in documents. Thread-safe.
+class document_scanner {
+  public:
+    document_scanner(const evaluation_set& items, const item_index& index, const text_options& text)
+        : items_(items), words_(text), workers_([&index] { return worker(index); }) {}
+
+    /// Valid until this thread's next call.
+    std::span<const contamination> scan(const document& d) {
+        constexpr std::size_t in_one_piece = std::size_t{1} << 18;
+        worker& mine = workers_.local();
+        if (d.verbatim || d.text.size() <= in_one_piece) {
+            add(mine, words_.of(d), true);
+        } else {
+            words_.for_each_piece(d, [&](const text::token_list& words) { add(mine, words, false); });
+        }
+        return mine.scan.finish();
+    }
+
+  private:
+    struct worker {
+        explicit worker(const item_index& index) : scan(index) {}
+        document_scan scan;
+        std::vector<std::uint64_t> hashes;
+    };
+
+    void add(worker& mine, const text::token_list& words, bool is_last) const {
+        mine.hashes.resize(words.tokens.size());
+        for (std::size_t i = 0; i < words.tokens.size(); ++i)
+            mine.hashes[i] = hash64(words.word(words.tokens[i]));
+        mine.scan.add(mine.hashes, listed_words(words, items_), is_last);
+    }
+
+    const evaluation_set& items_;
+    document_words words_;
+    tbb::enumerable_thread_specific<worker> workers_;
+};
+
+/// What is found, on disk until all is.
+class found_matches {
+  public:
+    explicit found_matches(scratch_folder& scratch)
+        : matches_(scratch.file("found")), ids_(scratch.file("ids")), documents_(scratch.file("documents")) {}
+
+    /// The matches of the next contaminated document.
+    void add(const document& d, std::uint64_t position, std::span<contamination> matches) {
+        for (contamination& m : matches) m.document = count_;
+        matches_.append_values(std::span<const contamination>(matches));
+        ids_.append(d.id);
+        const document_entry entry{ids_.size(), position};
+        documents_.append_values(std::span(&entry, 1));
+        ++count_;
+    }
+    std::uint32_t documents() const { return count_; }
+
+    /// Sorts the matches by item; they are by document.
+    void finish(state& into, const context& ctx) {
+        matches_.close();
+        ids_.close();
+        documents_.close();
+        into.ids = io::mapped_file(ids_.path());
+        into.documents = io::mapped_file(documents_.path());
+        const io::mapped_file file(matches_.path(), io::mapped_file::access::sequential);
+        const auto all = values_of<contamination>(file);
+        std::vector<std::uint64_t> next(into.items->items() + std::size_t{1});
+        in_checked_parts(ctx, 0, all.size(), neighbouring_values,
+                         [&](std::uint64_t begin, std::uint64_t end) {
+                             for (const contamination& m : all.subspan(begin, end - begin))
+                                 ++next[m.item + std::size_t{1}];
+                         });
+        for (std::size_t i = 1; i < next.size(); ++i) next[i] += next[i - 1];
+        into.matches = {into.share, into.scratch, "matches", all.size()};
+        in_checked_parts(ctx, 0, all.size(), scattered_values, [&](std::uint64_t begin, std::uint64_t end) {
+            for (const contamination& m : all.subspan(begin, end - begin)) into.matches[next[m.item]++] = m;
+        });
+    }
+
+  private:
+    file_writer matches_, ids_, documents_;
+    std::uint32_t count_ = 0;
+};
+
+void check_request(const decontaminate_options& options) {
+    require_documents(options);
+    if (options.against.inputs.empty() && options.against.source == nullptr)
+        throw usage_error("no evaluation set given");
+    require_documents(options.against);
+    check_ranges(options.contamination);
+    text::analyzer{options.text};  // refuses an unknown language, an unreadable list
+    for (const corpus_input* const side : {static_cast<const corpus_input*>(&options), &options.against})
+        for (const auto& input : side->inputs)
+            if (input != "-") refuse_own_output(input);
+}
+
+/// The work of one call.
+class decontaminate_run {
+  public:
+    decontaminate_run(const decontaminate_options& options, const context& ctx)
+        : options_(options),
+          ctx_(pinned_to_device(ctx, "decontaminate", statistics_, offered_places::cpu_only)) {}
+
+    decontaminate_result run() {
+        state& s = *state_;
+        s.items.emplace(options_, s.scratch, ctx_);
+        clock_.end_stage("against", s.items->input_bytes());
+        ctx_.report({"index", 0, s.items->words().words.size(), "words"});
+        const item_index index(s.items->words(), options_.contamination, ctx_);
+        evaluation_bytes_ = s.items->memory_bytes() + index.memory_bytes();
+        statistics_.counts["ngrams"] = index.ngrams();
+        clock_.end_stage("index", evaluation_bytes_);
+        read_corpus(index);
+        return result();
+    }
+
+  private:
+    struct unit_in_work : document_unit {
+        std::vector<contamination> matches;  ///< by position in the unit
+    };
+
+    void read_corpus(const item_index& index) {
+        state& s = *state_;
+        const context ctx = with_remaining_memory(ctx_, evaluation_bytes_, "the evaluation data");
+        document_scanner scanner(*s.items, index, options_.text);
+        std::optional<kept_writer> kept;
+        if (options_.kept) kept.emplace(options_.kept, s.scratch.path());
+        admitted_corpus corpus(options_, {.a_byte = 3}, options_.text, ctx,
+                               {.stage = "read", .keep_records = kept.has_value()});
+        found_matches found(s.scratch);
+        pipeline<unit_in_work> line(units_at_once(ctx));
+        corpus.begin(line);
+        line.in_parallel([&](unit_in_work& unit) {
+            std::vector<document>& documents = unit.parsed.documents;
+            for (std::uint32_t i = 0; i < documents.size(); ++i) {
+                ctx.check_stop();
+                const auto matches = scanner.scan(documents[i]);
+                for (contamination m : matches) {
+                    m.document = i;
+                    unit.matches.push_back(m);
+                }
+                if (!matches.empty()) continue;
+                if (kept) kept_writer::prepare(documents[i]);
+            }
+        });
+        line.in_order([&](unit_in_work& unit) {
+            auto next = unit.matches.begin();
+            for (std::uint32_t i = 0; i < unit.parsed.documents.size(); ++i, ++documents_) {
+                const document& d = unit.parsed.documents[i];
+                const auto begin = next;
+                while (next != unit.matches.end() && next->document == i) ++next;
+                if (begin == next) {
+                    if (kept) kept->take(d);
+                    continue;
+                }
+                found.add(d, documents_, std::span(begin, next));
+                if (!options_.keep_examples) continue;
+                for (const contamination& m : std::span(begin, next)) s.examples.consider(m, d.text);
+            }
+            if (kept) kept->flush();
+        });
+        corpus.run(line);
+        if (documents_ == 0) corpus.record().refuse_empty(options_);
+        if (kept) kept->finish();
+        contaminated_ = found.documents();
+        record_ = std::move(corpus.record());
+        clock_.end_stage("scan", corpus.consumed_bytes());
+        found.finish(s, ctx);
+        clock_.end_stage("sort", s.matches.size() * sizeof(contamination));
+    }
+
+    decontaminate_result result() {
+        state& s = *state_;
+        contamination_counts found;
+        found.documents = static_cast<std::uint32_t>(documents_);
+        found.contaminated = contaminated_;
+        found.items = s.items->items();
+        found.evaluation_bytes = evaluation_bytes_;
+        for (std::uint32_t item = 0; item < s.items->items(); ++item) {
+            const std::uint64_t words = s.items->item(item).words;
+            found.empty_items += words == 0 ? 1 : 0;
+            found.short_items += words != 0 && words < options_.contamination.ngram ? 1 : 0;
+        }
+        const std::span<const contamination> matches = s.matches.span();
+        for (std::size_t i = 0; i < matches.size(); ++i)
+            found.found_items += i == 0 || matches[i].item != matches[i - 1].item ? 1 : 0;
+        take_statistics(found);
+        take_origin(found);
+        const reading_record of_items = s.items->record();
+        decontaminate_result made(std::move(state_));
+        made.found = found;
+        made.counts = record_.counts;
+        made.against_counts = of_items.counts;
+        made.issues = of_items.issues;
+        made.issues.insert(made.issues.end(), record_.issues.begin(), record_.issues.end());
+        constexpr std::size_t issues_kept = 100;
+        if (made.issues.size() > issues_kept) made.issues.resize(issues_kept);
+        made.statistics = std::move(statistics_);
+        return made;
+    }
+
+    void take_statistics(const contamination_counts& found) {
+        auto& counts = statistics_.counts;
+        counts["documents"] = found.documents;
+        counts["contaminated"] = found.contaminated;
+        counts["items"] = found.items;
+        counts["empty_items"] = found.empty_items;
+        counts["short_items"] = found.short_items;
+        counts["found_items"] = found.found_items;
+        counts["matches"] = state_->matches.size();
+        counts["evaluation_words"] = state_->items->words().words.size();
+        counts["evaluation_bytes"] = found.evaluation_bytes;
+        const reading_counts& of_items = state_->items->record().counts;
+        counts["rejected"] = record_.counts.rejected + of_items.rejected;
+        counts["damaged"] = record_.counts.damaged + of_items.damaged;
+        counts["cut"] = record_.counts.truncated + of_items.truncated;
+        for (const auto& [reason, count] : record_.counts.skipped) counts["skipped: " + reason] = count;
+        statistics_.threads = ctx_.thread_count();
+        statistics_.peak_memory_bytes = peak_memory_bytes();
+    }
+
+    void take_origin(const contamination_counts& found) {
+        state& s = *state_;
+        s.has_examples = options_.keep_examples;
+        s.options = options_.contamination;
+        for (const auto& name : names_of(options_.against)) s.set_names.push_back(name.string());
+        const auto add = [&](std::string_view name, std::string value) {
+            s.origin.emplace_back(name, std::move(value));
+        };
+        const auto share = [](std::uint64_t part, std::uint64_t all) {
+            const double percent = all == 0 ? 0 : 100 * static_cast<double>(part) / static_cast<double>(all);
+            return fmt::format("{} ({:.2f}%)", report::grouped(part), percent);
+        };
+        add("training documents", report::grouped(found.documents));
+        add("contaminated", share(found.contaminated, found.documents));
+        add("items", report::grouped(found.items));
+        add("items found", share(found.found_items, found.items));
+        add("pairs of an item and a document", report::grouped(s.matches.size()));
+        add("words of an n-gram", fmt::format("{}", options_.contamination.ngram));
+        add("least share", to_text(s.options.overlap));
+        add("training data", listed(names_of(options_)));
+        add("rejected documents", report::grouped(record_.counts.rejected));
+        add("made by", "Quern " QUERN_VERSION);
+    }
+
+    const decontaminate_options& options_;
+    run_statistics statistics_;
+    context ctx_;
+    stage_clock clock_{statistics_};
+    std::unique_ptr<state> state_ = std::make_unique<state>(ctx_);
+    std::uint64_t evaluation_bytes_ = 0, documents_ = 0;
+    std::uint32_t contaminated_ = 0;
+    reading_record record_;
+};
+
+}  // namespace
+
+decontaminate_result decontaminate(const decontaminate_options& options, const context& ctx) {
+    check_request(options);
+    return decontaminate_run(options, ctx).run();
+}
+
+decontaminate_result::decontaminate_result(std::unique_ptr<state> made) : state_(std::move(made)) {}
+decontaminate_result::decontaminate_result(decontaminate_result&&) noexcept = default;
+decontaminate_result& decontaminate_result::operator=(decontaminate_result&&) noexcept = default;
+decontaminate_result::~decontaminate_result() = default;
+
+std::span<const contamination> decontaminate_result::matches() const {
+    return state_->matches.span();
+}
+
+evaluation_item decontaminate_result::item(std::uint32_t item) const {
+    return state_->items->item(item);
+}
+
+contaminated_document decontaminate_result::contaminated(std::uint32_t document) const {
+    const auto entries = values_of<document_entry>(state_->documents);
+    const std::uint64_t begin = document == 0 ? 0 : entries[document - std::size_t{1}].id_end;
+    return {state_->ids.text().substr(begin, entries[document].id_end - begin),
+            static_cast<std::uint32_t>(entries[document].position)};
+}
+
+void decontaminate_result::write_report(const sink& out) const {
+    const state& s = *state_;
+    if (!s.has_examples) throw usage_error("the examples to report were not kept");
+    constexpr std::size_t bins = 11;
+    report::contamination_report page;
+    page.summary = s.origin;
+    page.overlap = s.options.overlap;
+    page.shares.resize(bins);
+    for (const std::string& name : s.set_names) page.sets.push_back({.name = name});
+    for (std::uint32_t item = 0; item < s.items->items(); ++item) {
+        const evaluation_item i = s.items->item(item);
+        auto& set = page.sets[i.set];
+        ++set.items;
+        set.empty_items += i.words == 0 ? 1 : 0;
+        set.short_items += i.words != 0 && i.words < s.options.ngram ? 1 : 0;
+    }
+    const auto all = matches();
+    for (std::size_t begin = 0, end = 0; begin < all.size(); begin = end) {
+        contamination largest = all[begin];
+        for (; end < all.size() && all[end].item == all[begin].item; ++end)
+            if (all[end].found > largest.found) largest = all[end];
+        auto& set = page.sets[s.items->item(largest.item).set];
+        ++set.found_items;
+        set.matches += end - begin;
+        ++page.shares[report::bin_of_share(largest, s.options.overlap, bins)];
+    }
+    for (const leak_example& e : s.examples.examples()) {
+        const evaluation_item item = s.items->item(e.leak.item);
+        page.examples.push_back({e.leak, std::string(item.id), std::string(contaminated(e.leak.document).id),
+                                 s.set_names[item.set], s.items->text(e.leak.item, leak_examples::text_bytes),
+                                 s.items->text_bytes(e.leak.item) > leak_examples::text_bytes, e.before,
+                                 e.leaked, e.after, e.cut});
+    }
+    report::write_contamination_report(page, out);
+}
+
+}  // namespace quern
