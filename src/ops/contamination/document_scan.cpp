@@ -18,8 +18,7 @@ void document_scan::add(std::span<const std::uint64_t> hashes, const word_source
     for (const known_word& word : carried_) prefixes_[at++] = prefix = window_kind::next(prefix, word.hash);
     for (const std::uint64_t hash : hashes) prefixes_[at++] = prefix = window_kind::next(prefix, hash);
     numbers_.clear();
-    for (const window_kind& kind : index_.whole()) look_for(kind);
-    if (index_.head().length != 0) look_for_heads();
+    for (const window_search& search : index_.searches()) look_for(search);
     if (is_last) {
         carried_.clear();
     } else {
@@ -28,39 +27,33 @@ void document_scan::add(std::span<const std::uint64_t> hashes, const word_source
     source_ = nullptr;
 }
 
-/// Only windows that end among the new words: the others were looked for before.
-void document_scan::look_for(const window_kind& kind) {
-    const std::size_t first = carried_.size() + 1 > kind.length ? carried_.size() + 1 - kind.length : 0;
-    each_candidate(kind, first, [&](std::size_t at) { compare(kind, at); });
-}
-
-void document_scan::look_for_heads() {
-    const std::size_t size = prefixes_.size() - 1;
-    each_candidate(index_.head(), 0, [&](std::size_t at) {
-        for (const window_kind& kind : index_.beyond_head()) {
-            const std::size_t end = at + kind.length;
-            if (end > size) break;
-            if (end > carried_.size() && index_.may_contain(kind.key(prefixes_[at], prefixes_[end])))
-                compare(kind, at);
-        }
-    });
-}
-
-template <class Pass>
-void document_scan::each_candidate(const window_kind& kind, std::size_t first, const Pass& pass) {
-    const std::size_t size = prefixes_.size() - 1;
-    if (size < kind.length) return;
-    const std::size_t end = size - kind.length + 1;
-    for (std::size_t begin = first; begin < end; begin += block) {
-        const std::size_t count = std::min(block, end - begin);
-        const std::uint64_t* const before = prefixes_.data() + begin;
-        const std::uint64_t* const to_end = before + kind.length;
-        std::size_t candidates = 0;
+void document_scan::look_for(const window_search& search) {
+    const std::size_t size = prefixes_.size() - 1, length = search.anchor.length, stride = search.stride;
+    if (size < length) return;
+    const std::size_t anchors = (size - length) / stride + 1;
+    for (std::size_t begin = 0; begin < anchors; begin += block) {
+        const std::size_t count = std::min(block, anchors - begin);
+        const std::uint64_t* const before = prefixes_.data() + begin * stride;
+        const std::uint64_t* const to_end = before + length;
+        std::size_t passed = 0;
         for (std::size_t i = 0; i < count; ++i) {
-            passed_[candidates] = static_cast<std::uint32_t>(i);
-            candidates += index_.may_contain(kind.key(before[i], to_end[i])) ? 1 : 0;
+            passed_[passed] = static_cast<std::uint32_t>(i);
+            const std::uint64_t key = search.anchor.key(before[i * stride], to_end[i * stride]);
+            passed += search.anchors.may_contain(key) ? 1 : 0;
         }
-        for (std::size_t i = 0; i < candidates; ++i) pass(begin + passed_[i]);
+        for (std::size_t i = 0; i < passed; ++i) look_around(search, (begin + passed_[i]) * stride);
+    }
+}
+
+/// Only windows that end among the new words: the others were compared before.
+void document_scan::look_around(const window_search& search, std::size_t anchor) {
+    const std::size_t size = prefixes_.size() - 1;
+    for (const window_kind& kind : search.windows) {
+        std::size_t at = anchor - std::min<std::size_t>(anchor, search.stride - 1);
+        if (at + kind.length <= carried_.size()) at = carried_.size() + 1 - kind.length;
+        for (; at <= anchor && at + kind.length <= size; ++at) {
+            if (index_.may_contain(kind.key(prefixes_[at], prefixes_[at + kind.length]))) compare(kind, at);
+        }
     }
 }
 

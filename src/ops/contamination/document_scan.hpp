@@ -34,7 +34,7 @@ class document_scan {
     explicit document_scan(const item_index& index) : index_(index) {}
 
     /// Adds successive words of the current document. `is_last`: no more will follow, which saves some work.
-    /// Cost: a hash and a look-up in the filter for each word and kind of window.
+    /// Cost: a few instructions for each word, and a look-up in a filter for each anchor.
     void add(std::span<const std::uint64_t> hashes, const word_source& words, bool is_last);
 
     /// The items of which the document has at least the share, ascending, with `document` 0; begins the next document.
@@ -52,11 +52,9 @@ class document_scan {
         std::uint32_t begin = 0, end = 0;  ///< first beginning and last end
     };
 
-    void look_for(const window_kind& kind);
-    void look_for_heads();
-    /// Calls pass(first word) for every window of this kind from `first` on that the filter lets through.
-    template <class Pass>
-    void each_candidate(const window_kind& kind, std::size_t first, const Pass& pass);
+    void look_for(const window_search& search);
+    /// Compares the windows of which an anchor at this word is a part.
+    void look_around(const window_search& search, std::size_t anchor);
     void compare(const window_kind& kind, std::size_t first);
     std::uint32_t number_at(std::size_t at);
     std::pair<std::uint32_t, std::uint32_t> bytes_at(std::size_t at) const;
@@ -66,7 +64,7 @@ class document_scan {
     void grow();
     std::size_t slot_of(std::uint32_t ngram) const;
 
-    static constexpr std::size_t block = 256;  ///< windows whose look-ups overlap
+    static constexpr std::size_t block = 256;  ///< anchors whose look-ups overlap
 
     const item_index& index_;
     const word_source* source_ = nullptr;
@@ -78,7 +76,7 @@ class document_scan {
     std::vector<std::uint32_t> slots_;  ///< positions in found_ plus one; a power of two
     std::vector<std::uint32_t> candidates_;
     std::vector<contamination> results_;
-    std::array<std::uint32_t, block> passed_{};  ///< windows of the block that the filter lets through
+    std::array<std::uint32_t, block> passed_{};  ///< anchors of the block that the filter lets through
 };
 
 }  // namespace quern::contamination_detail

@@ -12,7 +12,6 @@
 namespace quern::contamination_detail {
 namespace {
 
-constexpr std::uint64_t filter_bits = 16;                // for each n-gram
 constexpr std::uint64_t items_between_checks = 1 << 12;  // of the stop flag
 
 std::uint64_t positions_of(std::uint64_t words, unsigned ngram) {
@@ -30,8 +29,12 @@ std::uint64_t all_positions(const item_words& items, unsigned ngram) {
 std::uint64_t slots_for(std::uint64_t positions) {
     return positions + positions / 2 + 2;
 }
-std::uint64_t filter_words_for(std::uint64_t positions) {
-    return positions * filter_bits / 64 + 1;
+
+/// Anchors of shorter windows would occur by chance too often, of longer ones leave shorter strides.
+constexpr std::uint32_t shortest_anchor = 4, longest_anchor = 8;
+
+std::uint32_t anchor_of(unsigned ngram) {
+    return ngram <= shortest_anchor ? ngram : std::clamp(ngram / 2, shortest_anchor, longest_anchor);
 }
 
 template <class T>
@@ -54,8 +57,10 @@ std::uint64_t item_index::memory_needed(const item_words& items, const contamina
     // For each position: its n-gram, the n-gram's start, length, count, list and its beginning, and what is sorted.
     constexpr std::uint64_t a_position = 4 + 4 + 2 + 4 + 4 + 4 + 4, an_item = 2 * 4,
                             a_word_of_one = 8 + 8 + 4;
+    constexpr std::uint64_t searches = 2 + shortest_anchor;
     return positions * a_position + items.items() * an_item + longest * a_word_of_one +
-           slots_for(positions) * sizeof(slot) + filter_words_for(positions) * sizeof(std::uint64_t);
+           slots_for(positions) * sizeof(slot) + bit_filter::bytes_for(positions) +
+           bit_filter::bytes_for(items.words.size()) + searches * bit_filter::bytes_for(0);
 }
 
 item_index::item_index(const item_words& items, const contamination_options& options, const context& ctx)
@@ -65,8 +70,8 @@ item_index::item_index(const item_words& items, const contamination_options& opt
     if (items.words.size() > max)
         throw out_of_memory("the words of the evaluation set", items.words.size(), max);
     const std::uint64_t positions = all_positions(items, ngram_);
-    choose_kinds();
-    filter_.resize(filter_words_for(positions));
+    choose_searches();
+    filter_ = bit_filter(positions);
     slots_.resize(slots_for(positions));
     start_.reserve(positions);
     length_.reserve(positions);
@@ -83,17 +88,49 @@ item_index::item_index(const item_words& items, const contamination_options& opt
     list_items(ctx);
 }
 
-void item_index::choose_kinds() {
-    constexpr std::uint64_t of_items = 0, of_heads = 1;
-    std::vector<bool> is_length(ngram_ + std::size_t{1});
-    for (std::uint32_t item = 0; item < items_.items(); ++item)
-        is_length[std::min<std::uint64_t>(items_.offsets[item + 1] - items_.offsets[item], ngram_)] = true;
-    for (std::uint32_t length = 1; length <= ngram_; ++length) {
-        if (!is_length[length]) continue;
-        const bool is_direct = length == ngram_ || length <= head_words;
-        (is_direct ? whole_ : beyond_head_).emplace_back(length, of_items);
+/// Items of up to shortest_anchor words have a search of their length, longer ones that are shorter than an n-gram share
+/// one, by their first words.
+void item_index::choose_searches() {
+    constexpr std::uint64_t of_windows = 0, of_anchors = 1;
+    std::vector<std::uint64_t> items_of(ngram_ + std::size_t{1});  // by length
+    std::uint64_t words = 0;                                       // of those with n-grams
+    for (std::uint32_t item = 0; item < items_.items(); ++item) {
+        const std::uint64_t size = items_.offsets[item + 1] - items_.offsets[item];
+        ++items_of[std::min<std::uint64_t>(size, ngram_)];
+        if (size >= ngram_) words += size;
     }
-    if (!beyond_head_.empty()) head_ = window_kind(head_words, of_heads);
+    const auto search = [&](std::uint32_t anchor, std::uint32_t stride, std::uint64_t anchors) {
+        searches_.push_back({window_kind(anchor, of_anchors), stride, {}, bit_filter(anchors)});
+        return &searches_.back().windows;
+    };
+    for (std::uint32_t length = 1; length < ngram_ && length <= shortest_anchor; ++length)
+        if (items_of[length] != 0) search(length, 1, items_of[length])->emplace_back(length, of_windows);
+    std::vector<window_kind> longer;
+    std::uint64_t heads = 0;
+    for (std::uint32_t length = shortest_anchor + 1; length < ngram_; ++length) {
+        heads += items_of[length];
+        if (items_of[length] != 0) longer.emplace_back(length, of_windows);
+    }
+    if (!longer.empty()) *search(shortest_anchor, 1, heads) = std::move(longer);
+    if (items_of[ngram_] == 0) return;
+    const std::uint32_t anchor = anchor_of(ngram_);
+    search(anchor, ngram_ - anchor + 1, words)->emplace_back(ngram_, of_windows);
+}
+
+/// The search that finds items of so many words.
+window_search& item_index::search_for(std::uint64_t words) {
+    const auto length = static_cast<std::uint32_t>(std::min<std::uint64_t>(words, ngram_));
+    return *std::ranges::find_if(searches_, [length](const window_search& s) {
+        return std::ranges::find(s.windows, length, &window_kind::length) != s.windows.end();
+    });
+}
+
+/// Of the item whose hashes are in prefixes_.
+void item_index::add_anchors(window_search& search, std::uint64_t words) {
+    const std::uint32_t length = search.anchor.length;
+    const std::uint64_t end = search.stride == 1 && words < ngram_ ? 1 : words - length + 1;
+    for (std::uint64_t i = 0; i < end; ++i)
+        search.anchors.add(search.anchor.key(prefixes_[i], prefixes_[i + length]));
 }
 
 void item_index::add_item(std::uint32_t item) {
@@ -103,23 +140,18 @@ void item_index::add_item(std::uint32_t item) {
     for (std::uint64_t i = 0; i < size; ++i)
         prefixes_.push_back(window_kind::next(prefixes_.back(), items_.hashes[items_.words[first + i]]));
     const auto length = static_cast<std::uint32_t>(std::min<std::uint64_t>(size, ngram_));
-    const auto of_length = [length](const window_kind& k) { return k.length == length; };
-    const auto direct = std::ranges::find_if(whole_, of_length);
-    const bool has_head = direct == whole_.end();
-    const window_kind& kind = has_head ? *std::ranges::find_if(beyond_head_, of_length) : *direct;
-    if (has_head) {
-        const std::uint64_t key = head_.key(prefixes_[0], prefixes_[head_words]);
-        filter_[place(key, filter_.size())] |= bits_of(key);
-    }
+    window_search& search = search_for(size);
+    const window_kind& kind = *std::ranges::find(search.windows, length, &window_kind::length);
+    add_anchors(search, size);
     keys_.clear();
     for (std::uint64_t i = 0; i + length <= size; ++i) {
         keys_.push_back(kind.key(prefixes_[i], prefixes_[i + length]));
-        __builtin_prefetch(&slots_[place(keys_.back(), slots_.size())]);
+        __builtin_prefetch(&slots_[bit_filter::place_of(keys_.back(), slots_.size())]);
     }
     for (std::uint64_t i = 0; i < keys_.size(); ++i) {
         const std::uint64_t key = keys_[i];
         const auto words = items_.words.subspan(first + i, length);
-        std::size_t at = place(key, slots_.size());
+        std::size_t at = bit_filter::place_of(key, slots_.size());
         for (; slots_[at].ngram != none; at = at + 1 == slots_.size() ? 0 : at + 1) {
             const slot& s = slots_[at];
             if (s.fingerprint == static_cast<std::uint32_t>(key) &&
@@ -130,7 +162,7 @@ void item_index::add_item(std::uint32_t item) {
             slots_[at] = {static_cast<std::uint32_t>(key), ngrams()};
             start_.push_back(static_cast<std::uint32_t>(first + i));
             length_.push_back(static_cast<std::uint16_t>(length));
-            filter_[place(key, filter_.size())] |= bits_of(key);
+            filter_.add(key);
         }
         at_.push_back(slots_[at].ngram);
     }
@@ -171,7 +203,9 @@ void item_index::list_items(const context& ctx) {
 }
 
 std::uint64_t item_index::memory_bytes() const {
-    return bytes_of(filter_) + bytes_of(slots_) + bytes_of(start_) + bytes_of(length_) + bytes_of(at_) +
+    std::uint64_t filters = filter_.memory_bytes();
+    for (const window_search& search : searches_) filters += search.anchors.memory_bytes();
+    return filters + bytes_of(slots_) + bytes_of(start_) + bytes_of(length_) + bytes_of(at_) +
            bytes_of(at_begin_) + bytes_of(listed_) + bytes_of(listed_begin_);
 }
 

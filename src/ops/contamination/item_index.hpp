@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The n-grams of all items, to be found in documents: a filter of bits that stays in the cache, a hash table of distinct
+// The n-grams of all items, to be found in documents: filters of bits that stay in the cache, a hash table of distinct
 // n-grams, and for each n-gram the items to consider.
+//
+// Every window of n words contains windows of k words that begin at n - k + 1 successive places, one of which is a
+// multiple of n - k + 1. So only these places of a document are looked up, in a filter of all windows of k words of the
+// items, and only where it lets one through the windows of n words around it.
 //
 // An item that needs k of its p positions is listed only under its p - k + 1 rarest: a document that contains k
 // positions contains one of these. So an n-gram that many items share, such as the same first sentence of all questions,
@@ -47,11 +51,45 @@ struct window_kind {
     }
 };
 
+/// A set of keys that may seem to contain others.
+class bit_filter {
+  public:
+    static std::uint64_t bytes_for(std::uint64_t keys) { return 8 * words_for(keys); }
+    explicit bit_filter(std::uint64_t keys = 0) : words_(words_for(keys)) {}
+
+    void add(std::uint64_t key) { words_[place_of(key, words_.size())] |= bits_of(key); }
+    bool may_contain(std::uint64_t key) const {
+        const std::uint64_t bits = bits_of(key);
+        return (words_[place_of(key, words_.size())] & bits) == bits;
+    }
+    std::uint64_t memory_bytes() const { return 8 * words_.capacity(); }
+
+    /// A place in a table of this size, by the upper bits of a key.
+    static std::size_t place_of(std::uint64_t key, std::size_t size) {
+        return static_cast<std::size_t>(static_cast<unsigned __int128>(key) * size >> 64);
+    }
+
+  private:
+    static std::uint64_t words_for(std::uint64_t keys) { return keys / 4 + 1; }
+    static std::uint64_t bits_of(std::uint64_t key) {
+        return std::uint64_t{1} << (key & 63) | std::uint64_t{1} << (key >> 6 & 63) |
+               std::uint64_t{1} << (key >> 12 & 63);
+    }
+    std::vector<std::uint64_t> words_;
+};
+
+/// How to find windows of some lengths: an anchor is looked up at every `stride` words; the windows to compare begin less
+/// than `stride` words before it.
+struct window_search {
+    window_kind anchor;
+    std::uint32_t stride = 1;
+    std::vector<window_kind> windows;  ///< shortest first
+    bit_filter anchors;
+};
+
 class item_index {
   public:
     static constexpr std::uint32_t none = 0xffffffff;
-    /// Windows of so many words represent all short items of more words in the filter.
-    static constexpr std::uint32_t head_words = 4;
 
     /// The most memory that an index of these items takes, in bytes.
     static std::uint64_t memory_needed(const item_words& items, const contamination_options& options);
@@ -64,21 +102,14 @@ class item_index {
     std::uint32_t ngrams() const { return static_cast<std::uint32_t>(start_.size()); }  ///< distinct ones
     std::uint64_t memory_bytes() const;
 
-    /// Kinds of windows to look for: n-grams, and those of the short items' lengths up to head_words.
-    std::span<const window_kind> whole() const { return whole_; }
-    /// The first words of longer short items, and the kinds of their whole windows; of length 0 if there is none.
-    const window_kind& head() const { return head_; }
-    std::span<const window_kind> beyond_head() const { return beyond_head_; }
-
+    std::span<const window_search> searches() const { return searches_; }
     /// False if no item has a window of this key.
-    bool may_contain(std::uint64_t key) const {
-        const std::uint64_t mask = bits_of(key);
-        return (filter_[place(key, filter_.size())] & mask) == mask;
-    }
+    bool may_contain(std::uint64_t key) const { return filter_.may_contain(key); }
     /// The n-gram with this key and length for which is_equal(its words) is true, or none.
     template <class IsEqual>
     std::uint32_t find(std::uint64_t key, std::uint32_t length, const IsEqual& is_equal) const {
-        for (std::size_t at = place(key, slots_.size());; at = at + 1 == slots_.size() ? 0 : at + 1) {
+        for (std::size_t at = bit_filter::place_of(key, slots_.size());;
+             at = at + 1 == slots_.size() ? 0 : at + 1) {
             const slot& s = slots_[at];
             if (s.ngram == none) return none;
             if (s.fingerprint == static_cast<std::uint32_t>(key) && length_[s.ngram] == length &&
@@ -107,27 +138,20 @@ class item_index {
         std::uint32_t ngram = none;
     };
 
-    static std::uint64_t bits_of(std::uint64_t key) {
-        return std::uint64_t{1} << (key & 63) | std::uint64_t{1} << (key >> 6 & 63) |
-               std::uint64_t{1} << (key >> 12 & 63);
-    }
-    /// A place in a table of this size, by the upper bits.
-    static std::size_t place(std::uint64_t key, std::size_t size) {
-        return static_cast<std::size_t>(static_cast<unsigned __int128>(key) * size >> 64);
-    }
     std::span<const std::uint32_t> words_of(std::uint32_t ngram) const {
         return items_.words.subspan(start_[ngram], length_[ngram]);
     }
-    void choose_kinds();
+    void choose_searches();
+    window_search& search_for(std::uint64_t words);
+    void add_anchors(window_search& search, std::uint64_t words);
     void add_item(std::uint32_t item);
     void list_items(const context& ctx);
 
     item_words items_;
     unsigned ngram_;
     decimal overlap_;
-    std::vector<window_kind> whole_, beyond_head_;
-    window_kind head_;
-    std::vector<std::uint64_t> filter_;
+    std::vector<window_search> searches_;
+    bit_filter filter_;  ///< of whole windows
     std::vector<slot> slots_;
     std::vector<std::uint32_t> start_;   ///< of each n-gram, in items_.words
     std::vector<std::uint16_t> length_;  ///< of each n-gram
