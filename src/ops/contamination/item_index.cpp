@@ -32,6 +32,8 @@ std::uint64_t slots_for(std::uint64_t positions) {
 
 /// Anchors of shorter windows would occur by chance too often, of longer ones leave shorter strides.
 constexpr std::uint32_t shortest_anchor = 4, longest_anchor = 8;
+/// Shorter items of as many words or more are looked for by so many.
+constexpr std::uint32_t head_words = 3;
 
 std::uint32_t anchor_of(unsigned ngram) {
     return ngram <= shortest_anchor ? ngram : std::clamp(ngram / 2, shortest_anchor, longest_anchor);
@@ -57,7 +59,7 @@ std::uint64_t item_index::memory_needed(const item_words& items, const contamina
     // For each position: its n-gram, the n-gram's start, length, count, list and its beginning, and what is sorted.
     constexpr std::uint64_t a_position = 4 + 4 + 2 + 4 + 4 + 4 + 4, an_item = 2 * 4,
                             a_word_of_one = 8 + 8 + 4;
-    constexpr std::uint64_t searches = 2 + shortest_anchor;
+    constexpr std::uint64_t searches = 1 + head_words;
     return positions * a_position + items.items() * an_item + longest * a_word_of_one +
            slots_for(positions) * sizeof(slot) + bit_filter::bytes_for(positions) +
            bit_filter::bytes_for(items.words.size()) + searches * bit_filter::bytes_for(0);
@@ -88,8 +90,8 @@ item_index::item_index(const item_words& items, const contamination_options& opt
     list_items(ctx);
 }
 
-/// Items of up to shortest_anchor words have a search of their length, longer ones that are shorter than an n-gram share
-/// one, by their first words.
+/// Items of fewer than head_words words have a search of their length; longer ones that are shorter than an n-gram share
+/// one.
 void item_index::choose_searches() {
     constexpr std::uint64_t of_windows = 0, of_anchors = 1;
     std::vector<std::uint64_t> items_of(ngram_ + std::size_t{1});  // by length
@@ -103,15 +105,15 @@ void item_index::choose_searches() {
         searches_.push_back({window_kind(anchor, of_anchors), stride, {}, bit_filter(anchors)});
         return &searches_.back().windows;
     };
-    for (std::uint32_t length = 1; length < ngram_ && length <= shortest_anchor; ++length)
+    for (std::uint32_t length = 1; length < ngram_ && length < head_words; ++length)
         if (items_of[length] != 0) search(length, 1, items_of[length])->emplace_back(length, of_windows);
     std::vector<window_kind> longer;
     std::uint64_t heads = 0;
-    for (std::uint32_t length = shortest_anchor + 1; length < ngram_; ++length) {
+    for (std::uint32_t length = head_words; length < ngram_; ++length) {
         heads += items_of[length];
         if (items_of[length] != 0) longer.emplace_back(length, of_windows);
     }
-    if (!longer.empty()) *search(shortest_anchor, 1, heads) = std::move(longer);
+    if (!longer.empty()) *search(head_words, 1, heads) = std::move(longer);
     if (items_of[ngram_] == 0) return;
     const std::uint32_t anchor = anchor_of(ngram_);
     search(anchor, ngram_ - anchor + 1, words)->emplace_back(ngram_, of_windows);
