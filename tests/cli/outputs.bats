@@ -32,6 +32,8 @@ same() {
     same quern dedup corpus.jsonl --threshold 0.2 -o clean.jsonl
     same quern dedup corpus.jsonl --threshold 0.2 --pairs pairs.tsv
     same quern dedup corpus.jsonl --threshold 0.2 --groups groups.tsv
+    same quern decontaminate corpus.jsonl --against graph.tsv -o rest.jsonl
+    same quern decontaminate corpus.jsonl --against corpus.jsonl --matches leaks.tsv
     same quern ngrams corpus.jsonl -o n.tsv
     same quern ngrams corpus.jsonl --totals t
     same quern ngrams corpus.jsonl --order 2 --arpa model
@@ -96,6 +98,9 @@ dedup corpus.jsonl --pairs
 dedup corpus.jsonl --groups
 dedup corpus.jsonl --report
 dedup corpus.jsonl --store STORE
+decontaminate corpus.jsonl --against corpus.jsonl -o
+decontaminate corpus.jsonl --against corpus.jsonl --matches
+decontaminate corpus.jsonl --against corpus.jsonl --report
 signature corpus.jsonl -o
 ngrams corpus.jsonl -o
 ngrams corpus.jsonl --totals

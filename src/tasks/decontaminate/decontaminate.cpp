@@ -185,7 +185,7 @@ void check_request(const decontaminate_options& options) {
         throw usage_error("no evaluation set given");
     require_documents(options.against);
     check_ranges(options.contamination);
-    text::analyzer{options.text};  // refuses an unknown language, an unreadable list
+    static_cast<void>(text::analyzer(options.text));  // refuses an unknown language, an unreadable list
     for (const corpus_input* const side : {static_cast<const corpus_input*>(&options), &options.against})
         for (const auto& input : side->inputs)
             if (input != "-") refuse_own_output(input);
