@@ -26,6 +26,14 @@ std::string share_of(std::uint64_t part, std::uint64_t all) {
     return fmt::format("{:.2f}%", 100 * static_cast<double>(part) / static_cast<double>(all));
 }
 
+std::string shown_id(std::string_view id) {
+    constexpr std::size_t max = 200;
+    if (id.size() <= max) return escaped(id);
+    std::size_t end = max;
+    while (end > 0 && (static_cast<unsigned char>(id[end]) & 0xC0) == 0x80) --end;
+    return escaped(id.substr(0, end)) + "…";
+}
+
 /// One side of a difference, with what the other lacks marked.
 std::string marked_side(const pieces& words, const std::vector<change>& changes, bool is_left) {
     std::string out;
@@ -92,7 +100,7 @@ void write_example(const contamination_report::example& e, bool is_open, const s
     };
     out(fmt::format(
         "<details{}>\n<summary><b>{}</b> of {}, in <b>{}</b>: {} of {} n-grams, bytes {} to {}</summary>\n",
-        is_open ? " open" : "", escaped(e.item_id), escaped(e.set), escaped(e.document_id),
+        is_open ? " open" : "", shown_id(e.item_id), escaped(e.set), shown_id(e.document_id),
         grouped(e.leak.found), grouped(e.leak.of), grouped(e.leak.begin), grouped(e.leak.end)));
     out("<table class=\"sides\">\n<tr><th>item</th><th>document</th></tr>\n<tr><td>" +
         marked_side(item, changes, true) + (e.item_is_cut ? note(" …") : "") + "</td><td>" + note(e.before) +
