@@ -52,7 +52,8 @@ void document_scan::look_around(const window_search& search, std::size_t anchor)
         std::size_t at = anchor - std::min<std::size_t>(anchor, search.stride - 1);
         if (at + kind.length <= carried_.size()) at = carried_.size() + 1 - kind.length;
         for (; at <= anchor && at + kind.length <= size; ++at) {
-            if (index_.may_contain(kind.key(prefixes_[at], prefixes_[at + kind.length]))) compare(kind, at);
+            if (search.whole.may_contain(kind.key(prefixes_[at], prefixes_[at + kind.length])))
+                compare(kind, at);
         }
     }
 }

@@ -62,7 +62,7 @@ std::uint64_t item_index::memory_needed(const item_words& items, const contamina
     constexpr std::uint64_t searches = 1 + head_words;
     return positions * a_position + items.items() * an_item + longest * a_word_of_one +
            slots_for(positions) * sizeof(slot) + bit_filter::bytes_for(positions) +
-           bit_filter::bytes_for(items.words.size()) + searches * bit_filter::bytes_for(0);
+           bit_filter::bytes_for(items.words.size()) + 2 * searches * bit_filter::bytes_for(0);
 }
 
 item_index::item_index(const item_words& items, const contamination_options& options, const context& ctx)
@@ -73,7 +73,6 @@ item_index::item_index(const item_words& items, const contamination_options& opt
         throw out_of_memory("the words of the evaluation set", items.words.size(), max);
     const std::uint64_t positions = all_positions(items, ngram_);
     choose_searches();
-    filter_ = bit_filter(positions);
     slots_.resize(slots_for(positions));
     start_.reserve(positions);
     length_.reserve(positions);
@@ -101,22 +100,26 @@ void item_index::choose_searches() {
         ++items_of[std::min<std::uint64_t>(size, ngram_)];
         if (size >= ngram_) words += size;
     }
-    const auto search = [&](std::uint32_t anchor, std::uint32_t stride, std::uint64_t anchors) {
-        searches_.push_back({window_kind(anchor, of_anchors), stride, {}, bit_filter(anchors)});
+    const auto search = [&](std::uint32_t anchor, std::uint32_t stride, std::uint64_t anchors,
+                            std::uint64_t windows) {
+        searches_.push_back(
+            {window_kind(anchor, of_anchors), stride, {}, bit_filter(anchors), bit_filter(windows)});
         return &searches_.back().windows;
     };
     for (std::uint32_t length = 1; length < ngram_ && length < head_words; ++length)
-        if (items_of[length] != 0) search(length, 1, items_of[length])->emplace_back(length, of_windows);
+        if (items_of[length] != 0)
+            search(length, 1, items_of[length], items_of[length])->emplace_back(length, of_windows);
     std::vector<window_kind> longer;
     std::uint64_t heads = 0;
     for (std::uint32_t length = head_words; length < ngram_; ++length) {
         heads += items_of[length];
         if (items_of[length] != 0) longer.emplace_back(length, of_windows);
     }
-    if (!longer.empty()) *search(head_words, 1, heads) = std::move(longer);
+    if (!longer.empty()) *search(head_words, 1, heads, heads) = std::move(longer);
     if (items_of[ngram_] == 0) return;
     const std::uint32_t anchor = anchor_of(ngram_);
-    search(anchor, ngram_ - anchor + 1, words)->emplace_back(ngram_, of_windows);
+    search(anchor, ngram_ - anchor + 1, words, words - items_of[ngram_] * (ngram_ - 1))
+        ->emplace_back(ngram_, of_windows);
 }
 
 /// The search that finds items of so many words.
@@ -164,7 +167,7 @@ void item_index::add_item(std::uint32_t item) {
             slots_[at] = {static_cast<std::uint32_t>(key), ngrams()};
             start_.push_back(static_cast<std::uint32_t>(first + i));
             length_.push_back(static_cast<std::uint16_t>(length));
-            filter_.add(key);
+            search.whole.add(key);
         }
         at_.push_back(slots_[at].ngram);
     }
@@ -205,8 +208,9 @@ void item_index::list_items(const context& ctx) {
 }
 
 std::uint64_t item_index::memory_bytes() const {
-    std::uint64_t filters = filter_.memory_bytes();
-    for (const window_search& search : searches_) filters += search.anchors.memory_bytes();
+    std::uint64_t filters = 0;
+    for (const window_search& search : searches_)
+        filters += search.anchors.memory_bytes() + search.whole.memory_bytes();
     return filters + bytes_of(slots_) + bytes_of(start_) + bytes_of(length_) + bytes_of(at_) +
            bytes_of(at_begin_) + bytes_of(listed_) + bytes_of(listed_begin_);
 }

@@ -84,7 +84,7 @@ struct window_search {
     window_kind anchor;
     std::uint32_t stride = 1;
     std::vector<window_kind> windows;  ///< shortest first
-    bit_filter anchors;
+    bit_filter anchors, whole;         ///< of the items' anchors and windows
 };
 
 class item_index {
@@ -103,8 +103,6 @@ class item_index {
     std::uint64_t memory_bytes() const;
 
     std::span<const window_search> searches() const { return searches_; }
-    /// False if no item has a window of this key.
-    bool may_contain(std::uint64_t key) const { return filter_.may_contain(key); }
     /// The n-gram with this key and length for which is_equal(its words) is true, or none.
     template <class IsEqual>
     std::uint32_t find(std::uint64_t key, std::uint32_t length, const IsEqual& is_equal) const {
@@ -151,7 +149,6 @@ class item_index {
     unsigned ngram_;
     decimal overlap_;
     std::vector<window_search> searches_;
-    bit_filter filter_;  ///< of whole windows
     std::vector<slot> slots_;
     std::vector<std::uint32_t> start_;   ///< of each n-gram, in items_.words
     std::vector<std::uint16_t> length_;  ///< of each n-gram
