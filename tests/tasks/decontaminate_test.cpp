@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <stdexcept>
 #include <string>
@@ -200,10 +201,11 @@ TEST_F(decontaminate_test, equals_the_reference_for_hostile_texts_threads_and_me
 
 TEST_F(decontaminate_test, invalid_utf8_separates_words_as_everywhere) {
     const std::vector<named_text> items = {{"q", "\u00e9t\u00e9 \u00e9t\u00e9 one two \xff\xfe three four"}},
-                                  documents = {{"other",
-                                                "one two thr\xff"
-                                                "ee four"},
-                                               {"same", "\u00e9t\u00e9 \u00e9t\u00e9 one two \xc3 three four five"}};
+                                  documents = {
+                                      {"other",
+                                       "one two thr\xff"
+                                       "ee four"},
+                                      {"same", "\u00e9t\u00e9 \u00e9t\u00e9 one two \xc3 three four five"}};
     range_source train(documents), eval(items);
     decontaminate_options options;
     options.source = &train;
@@ -237,6 +239,28 @@ TEST_F(decontaminate_test, a_document_of_many_pieces_is_found_across_them) {
             const std::string_view text = documents[m.document].second;
             EXPECT_EQ(std::string(text.substr(m.begin, m.end - m.begin)) + " ", items[m.item].second);
         }
+    }
+}
+
+TEST_F(decontaminate_test, word_lines_are_found_across_pieces) {
+    std::string lines;
+    std::vector<named_text> items;
+    for (int i = 0; lines.size() < (3 << 18); ++i) {
+        const std::string word = "w" + std::to_string(i);
+        lines += word + '\n';
+        if (i % 4 == 0) items.emplace_back("q" + std::to_string(i), "");
+        for (std::size_t back = 1; back <= 4 && back <= items.size(); ++back)
+            items[items.size() - back].second += word + " ";
+    }
+    decontaminate_options options = options_for({}, items);
+    options.inputs = {written(lines, "train.txt")};
+    options.input_format = "lines";
+    const auto result = decontaminate(options, context_with());
+    ASSERT_EQ(result.matches().size(), items.size());
+    for (const contamination& m : result.matches()) {
+        std::string found = lines.substr(m.begin, m.end - m.begin) + " ";
+        std::ranges::replace(found, '\n', ' ');
+        ASSERT_EQ(found, items[m.item].second);
     }
 }
 

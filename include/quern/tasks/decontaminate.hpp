@@ -90,7 +90,7 @@ class decontaminate_result {
 /// Reads the evaluation sets into memory, then the training corpus once. On the CPU. Titles are not compared. Throws
 /// usage_error (missing inputs, options out of range, a store as an input), invalid_input (too much rejected, no
 /// documents), out_of_memory (the evaluation sets take more than half of the budget), io_error, interrupted. Contract
-/// class: exact. Cost: the segmentation of words, and a few look-ups for each; memory of about 45 bytes for each word
+/// class: exact. Cost: the segmentation of words, and a few look-ups for each; memory of up to 45 bytes for each word
 /// of the evaluation sets; the matches in `ctx.scratch`.
 decontaminate_result decontaminate(const decontaminate_options& options, const context& ctx);
 
