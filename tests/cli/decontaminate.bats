@@ -86,6 +86,18 @@ decontaminate() { quern decontaminate --quiet "$@"; }
     done
 }
 
+@test "more matches than memory has room for" {
+    local text="which of these mills grinds corn at the lower end of the long valley by night"
+    for ((i = 0; i < 600; ++i)); do printf '{"id":"q%d","text":"%s"}\n' $i "$text"; done >q.jsonl
+    for ((i = 0; i < 500; ++i)); do printf '{"id":"t%d","text":"%d: %s"}\n' $i $i "$text"; done >t.jsonl
+    within 32M 0 decontaminate t.jsonl --against q.jsonl --matches few -o kept.jsonl --quiet
+    for ((i = 0; i < 600; ++i)); do for ((d = 0; d < 500; ++d)); do echo "q$i"$'\t'"t$d"; done; done >expected
+    cut -f 1,2 few | cmp - expected
+    [ ! -s kept.jsonl ]
+    decontaminate t.jsonl --against q.jsonl --matches - | cmp - few
+    decontaminate t.jsonl --against q.jsonl | head -n 1 | grep -qx $'q0\tt0\t1\t3-80'
+}
+
 @test "a budget that the evaluation data exceeds is refused, and nothing is written" {
     endless_corpus | head -n 60000 >big.jsonl
     within 64M 0 decontaminate big.jsonl --against test.jsonl -o kept.jsonl --quiet
