@@ -217,17 +217,23 @@ class row_scan {
     /// The third filter, row by row: it holds the grams of one text at a time.
     void read_grams(std::uint32_t b, std::vector<close_text>& close) {
         const std::uint32_t y = classes_.text(b);
+        const bool has_pair_counts = columns_.sizes.second() == second_filter::pair_counts;
         bool is_held = false;
-        for (const close_text& other : close) {
-            ctx_.check_stop();
+        const auto allows = [&](const close_text& other) {
+            // Nearly all such texts are a pair.
+            if (has_pair_counts && other.at_least * 4 <= other.bound) return true;
             if (!is_held) {
                 scratch_.grams.set(texts_.read(y, scratch_.next_row));  // compares with its last text again
                 scratch_.next_row.swap(scratch_.grams_units);
                 is_held = true;
             }
-            const std::uint32_t x = other.text;
-            if (!scratch_.grams.allows(x, texts_.read(x, scratch_.column), other.bound)) continue;
-            result.found.push_back({std::min(x, y), std::max(x, y)});
+            const std::span<const Unit> units = texts_.read(other.text, scratch_.column);
+            return has_pair_counts ? scratch_.grams.grams_allow(units, other.bound)
+                                   : scratch_.grams.allows(other.text, units, other.bound);
+        };
+        for (const close_text& other : close) {
+            ctx_.check_stop();
+            if (allows(other)) result.found.push_back({std::min(other.text, y), std::max(other.text, y)});
         }
         close.clear();
     }

@@ -26,6 +26,8 @@ class gram_filter {
     /// False only if the distance of the two texts exceeds `d`. `number` identifies the other text: its counts are kept for
     /// the next calls. Cost: O(units), less where it is false.
     bool allows(std::uint32_t number, std::span<const Unit> other, std::uint32_t d);
+    /// The same by the grams alone, where pairs of units were compared before.
+    bool grams_allow(std::span<const Unit> other, std::uint32_t d);
 
   private:
     struct counts {
@@ -42,7 +44,6 @@ class gram_filter {
     static constexpr std::size_t max_known = 256;
 
     const pair_counts& pairs_of(std::uint32_t number, std::span<const Unit> text);
-    bool grams_allow(std::span<const Unit> other, std::uint32_t d);
     void fill(counts& grams, std::int32_t by);
 
     std::span<const Unit> text_;
