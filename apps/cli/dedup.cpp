@@ -24,7 +24,7 @@ struct dedup_request {
     text_choice text;
     std::vector<std::string> inputs;
     std::string pairs, groups, kept, report;
-    bool stream = false;
+    bool stream = false, binary = false;
 };
 
 constexpr const char* jaccard_method =
@@ -114,7 +114,8 @@ void declare(command_line& line, dedup_request& request) {
                 "", [&](const std::string& value) { request.groups = output_name(value); });
     line.option("-o,--output", "FILE",
                 "The kept documents, in their order: lines of JSON lines and TSV byte for byte, others as "
-                "JSON lines. - is standard output, for these three options.",
+                "JSON lines; with --binary the paths of the kept files, one per line. - is standard output, "
+                "for these three options.",
                 "", [&](const std::string& value) { request.kept = output_name(value); });
     line.option("--report", "FILE.html",
                 "Write an HTML page: counts, rates, the largest groups with their differences side by side.",
@@ -124,7 +125,8 @@ void declare(command_line& line, dedup_request& request) {
 
 void describe(command_line& line, dedup_request& request) {
     declare(line, request);
-    declare_corpus(line, request.corpus);
+    declare_corpus(line, request.corpus, corpus_forms::and_binary);
+    declare_binary(line, request.binary);
     declare_text(line, request.text);
     line.example("quern dedup crawl.jsonl.zst -o clean.jsonl --groups groups.tsv",
                  "A corpus without near-duplicates, and the groups of documents found to be the same.");
@@ -134,6 +136,8 @@ void describe(command_line& line, dedup_request& request) {
                  "Every night: the new documents, compared with everything seen before.");
     line.example("quern dedup train.jsonl --against test.jsonl -o train-clean.jsonl",
                  "Training data without near-copies of the test set.");
+    line.example("quern dedup --binary photos/ -o kept.txt",
+                 "Files that are not text; the paths of those to keep.");
 }
 
 /// Refuses options that the method ignores.
@@ -414,6 +418,7 @@ int run_dedup(const command& self, const std::vector<std::string>& arguments) {
     line.parse(arguments);
     refuse_idle_options(line, request.dedup.duplicates.method);
     refuse_repeated_input(request);
+    choose_binary(request.binary, request.corpus);
 
     session job(self, request.common);
     job.follow_links = request.corpus.follow_links;

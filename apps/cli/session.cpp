@@ -189,19 +189,25 @@ std::filesystem::path text_choice::stop_word_file() const {
 }
 
 void declare_corpus(command_line& line, build_options& build, corpus_forms forms) {
-    static constexpr std::string_view names[] = {"wikipedia", "folder",        "jsonl", "tsv",    "csv",
-                                                 "trec",      "wikiextractor", "lines", "triples"};
+    constexpr std::string_view others[] = {"", "triples", "binary"};
+    static constexpr std::string_view names[] = {"wikipedia", "folder", "jsonl",         "tsv",
+                                                 "csv",       "trec",   "wikiextractor", "lines"};
     const bool triples = forms == corpus_forms::and_triples;
+    const std::string_view other = others[static_cast<std::size_t>(forms)];
     line.option(
         "--input-format", "FORM",
         triples
             ? "wikipedia, folder, jsonl, tsv, csv, trec, wikiextractor, lines (one word per line) or triples "
               "(word, relation, other word and optionally a count, separated by tabs); the last two are "
               "never detected."
+        : forms == corpus_forms::and_binary
+            ? "wikipedia, folder, jsonl, tsv, csv, trec, wikiextractor, lines or binary (see --binary); the "
+              "last two are never detected."
             : "wikipedia, folder, jsonl, tsv, csv, trec, wikiextractor or lines; lines is never detected.",
-        "detected from the content", [&build, triples](const std::string& text) {
-            const auto offered = std::span(names).first(std::size(names) - (triples ? 0 : 1));
-            build.input_format = names[parse_name<std::size_t>(text, offered)];
+        "detected from the content", [&build, other](const std::string& text) {
+            std::vector<std::string_view> offered(std::begin(names), std::end(names));
+            if (!other.empty()) offered.push_back(other);
+            build.input_format = offered[parse_name<std::size_t>(text, offered)];
         });
     line.option(
         "--max-errors", "N|P%",
@@ -217,6 +223,21 @@ void declare_corpus(command_line& line, build_options& build, corpus_forms forms
                 "every record's id from its file's name and line).",
                 "scoped",
                 [&](const std::string& text) { build.ids = parse_name<id_rule>(text, id_rule_names); });
+}
+
+void declare_binary(command_line& line, bool& binary) {
+    line.flag("--binary",
+              "Read files as bytes, whatever they hold (images, programs, archives): in a folder every file "
+              "that is not hidden, none decompressed or decoded. The same as --input-format binary.",
+              binary);
+}
+
+void choose_binary(bool binary, build_options& build) {
+    if (!binary) return;
+    if (!build.input_format.empty() && build.input_format != "binary")
+        throw usage_error(
+            fmt::format("--binary and --input-format {} exclude each other", build.input_format));
+    build.input_format = "binary";
 }
 
 session::session(const command& self, const common_options& common)

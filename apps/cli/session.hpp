@@ -64,11 +64,16 @@ struct text_choice {
 /// --language, --tokens, --min-length, --stop-words, --stem.
 void declare_text(command_line& line, text_choice& choice);
 
-enum class corpus_forms { of_documents, and_triples };
+enum class corpus_forms { of_documents, and_triples, and_binary };
 
 /// --input-format and --max-errors, for commands that read a corpus.
 void declare_corpus(command_line& line, build_options& build,
                     corpus_forms forms = corpus_forms::of_documents);
+
+/// --binary, for commands with corpus_forms::and_binary.
+void declare_binary(command_line& line, bool& binary);
+/// After line.parse(): sets the input format. Throws usage_error if another one was requested.
+void choose_binary(bool binary, build_options& build);
 
 /// One run of a command.
 class session {

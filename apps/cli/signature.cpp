@@ -12,6 +12,7 @@ int run_signature(const command& self, const std::vector<std::string>& arguments
     build_options corpus;
     std::vector<std::string> inputs;
     signature_options options;
+    bool binary = false;
 
     command_line line(
         self, "CORPUS... [OPTION]...",
@@ -23,12 +24,16 @@ int run_signature(const command& self, const std::vector<std::string>& arguments
                    inputs, true);
     line.section("Signature options");
     line.option("signature_length", options);
-    declare_corpus(line, corpus);
+    line.hint("--unit", "signatures are always of bytes");
+    declare_corpus(line, corpus, corpus_forms::and_binary);
+    declare_binary(line, binary);
     declare_common(line, common, {.scratch = false});
     line.example("quern signature essays/", "A folder, one row per document.");
     line.example("quern signature crawl.jsonl.zst --signature-length 64 -o signatures.tsv",
                  "With ssdeep's length, into a file.");
+    line.example("quern signature --binary /usr/bin", "Programs, as bytes.");
     line.parse(arguments);
+    choose_binary(binary, corpus);
 
     session job(self, common);
     job.follow_links = corpus.follow_links;

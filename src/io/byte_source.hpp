@@ -35,7 +35,10 @@ class byte_source {
 /// cannot be opened.
 std::unique_ptr<byte_source> open_bytes(const std::filesystem::path& path, const context& ctx);
 
-/// The same over bytes in memory, which must outlive the source. `name` is for messages.
+/// The same without decompression: the bytes of the file.
+std::unique_ptr<byte_source> open_raw_bytes(const std::filesystem::path& path, const context& ctx);
+
+/// As open_bytes over bytes in memory, which must outlive the source. `name` is for messages.
 std::unique_ptr<byte_source> open_bytes_memory(std::string_view bytes, std::string name, const context& ctx);
 
 /// Whether open_bytes decompresses data with these first bytes.

@@ -124,6 +124,14 @@ void write_equal_lines(const sink& out, const pieces& lines, std::size_t begin, 
 
 void write_difference(const sink& out, std::string_view left_id, std::string_view left,
                       std::string_view right_id, std::string_view right) {
+    const auto is_text = [](std::string_view bytes) {
+        return beginning(bytes, shown_bytes).find('\0') == std::string_view::npos;
+    };
+    if (!is_text(left) || !is_text(right)) {
+        out(fmt::format("<p class=\"note\">{} ({} bytes) and {} ({} bytes): no text to compare.</p>\n",
+                        shown_id(left_id), grouped(left.size()), shown_id(right_id), grouped(right.size())));
+        return;
+    }
     const std::size_t from = shown_from(left, right);
     const pieces a = lines_of(beginning(left.substr(from), shown_bytes)),
                  b = lines_of(beginning(right.substr(from), shown_bytes));

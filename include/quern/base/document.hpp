@@ -16,7 +16,8 @@ namespace quern {
 struct document {
     std::string id;                  ///< unique in its corpus; never empty
     std::string title;               ///< may be empty
-    std::string text;                ///< UTF-8; paragraphs end with an empty line
+    /// UTF-8; paragraphs end with an empty line. Of the corpus form `binary`: any bytes.
+    std::string text;
     std::vector<std::string> links;  ///< ids of documents pointed to, in order of appearance, repeats kept
     /// The source file, for messages; not part of the collection.
     std::string path;
@@ -32,7 +33,8 @@ struct document {
     bool line_paragraphs = false;  ///< each line of `text` is a paragraph (wikiextractor)
     /// The source line (for CSV, the lines) including its end, if requested and available.
     std::string record;
-    enum class record_form : std::uint8_t { json, tsv, table } record_kind = record_form::json;
+    /// `path`: the line is the path of a file that is the document.
+    enum class record_form : std::uint8_t { json, tsv, table, path } record_kind = record_form::json;
     std::shared_ptr<const std::string> record_heading;  ///< the first line of a table, including its end
 };
 

@@ -142,8 +142,10 @@ make_decoder maker_for(std::string_view first) {
 
 class decoded_source final : public byte_source {
   public:
-    explicit decoded_source(std::unique_ptr<raw_input> input) : input_(std::move(input)) {
-        const make_decoder make = maker_for(input_->peek(6));
+    explicit decoded_source(std::unique_ptr<raw_input> input) : decoded_source(std::move(input), nullptr) {}
+    /// `make`: null for the decoder of the format that the first bytes show.
+    decoded_source(std::unique_ptr<raw_input> input, make_decoder make) : input_(std::move(input)) {
+        if (make == nullptr) make = maker_for(input_->peek(6));
         decoder_ = make(*input_);
         // bzip2 has its own threads; the kernel reads plain bytes ahead.
         const bool alone = make == make_plain_decoder || make == make_bzip2_decoder;
@@ -181,6 +183,10 @@ class decoded_source final : public byte_source {
 
 std::unique_ptr<byte_source> open_bytes(const std::filesystem::path& path, const context& ctx) {
     return std::make_unique<decoded_source>(std::make_unique<raw_input>(path, ctx));
+}
+
+std::unique_ptr<byte_source> open_raw_bytes(const std::filesystem::path& path, const context& ctx) {
+    return std::make_unique<decoded_source>(std::make_unique<raw_input>(path, ctx), make_plain_decoder);
 }
 
 std::unique_ptr<byte_source> open_bytes_memory(std::string_view bytes, std::string name, const context& ctx) {

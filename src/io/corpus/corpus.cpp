@@ -20,7 +20,7 @@
 namespace quern::io {
 namespace {
 
-constexpr std::array<std::pair<corpus_form, std::string_view>, 8> forms = {{
+constexpr std::array<std::pair<corpus_form, std::string_view>, 9> forms = {{
     {corpus_form::wikipedia, "wikipedia"},
     {corpus_form::folder, "folder"},
     {corpus_form::jsonl, "jsonl"},
@@ -29,6 +29,7 @@ constexpr std::array<std::pair<corpus_form, std::string_view>, 8> forms = {{
     {corpus_form::trec, "trec"},
     {corpus_form::wikiextractor, "wikiextractor"},
     {corpus_form::lines, "lines"},
+    {corpus_form::binary, "binary"},
 }};
 
 }  // namespace
@@ -186,6 +187,12 @@ class many_reader final : public corpus_reader {
         }
         if (input.form == corpus_form::folder)
             return read_single_document(input.path, std::move(input.opened), options, ctx_);
+        if (input.form == corpus_form::binary) {
+            std::error_code failed;
+            std::unique_ptr<byte_source> opened;
+            if (!fs::is_regular_file(input.path, failed)) opened = open_raw_bytes(input.path, ctx_);
+            return read_single_document(input.path, std::move(opened), options, ctx_);
+        }
         return open_stream(input.path, *input.form, std::move(input.opened), options.name);
     }
 
@@ -233,6 +240,7 @@ class many_reader final : public corpus_reader {
             case corpus_form::csv:
             case corpus_form::wikipedia:
             case corpus_form::folder:
+            case corpus_form::binary:
                 break;
         }
         return jsonl_form();

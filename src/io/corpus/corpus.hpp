@@ -15,7 +15,8 @@
 
 namespace quern::io {
 
-enum class corpus_form { wikipedia, folder, jsonl, tsv, csv, trec, wikiextractor, lines };
+/// `binary`, never detected: each file is a document, its bytes as they are.
+enum class corpus_form { wikipedia, folder, jsonl, tsv, csv, trec, wikiextractor, lines, binary };
 
 /// "jsonl" and so on, as on the command line.
 std::string_view name_of(corpus_form form);

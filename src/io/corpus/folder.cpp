@@ -9,6 +9,7 @@
 
 #include "base/failure_kinds.hpp"
 #include "io/byte_source.hpp"
+#include "io/corpus/binary_file.hpp"
 #include "io/corpus/detect.hpp"
 #include "io/corpus/file_document.hpp"
 #include "io/corpus/folder_walk.hpp"
@@ -40,7 +41,8 @@ class file_unit final : public corpus_unit {
             const folder_file& file = files_[next_];
             const std::size_t before = out.documents.size();
             try {
-                parse_file(file, options_, budget, ctx_, out, opened_.get());
+                const auto parse = options_.form == corpus_form::binary ? parse_binary_file : parse_file;
+                parse(file, options_, budget, ctx_, out, opened_.get());
             } catch (const out_of_memory& why) {
                 if (!budget.is_last) return false;
                 reject(out, file.path.native(), 0, why.what());
@@ -161,7 +163,7 @@ class folder_reader final : public corpus_reader {
 
     /// The form of a file that holds a collection. Otherwise `is_document_` says whether it is a document.
     std::optional<corpus_form> collection_form(const folder_file& file) {
-        is_document_ = form_ == corpus_form::folder;
+        is_document_ = form_ == corpus_form::folder || form_ == corpus_form::binary;
         if (is_document_) return std::nullopt;
         if (form_) return form_;
         const file_kind kind = kind_of(file.relative);

@@ -7,9 +7,10 @@
 namespace quern {
 namespace {
 
-std::unique_ptr<io::corpus_reader> open(const corpus_input& input, bool keep_records, const context& ctx) {
-    io::corpus_options options = corpus_options_for(input, ctx);
-    options.keep_records = keep_records;
+std::unique_ptr<io::corpus_reader> open(const corpus_input& input, const admitted_corpus::reading& how,
+                                        const context& ctx) {
+    io::corpus_options options = corpus_options_for(input, ctx, how.content);
+    options.keep_records = how.keep_records;
     return open_documents(input, options, ctx);
 }
 
@@ -21,7 +22,7 @@ admitted_corpus::admitted_corpus(const corpus_input& input, const work_on_docume
       ctx_(ctx),
       stage_(how.stage),
       parser_(ctx, work, text),
-      corpus_(open(input, how.keep_records, ctx)),
+      corpus_(open(input, how, ctx)),
       ids_(input.ids),
       taken_(ctx, ctx.memory_limit() / 8) {}
 

@@ -35,6 +35,7 @@ class admitted_corpus {
     struct reading {
         std::string stage = "read";  ///< of the progress
         bool keep_records = false;   ///< fill document::record
+        corpus_content content = corpus_content::texts;
     };
     /// `input` and `ctx` must outlive it. Throws as open_documents and unit_parser do.
     admitted_corpus(const corpus_input& input, const work_on_document& work, const text_options& text,

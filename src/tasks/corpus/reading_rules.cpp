@@ -20,6 +20,8 @@ namespace fs = std::filesystem;
 constexpr std::size_t issues_kept = 100;
 /// A constant, because the contents of a store must not depend on the available memory.
 constexpr std::uint64_t max_document_bytes = 256 << 20;
+/// The same for files of bytes: what a sketch of near-duplicates can count.
+constexpr std::uint64_t max_binary_bytes = (std::uint64_t{1} << 31) - 1;
 /// With a small budget fewer units are in progress than there are threads.
 constexpr std::uint64_t unit_share = 64, smallest_unit = 256 << 10;
 /// Beyond some MiB larger units gain nothing, and the last one delays the end.
@@ -77,7 +79,7 @@ context with_threads_that_read(const context& ctx) {
     return reading;
 }
 
-io::corpus_options corpus_options_for(const corpus_input& input, const context& ctx) {
+io::corpus_options corpus_options_for(const corpus_input& input, const context& ctx, corpus_content content) {
     io::corpus_options corpus;
     corpus.follow_links = input.follow_links;
     if (!input.input_format.empty()) {
@@ -85,7 +87,10 @@ io::corpus_options corpus_options_for(const corpus_input& input, const context& 
         if (!corpus.form) throw usage_error("unknown input format: " + input.input_format);
     }
     corpus.unit_bytes = unit_bytes(ctx);
-    corpus.max_document_bytes = max_document_bytes;
+    const bool is_binary = corpus.form == io::corpus_form::binary;
+    if (is_binary && content == corpus_content::texts)
+        throw usage_error("input format binary has bytes, not text; only dedup and signature read it");
+    corpus.max_document_bytes = is_binary ? max_binary_bytes : max_document_bytes;
     corpus.document_memory = reading_memory_of(ctx).document;
     return corpus;
 }

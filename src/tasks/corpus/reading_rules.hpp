@@ -40,8 +40,13 @@ reading_memory reading_memory_of(const context& ctx);
 /// cannot be accessed.
 void require_documents(const corpus_input& input);
 
-/// How to cut the documents of `input`, within the budget. Throws usage_error for an unknown input format.
-io::corpus_options corpus_options_for(const corpus_input& input, const context& ctx);
+/// What a task makes of documents: words of texts, or anything of bytes.
+enum class corpus_content { texts, any_bytes };
+
+/// How to cut the documents of `input`, within the budget. Throws usage_error for an unknown input format, and for
+/// `binary` if the task takes only texts.
+io::corpus_options corpus_options_for(const corpus_input& input, const context& ctx,
+                                      corpus_content content = corpus_content::texts);
 
 /// Opens the inputs or the source. Throws as corpus_options_for and io::open_corpus do.
 std::unique_ptr<io::corpus_reader> open_documents(const corpus_input& input,

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "io/corpus/corpus.hpp"
 #include "quern/base/error.hpp"
 #include "quern/tasks/dedup_option_table.hpp"
 #include "quern/tasks/store.hpp"
@@ -39,9 +40,27 @@ std::uint64_t verify_duplicate_store(const fs::path& store, const context& ctx) 
     return duplicate_store(store, duplicate_store::access::read, nullptr, ctx).verify(ctx);
 }
 
+namespace {
+
+void refuse_text_of_bytes(const duplicate_options& options) {
+    if (compares_words(options.method)) {
+        const auto name = duplicate_method_names[static_cast<std::size_t>(options.method)];
+        throw usage_error(
+            fmt::format("method {} compares words, and binary files have none (expected auto, "
+                        "exhaustive or signature)",
+                        name));
+    }
+    if (options.unit != edit_unit::byte)
+        throw usage_error("binary files are compared by bytes, not by characters (expected unit byte)");
+}
+
+}  // namespace
+
 void check_request(const dedup_options& options) {
     validate(options.duplicates);
     check_ranges(options);
+    if (options.input_format == io::name_of(io::corpus_form::binary))
+        refuse_text_of_bytes(options.duplicates);
     if (!options.store.empty()) {
         if (!options.against.empty()) {
             throw usage_error("a store to add to and a set to compare with exclude each other");

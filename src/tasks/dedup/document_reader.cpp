@@ -12,7 +12,7 @@ namespace quern {
 namespace {
 
 std::unique_ptr<io::corpus_reader> open(const corpus_request& request, const context& ctx) {
-    io::corpus_options options = corpus_options_for(request.input, ctx);
+    io::corpus_options options = corpus_options_for(request.input, ctx, corpus_content::any_bytes);
     options.keep_records = request.keep_records;
     return open_documents(request.input, options, ctx);
 }

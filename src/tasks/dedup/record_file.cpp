@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tasks/dedup/record_file.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <optional>
 #include <string>
 #include <utility>
 
 #include "io/corpus/record_reader.hpp"
+#include "quern/base/error.hpp"
 #include "report/json.hpp"
 
 namespace quern {
@@ -47,7 +50,7 @@ std::optional<document> read_record(const io::record_form& form, std::string rec
     return std::move(parsed.documents.front());
 }
 
-constexpr std::uint8_t json_kind = 0, tsv_kind = 1, first_table_kind = 2;
+constexpr std::uint8_t json_kind = 0, tsv_kind = 1, path_kind = 2, first_table_kind = 3;
 constexpr std::size_t max_headings = 250;
 
 char separator_of(std::string_view heading) {
@@ -60,6 +63,7 @@ char separator_of(std::string_view heading) {
 std::uint8_t record_file::kind_of(const document& d) {
     if (d.record.empty() || d.record_kind == document::record_form::json) return json_kind;
     if (d.record_kind == document::record_form::tsv) return tsv_kind;
+    if (d.record_kind == document::record_form::path) return path_kind;
     const auto same = [&](const auto& heading) { return *heading == *d.record_heading; };
     const auto at = std::ranges::find_if(headings_, same);
     const auto number = static_cast<std::size_t>(at - headings_.begin());
@@ -71,6 +75,12 @@ std::uint8_t record_file::kind_of(const document& d) {
 void record_file::append(const document& d) {
     const std::uint64_t begin = ends_.empty() ? 0 : ends_.back();
     const std::uint8_t kind = kind_of(d);
+    if (kind == path_kind && d.record.find('\n') + 1 != d.record.size()) {
+        throw usage_error(
+            fmt::format("{}: a path with a line end cannot be written to a list of paths; "
+                        "--groups FILE with --format jsonl writes it",
+                        d.path));
+    }
     const bool is_line =
         !d.record.empty() && (kind != json_kind || d.record_kind == document::record_form::json);
     std::string made;
@@ -130,7 +140,7 @@ void record_file::write_converted(const std::function<bool(std::size_t)>& wanted
         const std::uint64_t begin = i == 0 ? 0 : ends_[i - 1];
         record.resize(ends_[i] - begin);
         file_.read_at(begin, record);
-        if (kinds_[i] == json_kind) {
+        if (kinds_[i] == json_kind || kinds_[i] == path_kind) {
             out(record);
             continue;
         }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The documents of a corpus in the form of the output: the input line, or a JSON line if there was none. Lines of TSV,
 // and rows of tables, mixed with others also become JSON lines, so that the output can be read; rows that share one
-// heading are written under it. On disk, in order; 8 bytes of memory a document.
+// heading are written under it. A file that is read as bytes is a line with its path. On disk, in order; 8 bytes of memory a document.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +38,7 @@ class record_file {
 
     spill_file file_;
     std::vector<std::uint64_t> ends_;
-    /// The kind of a record: a line of JSON, of TSV, or a row under heading number kind - 2.
+    /// The kind of a record: a line of JSON, of TSV, a path, or a row under heading number kind - 3.
     std::vector<std::uint8_t> kinds_;
     std::vector<std::shared_ptr<const std::string>> headings_;
     bool mixed_ = false;

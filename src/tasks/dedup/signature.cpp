@@ -21,7 +21,7 @@ signature_result signatures(const signature_options& options, const context& ctx
     struct unit_in_work : document_unit {
         std::vector<fuzzy_signature> made;
     };
-    admitted_corpus corpus(options, {}, {}, ctx);
+    admitted_corpus corpus(options, {}, {}, ctx, {.content = corpus_content::any_bytes});
     pipeline<unit_in_work> line(units_at_once(ctx));
     corpus.begin(line);
     line.in_parallel([&](unit_in_work& unit) {

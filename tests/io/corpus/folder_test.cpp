@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <thread>
 
 #include "io/compression/packers.hpp"
 #include "io/corpus/reading.hpp"
@@ -121,6 +122,79 @@ TEST(folder, a_file_of_a_terabyte_without_bytes_costs_nothing) {
     const auto all = read_all({folder.path()}, options);
     EXPECT_THAT(ids(all), ElementsAre("b.txt"));
     EXPECT_EQ(all.counts.rejected + all.counts.skipped.at("file: .txt"), 1U);
+}
+
+TEST(folder, files_of_bytes_are_documents_as_they_are) {
+    using namespace std::string_literals;
+    const temporary_folder folder;
+    const std::string zeros = "a\0b\xFF\r\n\xEF\xBB\xBF"s, packed = test::pack_gzip("text");
+    folder.write("a.png", zeros);
+    folder.write("b.txt.gz", packed);
+    folder.write("c.jsonl", "{\"id\":\"1\",\"text\":\"a document\"}\n");
+    folder.write("d/empty", "");
+    folder.write("e.html", "<html><title>T</title>text</html>");
+    folder.write("utf16.txt",
+                 "\xFF\xFE"
+                 "a\0"s);
+    folder.write(".hidden", "x");
+    folder.write("large", std::string(1 << 20, 'x'));
+    for (const std::uint64_t unit : {1, 1000, 4 << 20}) {
+        corpus_options options;
+        options.form = corpus_form::binary;
+        options.unit_bytes = unit;
+        options.max_document_bytes = (1 << 20) - 1;
+        const auto all = read_all({folder.path()}, options);
+        EXPECT_THAT(ids(all), ElementsAre("a.png", "b.txt.gz", "c.jsonl", "d/empty", "e.html", "utf16.txt"));
+        ASSERT_EQ(all.documents.size(), 6U);
+        EXPECT_EQ(all.documents[0].text, zeros);
+        EXPECT_EQ(all.documents[1].text, packed);
+        EXPECT_EQ(all.documents[3].text, "");
+        EXPECT_EQ(all.documents[4].text, "<html><title>T</title>text</html>");
+        EXPECT_EQ(all.documents[5].text,
+                  "\xFF\xFE"
+                  "a\0"s);
+        EXPECT_EQ(all.documents[3].path, (folder.path() / "d/empty").native());
+        EXPECT_THAT(issues(all), ElementsAre("0: larger than the limit of 1048575 bytes a document"));
+        EXPECT_EQ(all.issues[0].path, (folder.path() / "large").native());
+        EXPECT_THAT(all.counts.skipped, ElementsAre(Pair("hidden file", 1)));
+        options.max_document_bytes = 1 << 20;
+        EXPECT_EQ(read_all({folder.path()}, options).documents.size(), 7U);
+    }
+}
+
+TEST(folder, a_file_or_a_pipe_of_bytes_is_one_document) {
+    const temporary_folder folder;
+    const std::string bytes = test::pack_gzip(std::string(200'000, '\0')) + std::string(300'000, '\1');
+    corpus_options options;
+    options.form = corpus_form::binary;
+    auto all = read_all({folder.write("deep/a.bin", bytes), folder.write("empty", "")}, options);
+    EXPECT_THAT(ids(all), ElementsAre("a.bin", "empty"));
+    EXPECT_EQ(all.documents[0].text, bytes);
+    EXPECT_EQ(all.documents[1].text, "");
+    const auto pipe = folder.path() / "pipe";
+    ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+    for (const std::uint64_t limit : {bytes.size() - 1, bytes.size()}) {
+        std::thread writer([&] { std::ofstream(pipe, std::ios::binary) << bytes; });
+        options.max_document_bytes = limit;
+        all = read_all({pipe}, options);
+        writer.join();
+        ASSERT_EQ(all.documents.size(), limit == bytes.size() ? 1U : 0U);
+        if (!all.documents.empty()) EXPECT_EQ(all.documents[0].text, bytes);
+    }
+}
+
+TEST(folder, a_file_of_bytes_that_needs_more_memory_than_there_is_is_put_off_and_then_rejected) {
+    const temporary_folder folder;
+    folder.write("a", std::string(300'000, '\0'));
+    folder.write("b", std::string(500'001, '\0'));
+    corpus_options options;
+    options.form = corpus_form::binary;
+    const auto unit = open_corpus({folder.path()}, options, {})->next();
+    parsed_unit out;
+    EXPECT_FALSE(unit->parse_within({100'000, false}, out));
+    EXPECT_TRUE(unit->parse_within({1'000'000, true}, out));
+    EXPECT_THAT(ids(out), ElementsAre("a"));
+    EXPECT_THAT(issues(out), ElementsAre("0: larger than the 500000 bytes a document that the memory allows"));
 }
 
 TEST(folder, counts_what_it_leaves_out) {
