@@ -23,7 +23,7 @@ struct dedup_request {
     build_options corpus;  ///< --input-format, --max-errors
     text_choice text;
     std::vector<std::string> inputs;
-    std::string pairs, groups, kept, report;
+    std::string pairs, groups, kept, report;  ///< `kept` ends with a slash if it is a folder
     bool stream = false, binary = false;
 };
 
@@ -112,11 +112,13 @@ void declare(command_line& line, dedup_request& request) {
                 "Rows of group, id, kept (0 or 1): a kept document and those removed for it; "
                 "with --rule near-kept, removed ones with the kept id, the distance and the rate.",
                 "", [&](const std::string& value) { request.groups = output_name(value); });
-    line.option("-o,--output", "FILE",
-                "The kept documents, in their order: lines of JSON lines and TSV byte for byte, others as "
-                "JSON lines; with --binary the paths of the kept files, one per line. - is standard output, "
-                "for these three options.",
-                "", [&](const std::string& value) { request.kept = output_name(value); });
+    line.option(
+        "-o,--output", "FILE|DIR/",
+        "The kept documents, in their order: lines of JSON lines and TSV byte for byte, others as "
+        "JSON lines; with --binary the paths of the kept files, one per line. - is standard output, "
+        "for these three options. DIR/, with a slash: a new folder with one file for each file of the "
+        "corpus, under the same name and in the same form.",
+        "", [&](const std::string& value) { request.kept = output_name(value); });
     line.option("--report", "FILE.html",
                 "Write an HTML page: counts, rates, the largest groups with their differences side by side.",
                 "", [&](const std::string& value) { request.report = file_name(value); });
@@ -230,7 +232,7 @@ void write_groups(const dedup_result& result, removal_rule rule, const session& 
 
 void write_results(const dedup_result& result, removal_rule rule, const session& job,
                    std::optional<output>& pairs, std::optional<output>& groups, std::optional<output>& kept,
-                   std::optional<output>& report) {
+                   std::optional<output>& report, bool to_folder) {
     if (pairs) {
         auto rows = job.rows(*pairs, pair_columns);
         std::uint64_t done = 0;
@@ -254,6 +256,7 @@ void write_results(const dedup_result& result, removal_rule rule, const session&
     }
     if (report) job.ctx.report({"write report", 0, 0, "bytes"});
     if (report) result.write_report([&](std::string_view bytes) { report->write(bytes); });
+    if (to_folder) result.write_kept_folder(job.ctx);
     const auto given = [](std::optional<output>& to) { return to ? &*to : nullptr; };
     output* const all[] = {given(pairs), given(groups), given(kept), given(report)};
     output::commit_together(all);
@@ -262,14 +265,19 @@ void write_results(const dedup_result& result, removal_rule rule, const session&
 int dedup_corpus(dedup_request& request, session& job) {
     if (request.inputs.empty()) throw usage_error("CORPUS is required");
     if (request.pairs.empty() && request.groups.empty() && request.kept.empty()) request.pairs = "-";
+    const bool to_folder = request.kept.ends_with('/');
     auto pairs = open_if({request.pairs}, job), groups = open_if({request.groups}, job),
-         kept = open_if({request.kept}, job), report = open_if(report_page(request.report), job);
+         kept = open_if({to_folder ? "" : request.kept}, job),
+         report = open_if(report_page(request.report), job);
     request.dedup.keep_records = kept.has_value();
+    if (to_folder) request.dedup.kept_folder = request.kept;
     request.dedup.list_pairs = pairs || report;
 
     dedup_result result = dedup(request.dedup, job.ctx);
     job.statistics = std::move(result.statistics);
-    job.stage("write", [&] { write_results(result, request.dedup.rule, job, pairs, groups, kept, report); });
+    job.stage("write", [&] {
+        write_results(result, request.dedup.rule, job, pairs, groups, kept, report, to_folder);
+    });
     job.messages.finish();
     std::string outcome = counted(result.documents(), "document");
     if (result.earlier() != 0) outcome += fmt::format(" (and {} before)", grouped(result.earlier()));
@@ -436,7 +444,14 @@ int run_dedup(const command& self, const std::vector<std::string>& arguments) {
         check_destination({.path = request.dedup.store, .is_folder = true}, false);
     }
     files.push_back(request.dedup.store);
-    job.check_destinations({{request.pairs}, {request.groups}, {request.kept}, report_page(request.report)},
+    std::string kept_file = request.kept;
+    if (kept_file.ends_with('/')) {
+        const std::filesystem::path folder = std::filesystem::path(kept_file).parent_path();
+        refuse_harm(folder, files);
+        files.push_back(folder);
+        kept_file.clear();
+    }
+    job.check_destinations({{request.pairs}, {request.groups}, {kept_file}, report_page(request.report)},
                            std::move(files));
     return request.stream ? dedup_stream(request, job) : dedup_corpus(request, job);
 }

@@ -44,6 +44,9 @@ struct dedup_options : corpus_input {
     std::vector<std::filesystem::path> against;
 
     bool keep_records = false;  ///< needed for write_kept
+    /// If not empty: for write_kept_folder, the folder to write, new or empty. Checked before the work. The inputs
+    /// are files and folders; no two files may have the same path within their input.
+    std::filesystem::path kept_folder;
     /// false: pairs() are links that connect the same documents (duplicate_scope::links_only). That suffices
     /// for groups() and write_kept() and is faster: a million copies of a document make 5 · 10^11 pairs. A
     /// store still keeps the pairs of different texts.
@@ -77,6 +80,11 @@ class dedup_result {
     /// Writes the kept documents in the order of the corpus: lines of JSON lines and TSV byte for byte, others
     /// as JSON lines. Throws io_error.
     void write_kept(const sink& out) const;
+    /// Writes `kept_folder`, once: for each file of the corpus one with its kept documents, under its path within
+    /// its input. Lines of JSON lines, TSV and tables byte for byte; a file that is one document is copied, or
+    /// missing; other forms as JSON lines, NAME.jsonl. Compressed if a name ends in .gz or .zst. The folder appears
+    /// whole or not at all. Throws io_error, interrupted, and invalid_input if a file to copy was changed.
+    void write_kept_folder(const context& ctx) const;
     /// Writes an HTML page: counts, rates, the largest groups with their differences side by side. Requires
     /// list_pairs.
     void write_report(const sink& out) const;

@@ -21,6 +21,7 @@
 #include "tasks/dedup/document_table.hpp"
 #include "tasks/dedup/duplicate_store.hpp"
 #include "tasks/dedup/earlier_decisions.hpp"
+#include "tasks/dedup/kept_folder.hpp"
 #include "tasks/dedup/old_documents.hpp"
 #include "tasks/dedup/preference.hpp"
 #include "tasks/dedup/record_file.hpp"
@@ -44,6 +45,7 @@ struct dedup_result::state {
     std::vector<bool> dropped;  ///< by position
     std::uint32_t dropped_count = 0;
     std::optional<record_file> records;
+    std::unique_ptr<kept_folder> folder;
     report::duplicate_summary summary;
 };
 
@@ -58,7 +60,11 @@ class dedup_run {
         : options_(options),
           ctx_(pinned_to_device(ctx, options.duplicates.method, statistics_)),
           sources_(options.prefer) {
-        request_ = {options, options.keep_records, work_of(options), options.text};
+        request_ = {options, options.keep_records || !options.kept_folder.empty(), work_of(options),
+                    options.text};
+        if (!options.kept_folder.empty())
+            found_->folder =
+                std::make_unique<kept_folder>(options.kept_folder, options, found_->scratch.file("kept"));
         if (options.keep_records) found_->records.emplace(found_->scratch.file("records"));
         if (compares_words(options.duplicates.method))
             words_.emplace(options.text, found_->scratch.file("words"));
@@ -203,6 +209,7 @@ class dedup_run {
             ranks_[position] = sources_.rank_of(d);
         }
         if (found_->records) found_->records->append(d);
+        if (found_->folder) found_->folder->append(d);
         if (found_->table.memory_bytes() > ctx_.memory_limit() / 2) {
             throw out_of_memory("the table of documents", 2 * found_->table.memory_bytes(),
                                 ctx_.memory_limit() / 2);
@@ -379,6 +386,11 @@ void dedup_result::write_kept(const sink& out) const {
     if (!state_->records) throw usage_error("the documents to write were not kept");
     state_->records->write([this](std::size_t i) { return !state_->dropped[state_->positions[i]]; },
                            [this](std::size_t i) { return id(state_->positions[i]); }, out);
+}
+
+void dedup_result::write_kept_folder(const context& ctx) const {
+    if (!state_->folder) throw usage_error("no folder for the documents to keep was given");
+    state_->folder->publish([this](std::size_t i) { return !state_->dropped[state_->positions[i]]; }, ctx);
 }
 
 void dedup_result::write_report(const sink& out) const {
