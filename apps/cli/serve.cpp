@@ -4,12 +4,17 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
+#include <optional>
+#include <thread>
 
 #include "commands.hpp"
 #include "corpus_store.hpp"
 #include "quern/base/error.hpp"
+#include "quern/tasks/dedup_option_table.hpp"
 #include "quern/tasks/store.hpp"
+#include "server/dedup_api.hpp"
 #include "server/http_server.hpp"
 #include "server/site.hpp"
 #include "session.hpp"
@@ -23,7 +28,10 @@ struct serve_request {
     common_options common;
     build_options corpus;
     text_choice text;
-    std::string path;
+    std::vector<std::string> paths;  ///< at most one
+    dedup_options dedup;
+    server::dedup_limits of_dedup;
+    double commit_seconds = std::chrono::duration<double>(of_dedup.commit_time).count();
     server::http_address address{.host = "127.0.0.1", .port = 7700, .names = {}};
     server::http_limits limits;
     server::site_limits of_site;
@@ -39,12 +47,15 @@ constexpr auto max_connections_option = option_for<&server::http_limits::connect
 constexpr auto max_seconds_option = option_for<&serve_request::max_seconds>(
     "max_seconds", "S", {.min = 0.001, .max = 86'400},
     "Maximum seconds for an answer, including the wait for a thread; then the request gets status 503.");
+constexpr auto commit_seconds_option = option_for<&serve_request::commit_seconds>(
+    "commit_seconds", "S", {.min = 0.001, .max = 86'400},
+    "Maximum seconds from an answer of /api/dedup until the disk has its document.");
 constexpr auto max_results_option = option_for<&server::site_limits::results>(
     "max_results", "N", {.min = 1, .max = 1'000'000},
     "Maximum number of results per request, including those skipped by offset.");
 
 void declare(command_line& line, serve_request& request) {
-    line.argument("STORE|CORPUS", store_or_corpus_help, request.path);
+    line.arguments("STORE|CORPUS", store_or_corpus_help, request.paths, false);
     line.section("Server options");
     line.option("--host", "HOST",
                 "The address to listen on: 127.0.0.1 and localhost are reachable from this machine only, "
@@ -66,6 +77,19 @@ void declare(command_line& line, serve_request& request) {
     line.option(max_connections_option, request.limits);
     line.option(max_seconds_option, request);
     line.option(max_results_option, request.of_site);
+    line.section("Options for near-duplicates");
+    line.option(
+        "--dedup", "DIR",
+        "Compare documents as they arrive (POST /api/dedup) with all earlier ones, as quern dedup --stream "
+        "does, and add them to DIR, a store of quern dedup --store; creates DIR if it is missing. "
+        "STORE is then optional.",
+        "", [&](const std::string& value) { request.dedup.store = file_name(value); });
+    line.option("threshold", request.dedup.duplicates);
+    line.option("unit", request.dedup.duplicates);
+    line.option("rule", request.dedup);
+    line.option(commit_seconds_option, request);
+    line.option("--max-body", "SIZE", "Maximum size of a request's body.", "16M",
+                [&](const std::string& value) { request.of_dedup.body_bytes = parse_size(value); });
     line.section("Options for a corpus");
     declare_corpus(line, request.corpus);
     declare_text(line, request.text);
@@ -74,6 +98,8 @@ void declare(command_line& line, serve_request& request) {
     line.example("quern serve ~/notes", "A folder, indexed on the fly and remembered.");
     line.example("curl 'http://127.0.0.1:7700/api/search?q=theory+of+relativity&k=3'",
                  "The JSON API; /openapi.json describes it.");
+    line.example("quern serve --dedup seen",
+                 "Near-duplicates of documents as they arrive, without a search page.");
     line.example("quern serve wiki --host 0.0.0.0 --name search.example.org",
                  "For a proxy on another machine.");
 }
@@ -91,29 +117,73 @@ std::size_t allowed_connections(std::size_t wanted) {
     return std::min<std::size_t>(wanted, files.rlim_cur > others ? files.rlim_cur - others : 1);
 }
 
+/// Refuses options that have no effect.
+void check_parts(command_line& line, const serve_request& request) {
+    const bool has_dedup = !request.dedup.store.empty();
+    if (request.paths.empty() && !has_dedup) throw usage_error("STORE|CORPUS or --dedup is required");
+    if (request.paths.size() > 1)
+        throw usage_error(
+            fmt::format("unexpected argument {} (expected one store or corpus)", request.paths[1]));
+    for (const char* const option : {"--threshold", "--unit", "--rule", "--commit-seconds", "--max-body"})
+        line.require_used(option, has_dedup, "requires --dedup");
+}
+
+/// Ends a thread at the end of a block, however it ends.
+struct joined_at_end {
+    std::thread& thread;
+    std::atomic<bool>& ended;
+
+    joined_at_end(std::thread& t, std::atomic<bool>& e) : thread(t), ended(e) {}
+    joined_at_end(const joined_at_end&) = delete;  // joins once
+    joined_at_end& operator=(const joined_at_end&) = delete;
+    ~joined_at_end() {
+        ended = true;
+        if (thread.joinable()) thread.join();
+    }
+};
+
 }  // namespace
 
 int run_serve(const command& self, const std::vector<std::string>& arguments) {
     serve_request request;
     command_line line(
-        self, "STORE|CORPUS [OPTION]...",
+        self, "[STORE|CORPUS] [OPTION]...",
         "Serves a store, or the store of a corpus, over HTTP: a search page for the browser and a JSON API "
-        "with the same results as quern search. Prints the address of the page and serves until Ctrl-C or "
+        "with the same results as quern search. With --dedup, also finds near-duplicates of documents that "
+        "clients send. Prints the address of the page and serves until Ctrl-C or "
         "SIGTERM, which let running requests finish. Processes --threads requests at a time.");
     declare(line, request);
     line.parse(arguments);
     request.limits.response_time =
         std::chrono::milliseconds(static_cast<std::int64_t>(1000 * request.max_seconds));
 
+    request.of_dedup.commit_time =
+        std::chrono::milliseconds(static_cast<std::int64_t>(1000 * request.commit_seconds));
+    check_parts(line, request);
+    const std::string path = request.paths.empty() ? "" : request.paths.front();
+
     session job(self, request.common);
     job.follow_links = request.corpus.follow_links;
     job.choose_device("search", offered_places::cpu_only);
-    job.check_destinations({}, {request.path});
-    if (is_store(request.path) && request.text.any())
+    std::vector<std::filesystem::path> inputs;
+    if (!path.empty()) inputs.emplace_back(path);
+    if (!request.dedup.store.empty()) {
+        refuse_harm(request.dedup.store, inputs);
+        check_destination({.path = request.dedup.store, .is_folder = true}, false);
+        inputs.push_back(request.dedup.store);
+    }
+    job.check_destinations({}, inputs);
+    if (is_store(path) && request.text.any())
         throw usage_error("text options require a corpus; a store has its own");
-    const auto store = store_for(request.path, request.corpus, request.text, job);
-    server::site site =
-        job.stage("open", [&] { return server::site(store, request.path, request.of_site, job.ctx); });
+    const std::filesystem::path store =
+        path.empty() ? std::filesystem::path() : store_for(path, request.corpus, request.text, job);
+    std::optional<server::dedup_api> dedup;
+    request.of_dedup.memory_bytes = job.ctx.memory_limit() / 2;
+    if (!request.dedup.store.empty())
+        job.stage("open dedup", [&] { dedup.emplace(request.dedup, request.of_dedup, job.ctx); });
+    server::site site = job.stage("open", [&] {
+        return server::site(store, path, request.of_site, job.ctx, dedup ? &*dedup : nullptr);
+    });
     const std::size_t connections = allowed_connections(request.limits.connections);
     if (connections < request.limits.connections) {
         job.messages.warning(fmt::format("the limit of open files (ulimit -n) allows {} connections, not {}",
@@ -123,13 +193,32 @@ int run_serve(const command& self, const std::vector<std::string>& arguments) {
     // A quarter of the memory for answers that slow clients have not read, and at least one of maximum length.
     request.limits.unread_bytes =
         std::max<std::size_t>(job.ctx.memory_limit() / 4, request.of_site.response_bytes);
+    request.limits.body_bytes =
+        std::max<std::size_t>(job.ctx.memory_limit() / 8, request.of_dedup.body_bytes);
     server::http_server http(request.address, request.limits, site, site.connections());
     output to;
     to.write(http.url() + '\n');
     to.commit();
-    job.messages.info(fmt::format("serving {}; Ctrl-C to stop", counted(site.store().documents, "document")));
-    job.stage("serve", [&] { http.run(job.ctx.thread_count(), stop_signal()); });
-    job.statistics.counts["documents"] = site.store().documents;
+    std::string served;
+    if (site.store() != nullptr) served = counted(site.store()->documents, "document");
+    if (dedup) {
+        served += fmt::format("{}near-duplicates of {}", served.empty() ? "" : " and ",
+                              counted(dedup->documents(), "document"));
+    }
+    job.messages.info(fmt::format("serving {}; Ctrl-C to stop", served));
+    job.stage("serve", [&] {
+        std::atomic<bool> ended{false};
+        std::thread committing;
+        if (dedup) committing = std::thread([&] { dedup->keep_committed(stop_signal(), ended); });
+        const joined_at_end last{committing, ended};
+        http.run(job.ctx.thread_count(), stop_signal());
+    });
+    if (dedup) {
+        dedup->close();
+        job.statistics.counts["dedup_documents"] = dedup->documents();
+        job.statistics.counts["dedup_added"] = dedup->added();
+    }
+    if (site.store() != nullptr) job.statistics.counts["documents"] = site.store()->documents;
     job.statistics.counts["connections"] = site.connections().accepted;
     job.statistics.counts["requests"] = site.requests();
     job.write_statistics();

@@ -42,11 +42,12 @@ inline api_parameter at_most(std::uint64_t max, api_parameter parameter) {
     return parameter;
 }
 
-/// The parameters of /api/search, /api/documents, /api/documents/{id} and /api/words, in the order of their description.
+/// The parameters of /api/search, /api/documents, /api/documents/{id}, /api/words and /api/dedup, in the order of their description.
 const std::vector<api_parameter>& search_parameters();
 const std::vector<api_parameter>& document_parameters();
 const std::vector<api_parameter>& document_path_parameters();
 const std::vector<api_parameter>& words_parameters();
+const std::vector<api_parameter>& dedup_parameters();
 
 /// web/openapi.json with these parameters in their places.
 std::string openapi_document(std::string_view file);

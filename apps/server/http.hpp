@@ -12,10 +12,13 @@
 
 namespace quern::server {
 
-/// A GET or a HEAD: the responses are the same, but the body of a HEAD is not sent.
+/// A GET, a HEAD (the responses are the same, but the body of a HEAD is not sent), or a POST.
 struct http_request {
     std::string target;         ///< path and query as sent: not decoded; the path begins with /
     std::string if_none_match;  ///< the header of this name, or empty
+    bool is_post = false;
+    std::string content_type = {};  ///< of a POST: the header of this name
+    std::string body = {};          ///< of a POST, complete
 };
 
 struct http_response {
@@ -40,6 +43,8 @@ class http_service {
     /// Whether the response is immediate. The thread of the connections then computes it, so that it arrives
     /// even if all others are busy.
     virtual bool is_ready(const http_request& request) const = 0;
+    /// The maximum size of the body of a POST; 0: the address takes no POST. `request` has no body yet.
+    virtual std::size_t max_body_bytes(const http_request& /*request*/) const { return 0; }
     /// Never throws because of the contents of a request. Called by several threads at once. Returns soon, with
     /// any response of status 503, once `stop` is not zero: the result is no longer needed.
     virtual http_response handle(const http_request& request, const std::atomic<int>& stop) = 0;

@@ -12,6 +12,7 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/thread_pool.hpp>
+#include <boost/asio/write.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/core/tcp_stream.hpp>
 #include <boost/beast/http.hpp>
@@ -19,6 +20,7 @@
 #include <cstddef>
 #include <ctime>
 #include <iterator>
+#include <limits>
 #include <memory>
 #include <new>
 #include <optional>
@@ -103,7 +105,7 @@ std::pair<unsigned, std::string_view> response_to_fault(const error_code& fault,
         return whole_first_line ? std::pair{431U, std::string_view("the header is too long")}
                                 : std::pair{414U, std::string_view("the request line is too long")};
     }
-    if (fault == http::error::body_limit) return {413, "a request body is not supported"};
+    if (fault == http::error::body_limit) return {413, "the request body is too long"};
     if (fault == http::error::bad_version && of_other_version(held))
         return {505, "unsupported HTTP version (expected HTTP/1.1)"};
     if (fault.category() != error_code(http::error::bad_target).category()) return {0, {}};
@@ -190,6 +192,7 @@ class connection : public std::enable_shared_from_this<connection> {
     }
     ~connection() {
         let_go();
+        release_body();
         server_.connections.erase(this);
         server_.counts.open = server_.connections.size();
     }
@@ -204,6 +207,7 @@ class connection : public std::enable_shared_from_this<connection> {
         version_ = 11;
         parser_.emplace();
         parser_->header_limit(static_cast<std::uint32_t>(server_.limits.header_bytes));
+        parser_->body_limit(std::numeric_limits<std::uint64_t>::max());  // decided when the address is known
         if (buffer_.size() != 0) return read_header();
         buffer_.shrink_to_fit();  // while the connection is idle
         stream_.expires_after(server_.limits.idle_time);
@@ -309,6 +313,9 @@ class connection : public std::enable_shared_from_this<connection> {
             return refuse(421, "the name in the Host header is not accepted; add it with --name");
         }
         if (const auto [status, detail] = coding_refused(header); status != 0) return refuse(status, detail);
+        request.is_post = header.method() == http::verb::post;
+        const std::size_t max_body = request.is_post ? server_.service.max_body_bytes(request) : 0;
+        if (max_body != 0) return take_body(std::move(request), max_body);
         if (has_body) return refuse(413, "a request body is not supported");
         if (header.method() != http::verb::get && !head_) {
             target_ = std::move(request.target);
@@ -318,6 +325,61 @@ class connection : public std::enable_shared_from_this<connection> {
             return refuse(400, "invalid request target (expected a leading /)");
         target_ = request.target;
         hand_over(std::move(request));
+    }
+
+    /// Reads the body of a POST, whose header is read.
+    void take_body(http_request request, std::size_t max) {
+        const auto& header = parser_->get();
+        request.content_type = as_view(header[http::field::content_type]);
+        target_ = request.target;
+        const bool waits = beast::iequals(header[http::field::expect], "100-continue");
+        const std::uint64_t length = parser_->content_length().value_or(parser_->chunked() ? max : 0);
+        if (length > max) return refuse(413, fmt::format("the request body is longer than {} bytes", max));
+        const std::uint64_t others = server_.counts.bodies;
+        if (others != 0 && others + length > server_.limits.body_bytes)
+            return refuse(503, "too many request bodies at once; try again later");
+        body_bytes_ = length;
+        server_.counts.bodies += body_bytes_;
+        keep_ = header.keep_alive();
+        body_parser_.emplace(std::move(*parser_));
+        parser_.reset();
+        body_parser_->body_limit(max);
+        stream_.expires_after(server_.limits.body_time);
+        if (body_parser_->is_done()) {  // no body
+            body_parser_.reset();
+            return hand_over(std::move(request));
+        }
+        if (!waits || version_ < 11) return read_body(std::move(request));
+        static constexpr std::string_view go_on = "HTTP/1.1 100 Continue\r\n\r\n";
+        asio::async_write(
+            stream_, asio::buffer(go_on),
+            [self = shared_from_this(), request = std::move(request)](error_code fault, std::size_t) mutable {
+                if (fault) return self->close();
+                self->read_body(std::move(request));
+            });
+    }
+    void read_body(http_request request) {
+        http::async_read(
+            stream_, buffer_, *body_parser_,
+            [self = shared_from_this(), request = std::move(request)](error_code fault, std::size_t) mutable {
+                if (fault) return self->on_body_fault(fault);
+                request.body = std::move(self->body_parser_->get().body());
+                self->body_parser_.reset();
+                self->waiting_since_ = clock::now();
+                self->hand_over(std::move(request));
+            });
+    }
+    void on_body_fault(const error_code& fault) {
+        if (fault == beast::error::timeout) ++server_.counts.timed_out;
+        const auto [status, detail] = response_to_fault(fault, {}, true);
+        if (status == 0) return close();
+        refuse(status, detail);
+    }
+    /// The body of the request is no longer held.
+    void release_body() {
+        body_parser_.reset();
+        server_.counts.bodies -= body_bytes_;
+        body_bytes_ = 0;
     }
 
     void hand_over(http_request request) {
@@ -438,6 +500,7 @@ class connection : public std::enable_shared_from_this<connection> {
 
     void respond(http_response response) {
         parser_.reset();
+        release_body();
         if (!finds_capacity(response))
             response = server_.service.refusal(
                 503, "too many responses are waiting for clients to read them; try again later");
@@ -496,9 +559,11 @@ class connection : public std::enable_shared_from_this<connection> {
     beast::flat_buffer buffer_;
     std::array<char, 4096> discarded_{};
     std::optional<http::request_parser<http::empty_body>> parser_;
+    std::optional<http::request_parser<http::string_body>> body_parser_;
     std::optional<http::response<http::string_body>> message_;
     std::optional<http::response_serializer<http::string_body>> serializer_;
     std::size_t held_bytes_ = 0, header_read_ = 0;
+    std::uint64_t body_bytes_ = 0;  // of the request, for the limit of all
     std::string target_;
     clock::time_point waiting_since_;  // start of the wait for the response
     clock::time_point responded_;      // start of sending the response

@@ -28,6 +28,10 @@ struct http_limits {
     std::size_t unread_bytes = 256 << 20;
     /// From the first byte of a request to the last byte of its header.
     std::chrono::milliseconds header_time{10'000};
+    /// Of requests whose bodies are being read or processed; a request for more gets 503. One always passes.
+    std::size_t body_bytes = 256 << 20;
+    /// From the last byte of a header to the last byte of the body.
+    std::chrono::milliseconds body_time{30'000};
     /// Between requests.
     std::chrono::milliseconds idle_time{60'000};
     /// For a client to read one response.
@@ -55,6 +59,7 @@ struct http_counts {
     std::atomic<std::uint64_t> accepted{0}, refused{0}, timed_out{0}, open{0}, in_flight{0};
     std::atomic<std::uint64_t> left{0};    ///< clients that disconnected before their response
     std::atomic<std::uint64_t> unread{0};  ///< bytes of responses being sent
+    std::atomic<std::uint64_t> bodies{0};  ///< bytes of request bodies that are held
 };
 
 class http_server {

@@ -129,6 +129,7 @@ std::string openapi_document(std::string_view file) {
     put("/api/documents", document_parameters());
     put("/api/documents/{id}", document_path_parameters());
     put("/api/words", words_parameters());
+    put("/api/dedup", dedup_parameters());
     return text;
 }
 

@@ -19,6 +19,7 @@
 #include "quern/base/lost_pages.hpp"
 #include "quern/tasks/statistics.hpp"
 #include "server/api_parameter.hpp"
+#include "server/dedup_api.hpp"
 #include "server/json_writer.hpp"
 #include "server/pages.hpp"
 #include "server/search_api.hpp"
@@ -31,7 +32,8 @@ struct site::route {
     std::string_view path;  ///< ends with / if an id follows
     std::string_view name;  ///< in the metrics
     bool is_ready;
-    bool needs_store;  ///< unchanged since it was opened
+    bool needs_store;                           ///< unchanged since it was opened
+    enum class part { any, search, dedup } of;  ///< of the site: it may lack one
     http_response (site::*handle)(const parsed_request& request) const;
 };
 
@@ -39,6 +41,7 @@ struct site::route {
 struct site::parsed_request {
     std::string_view rest, query;
     const std::atomic<int>& stop;
+    const http_request& sent;
     context ctx() const;
 };
 
@@ -66,16 +69,22 @@ std::string_view title_of(unsigned status) {
             return "Not Found";
         case 405:
             return "Method Not Allowed";
+        case 409:
+            return "Conflict";
         case 413:
             return "Content Too Large";
         case 414:
             return "URI Too Long";
+        case 415:
+            return "Unsupported Media Type";
         case 421:
             return "Misdirected Request";
         case 431:
             return "Request Header Fields Too Large";
         case 503:
             return "Service Unavailable";
+        case 507:
+            return "Insufficient Storage";
         case 505:
             return "HTTP Version Not Supported";
         default:
@@ -145,6 +154,8 @@ failed_response response_to(const std::exception_ptr& failure) {
         return {404, e.what(), {}};
     } catch (const bad_request& e) {
         return {400, e.what(), {}};
+    } catch (const dedup_refused& e) {
+        return {e.status(), e.what(), {}};
     } catch (const store_lost& e) {
         return {503, "the store was changed or damaged while it was being served", e.what()};
     } catch (const out_of_memory& e) {
@@ -170,9 +181,13 @@ std::string name_of_folder(const std::filesystem::path& folder) {
 }  // namespace
 
 site::site(const std::filesystem::path& store, const std::filesystem::path& named, const site_limits& limits,
-           const context& ctx)
-    : limits_(limits), engine_(search_engine::open(store, ctx)), name_(name_of_folder(named)), log_(ctx) {
-    engine_.warm_up();  // now, not while the first client waits
+           const context& ctx, dedup_api* dedup)
+    : limits_(limits),
+      engine_(store.empty() ? std::nullopt : std::optional(search_engine::open(store, ctx))),
+      dedup_(dedup),
+      name_(store.empty() ? std::string() : name_of_folder(named)),
+      log_(ctx) {
+    if (engine_) engine_->warm_up();  // now, not while the first client waits
 }
 
 void site::report(const std::string& fault) {
@@ -183,14 +198,16 @@ void site::report(const std::string& fault) {
 }
 
 const site::route* site::find_route(std::string_view path) {
+    using enum route::part;
     static constexpr route routes[] = {
-        {"/api/search", "/api/search", false, true, &site::respond_search},
-        {document_path, "/api/documents/{id}", false, true, &site::respond_document},
-        {"/api/documents", "/api/documents", false, true, &site::respond_document_by_parameter},
-        {"/api/words", "/api/words", false, true, &site::respond_words},
-        {"/api/store", "/api/store", true, false, &site::respond_store},
-        {"/healthz", "/healthz", true, true, &site::respond_health},
-        {"/metrics", "/metrics", true, false, &site::respond_metrics},
+        {"/api/search", "/api/search", false, true, search, &site::respond_search},
+        {document_path, "/api/documents/{id}", false, true, search, &site::respond_document},
+        {"/api/documents", "/api/documents", false, true, search, &site::respond_document_by_parameter},
+        {"/api/words", "/api/words", false, true, search, &site::respond_words},
+        {"/api/store", "/api/store", true, false, search, &site::respond_store},
+        {"/api/dedup", "/api/dedup", false, true, dedup, &site::respond_dedup},
+        {"/healthz", "/healthz", true, true, any, &site::respond_health},
+        {"/metrics", "/metrics", true, false, any, &site::respond_metrics},
     };
     const auto at = std::ranges::find_if(routes, [path](const route& r) {
         return r.path.ends_with('/') ? path.starts_with(r.path) && path.size() > r.path.size()
@@ -204,14 +221,26 @@ bool site::is_ready(const http_request& request) const {
     return found == nullptr || found->is_ready;
 }
 
+std::size_t site::max_body_bytes(const http_request& request) const {
+    const route* const found = find_route(split_target(request.target).path);
+    return found != nullptr && found->of == route::part::dedup && dedup_ != nullptr ? dedup_->body_bytes()
+                                                                                    : 0;
+}
+
 http_response site::handle(const http_request& request, const std::atomic<int>& stop) {
     const auto [path, query] = split_target(request.target);
     http_response response;
     try {
         if (const route* const found = find_route(path)) {
+            if (found->of == route::part::search && !engine_)
+                return refusal(404, "this server has no store to search (quern serve STORE)");
+            if (found->of == route::part::dedup && dedup_ == nullptr)
+                return refusal(404, "this server compares no documents (quern serve --dedup DIR)");
+            if (request.is_post != (found->of == route::part::dedup)) return refusal_of_method(*found);
             const std::size_t rest = found->path.ends_with('/') ? found->path.size() : path.size();
-            response = respond_from_store(*found, {path.substr(rest), query, stop});
-        } else if (const page* const found_page = find_page(path)) {
+            response = respond_from_store(*found, {path.substr(rest), query, stop, request});
+        } else if (const page* const found_page = find_page(path);
+                   found_page != nullptr && (engine_ || path == "/openapi.json")) {
             response = page_response(*found_page, request);
         } else {
             return refusal(404, "no such address; /openapi.json lists them");
@@ -270,6 +299,15 @@ http_response site::refusal(unsigned status, std::string_view detail) {
     return response;
 }
 
+http_response site::refusal_of_method(const route& found) {
+    const bool takes_post = found.of == route::part::dedup;
+    http_response response = refusal(
+        405, takes_post ? "unsupported method (expected POST)" : "unsupported method (expected GET or HEAD)");
+    for (auto& [name, value] : response.headers)
+        if (name == "Allow" && takes_post) value = "POST";
+    return response;
+}
+
 void site::note(const http_exchange& exchange) {
     const std::string_view path = split_target(exchange.target).path;
     const route* const found = find_route(path);
@@ -286,26 +324,26 @@ context site::parsed_request::ctx() const {
 }
 
 http_response site::respond_words(const parsed_request& request) const {
-    return json_response(words_json(engine_, request.query, limits_, request.ctx()));
+    return json_response(words_json(*engine_, request.query, limits_, request.ctx()));
 }
 
 http_response site::respond_search(const parsed_request& request) const {
-    return json_response(search_json(engine_, request.query, limits_, request.ctx()));
+    return json_response(search_json(*engine_, request.query, limits_, request.ctx()));
 }
 
 http_response site::respond_document(const parsed_request& request) const {
     const auto id = percent_decoded(request.rest, false);
     if (!id) throw bad_request("a % in the id is not followed by two hexadecimal digits");
-    return json_response(document_json(engine_, *id, request.query, limits_));
+    return json_response(document_json(*engine_, *id, request.query, limits_));
 }
 
 http_response site::respond_document_by_parameter(const parsed_request& request) const {
-    return json_response(document_json(engine_, {}, request.query, limits_));
+    return json_response(document_json(*engine_, {}, request.query, limits_));
 }
 
 http_response site::respond_store(const parsed_request& request) const {
     const parameters none(request.query, {});
-    const store_info& info = store();
+    const store_info& info = engine_->store();
     json_writer json;
     json.begin_object();
     json.member("name", std::string_view(name_));
@@ -328,9 +366,9 @@ http_response site::respond_store(const parsed_request& request) const {
     json.member("stages", std::string_view(stages));
     json.key("offers");
     json.begin_list();
-    if (engine_.has_thesaurus()) json.value(std::string_view("thesaurus"));
-    if (engine_.has_link_ranks()) json.value(std::string_view("link_ranks"));
-    if (engine_.has_document_vectors()) json.value(std::string_view("document_vectors"));
+    if (engine_->has_thesaurus()) json.value(std::string_view("thesaurus"));
+    if (engine_->has_link_ranks()) json.value(std::string_view("link_ranks"));
+    if (engine_->has_document_vectors()) json.value(std::string_view("document_vectors"));
     json.end_list();
     json.key("limits");
     json.begin_object();
@@ -351,6 +389,10 @@ http_response site::respond_store(const parsed_request& request) const {
     return json_response(json.take());
 }
 
+http_response site::respond_dedup(const parsed_request& request) const {
+    return dedup_->respond(request.sent, request.query, request.stop);
+}
+
 http_response site::respond_health(const parsed_request& request) const {
     const parameters none(request.query, {});
     return json_response(R"({"status":"ok"})");
@@ -358,7 +400,6 @@ http_response site::respond_health(const parsed_request& request) const {
 
 http_response site::respond_metrics(const parsed_request& request) const {
     const parameters none(request.query, {});
-    const store_info& info = store();
     http_response response{200, "text/plain; version=0.0.4; charset=utf-8", {}};
     std::string& text = response.body;
     metrics_.append_to(text);
@@ -376,11 +417,16 @@ http_response site::respond_metrics(const parsed_request& request) const {
                   connections_.in_flight);
     append_metric(text, "quern_http_unread_bytes", "gauge", "Bytes of responses being sent.",
                   connections_.unread);
-    append_metric(text, "quern_store_documents", "gauge", "Documents in the store.", info.documents);
-    append_metric(text, "quern_store_words", "gauge", "Distinct words in the store.", info.vocabulary);
-    std::uint64_t bytes = 0;
-    for (const store_section& section : info.sections) bytes += section.bytes;
-    append_metric(text, "quern_store_bytes", "gauge", "Bytes of the store's sections.", bytes);
+    append_metric(text, "quern_http_request_body_bytes", "gauge", "Bytes of request bodies that are held.",
+                  connections_.bodies);
+    if (const store_info* const info = store()) {
+        append_metric(text, "quern_store_documents", "gauge", "Documents in the store.", info->documents);
+        append_metric(text, "quern_store_words", "gauge", "Distinct words in the store.", info->vocabulary);
+        std::uint64_t bytes = 0;
+        for (const store_section& section : info->sections) bytes += section.bytes;
+        append_metric(text, "quern_store_bytes", "gauge", "Bytes of the store's sections.", bytes);
+    }
+    if (dedup_ != nullptr) dedup_->append_metrics(text);
     append_metric(text, "quern_process_peak_memory_bytes", "gauge", "Peak memory, including mapped files.",
                   peak_memory_bytes());
     response.headers.emplace_back("Cache-Control", "no-store");

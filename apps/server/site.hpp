@@ -8,6 +8,7 @@
 #include <exception>
 #include <filesystem>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -30,18 +31,23 @@ struct site_limits {
     std::size_t max_text_bytes = 1 << 20;   ///< the maximum of that
 };
 
+class dedup_api;
+
 class site : public http_service {
   public:
     /// Opens the store; throws as search_engine::open does. `named`: the path of the store or of its corpus,
-    /// whose last component is the name of the site.
+    /// whose last component is the name of the site. Both may be empty: a site without search and pages. `dedup`: what
+    /// answers /api/dedup; may be null, else it must outlive the site.
     site(const std::filesystem::path& store, const std::filesystem::path& named, const site_limits& limits,
-         const context& ctx);
+         const context& ctx, dedup_api* dedup = nullptr);
 
-    const store_info& store() const { return engine_.store(); }
+    /// Null without a store.
+    const store_info* store() const { return engine_ ? &engine_->store() : nullptr; }
     http_counts& connections() { return connections_; }
     std::uint64_t requests() const { return metrics_.requests(); }
 
     bool is_ready(const http_request& request) const override;
+    std::size_t max_body_bytes(const http_request& request) const override;
     http_response handle(const http_request& request, const std::atomic<int>& stop) override;
     http_response refusal(unsigned status, std::string_view detail) override;
     void note(const http_exchange& exchange) override;
@@ -60,12 +66,15 @@ class site : public http_service {
     http_response respond_store(const parsed_request& request) const;
     http_response respond_health(const parsed_request& request) const;
     http_response respond_metrics(const parsed_request& request) const;
+    http_response respond_dedup(const parsed_request& request) const;
+    http_response refusal_of_method(const route& found);
 
     /// Logs a fault that clients must not see; repeats of the same fault are logged once.
     void report(const std::string& fault);
 
     const site_limits limits_;
-    const search_engine engine_;
+    const std::optional<search_engine> engine_;
+    dedup_api* const dedup_;
     const std::string name_;  // of the folder, without its path, which clients must not see
     const context log_;       // for the log
     mutable std::atomic<std::int64_t> store_checked_{0};  // time of the last check, in microseconds

@@ -147,12 +147,17 @@ class duplicate_stream {
         /// documents that stay. Connected: all.
         std::vector<duplicate_pair> duplicates;
         std::vector<duplicate_pair> pairs;  ///< all, in the same order
+        /// Of the document, if it is among the stream's or the store's: it was added now, or known.
+        std::optional<std::uint32_t> position;
     };
     /// Processes one JSON line. A repeated id is an error, unless the document is in the store with the same
     /// text: then it is compared with the earlier ones again, but not added twice. Throws invalid_input as soon
     /// as the number of invalid lines exceeds a count in `max_errors`. Cost: 64 bytes read for each document of
     /// similar length, then the texts of the remaining candidates.
     stream_result next(std::string_view line);
+    /// What next() finds, but the document is not added, and its id does not matter (empty if it has none). May be
+    /// called by several threads at once, but not during other calls. Throws as near_duplicates() does.
+    stream_result ask(std::string_view line) const;
     /// Adds the documents since the last commit to the store; happens automatically after every `shard_bytes`
     /// of text.
     void commit();
@@ -162,7 +167,9 @@ class duplicate_stream {
     std::string_view id(std::uint32_t position) const;  ///< of a document of a pair
     const reading_counts& counts() const;               ///< of the lines so far
     const run_statistics& statistics() const;           ///< the device
-    std::uint32_t earlier() const;  ///< documents of `store` or `against` at the beginning
+    std::uint32_t earlier() const;      ///< documents of `store` or `against` at the beginning
+    std::uint32_t documents() const;    ///< all, including the earlier ones
+    std::uint32_t uncommitted() const;  ///< documents that await commit(); 0 without a store
     /// Current memory of the documents; their texts are on disk.
     std::uint64_t memory_bytes() const;
 

@@ -186,7 +186,7 @@ struct duplicate_stream::state {
 
     std::uint64_t length_of(std::uint32_t document) const { return table.text_bytes(document); }
 
-    void append_text(std::uint32_t document, std::string& to) {
+    void append_text(std::uint32_t document, std::string& to) const {
         if (document < first_arrived) {
             to += table.text(document);
             return;
@@ -198,7 +198,7 @@ struct duplicate_stream::state {
 
     /// The pairs of a text at `position` with earlier ones.
     std::vector<duplicate_pair> compare(std::string_view text, const text_sketch& sketch,
-                                        std::uint32_t position, std::uint32_t before) {
+                                        std::uint32_t position, std::uint32_t before) const {
         // As many candidates at once as fit a share of the memory; at least one.
         const std::uint64_t max_bytes = std::max<std::uint64_t>(ctx.memory_limit() / 8, text.size());
         std::vector<duplicate_pair> pairs;
@@ -238,13 +238,21 @@ struct duplicate_stream::state {
         if (found == document_ids::outcome::known) {
             const std::uint32_t at = *table.find(d.id);
             seen[at] = true;
+            result.position = at;
             result.pairs = compare(d.text, sketch, at, at);
         } else {
             const std::uint32_t position = table.size();
             result.pairs = compare(d.text, sketch, position, compared_with_arrived ? position : earlier);
             table.add(d.id, d.text.size());
+            result.position = position;
             if (compared_with_arrived) keep_text(d, position, sketch, result.pairs);
         }
+        result.id = std::move(d.id);
+        finish(result);
+    }
+
+    /// Sorts the pairs, and chooses those that remove the document.
+    void finish(stream_result& result) const {
         result.is_document = true;
         std::ranges::sort(result.pairs, [](const duplicate_pair& x, const duplicate_pair& y) {
             const double left = x.rate(), right = y.rate();
@@ -252,7 +260,25 @@ struct duplicate_stream::state {
         });
         std::ranges::copy_if(result.pairs, std::back_inserter(result.duplicates),
                              [this](const duplicate_pair& p) { return removes(p); });
-        result.id = std::move(d.id);
+    }
+
+    /// One JSON line, as a file's line of this number.
+    io::parsed_unit parse(std::string_view line, std::uint64_t number) const {
+        std::string padded(line);
+        padded.resize(line.size() + io::unit_padding);
+        io::unit_position position;
+        position.path = "-";
+        position.name.scope = 1;
+        position.first_line = number;
+        io::corpus_options of_corpus;
+        of_corpus.max_document_bytes = max_document_bytes;
+        position.budget.bytes = ctx.memory_limit() / 2;
+        position.limit = io::limit_of(of_corpus, position.budget.bytes);
+        io::parsed_unit parsed;
+        form->parse(std::string_view(padded).substr(0, line.size()), position, parsed);
+        parsed.counts.documents = parsed.documents.size();
+        position.name.give(parsed.documents);
+        return parsed;
     }
 
     /// Whether the earlier document of a pair removes the later one.
@@ -336,28 +362,33 @@ duplicate_stream& duplicate_stream::operator=(duplicate_stream&&) noexcept = def
 duplicate_stream::stream_result duplicate_stream::next(std::string_view line) {
     state& s = *state_;
     s.ctx.check_stop();
-    std::string padded(line);
-    padded.resize(line.size() + io::unit_padding);
-    io::unit_position line_position;
-    line_position.path = "-";
-    line_position.name.scope = 1;
-    line_position.first_line = ++s.lines;
-    io::corpus_options options;
-    options.max_document_bytes = max_document_bytes;
-    line_position.budget.bytes = s.ctx.memory_limit() / 2;
-    line_position.limit = io::limit_of(options, line_position.budget.bytes);
-    io::parsed_unit parsed;
-    s.form->parse(std::string_view(padded).substr(0, line.size()), line_position, parsed);
-    parsed.counts.documents = parsed.documents.size();
+    io::parsed_unit parsed = s.parse(line, ++s.lines);
     stream_result result;
     if (!parsed.issues.empty()) result.why = parsed.issues.front().reason;
     s.record.take(parsed);
     if (!parsed.documents.empty()) {
         result.why.clear();
-        line_position.name.give(parsed.documents);
         s.take(parsed.documents.front(), result);
     }
     s.record.refuse_early(s.options);
+    return result;
+}
+
+duplicate_stream::stream_result duplicate_stream::ask(std::string_view line) const {
+    const state& s = *state_;
+    s.ctx.check_stop();
+    io::parsed_unit parsed = s.parse(line, s.lines + 1);
+    stream_result result;
+    if (parsed.documents.empty()) {
+        if (!parsed.issues.empty()) result.why = parsed.issues.front().reason;
+        return result;
+    }
+    document& d = parsed.documents.front();
+    const std::uint32_t position = s.table.size();
+    result.pairs = s.compare(d.text, sketch_text(d.text, s.options.duplicates.unit), position,
+                             s.options.against.empty() ? position : s.earlier);
+    if (!d.is_numbered) result.id = std::move(d.id);
+    s.finish(result);
     return result;
 }
 
@@ -382,6 +413,12 @@ const run_statistics& duplicate_stream::statistics() const {
 }
 std::uint32_t duplicate_stream::earlier() const {
     return state_->earlier;
+}
+std::uint32_t duplicate_stream::documents() const {
+    return state_->table.size();
+}
+std::uint32_t duplicate_stream::uncommitted() const {
+    return state_->shard ? static_cast<std::uint32_t>(state_->shard->documents()) : 0;
 }
 std::uint64_t duplicate_stream::memory_bytes() const {
     return state_->table.memory_bytes() + state_->index.memory_bytes() +
