@@ -40,6 +40,13 @@ inline constexpr auto options_of<server::dedup_request> =
 namespace quern::server {
 namespace {
 
+/// As a message of a repeated id goes on: with the line of the first one, which clients cannot know.
+constexpr std::string_view first_used = "; first used in";
+
+bool is_repeated(const duplicate_stream::stream_result& result) {
+    return !result.is_document && result.why.starts_with("duplicate id \"");
+}
+
 /// The type without its parameters, in lower case.
 std::string media_type(std::string_view header) {
     std::string type(header.substr(0, header.find(';')));
@@ -140,6 +147,7 @@ duplicate_stream::stream_result dedup_api::process(std::string_view line, bool a
     const std::uint32_t before = stream_.documents();
     const bool all_committed = stream_.uncommitted() == 0;
     auto result = guarded([&] { return stream_.next(line); });
+    if (is_repeated(result)) result.why.resize(std::min(result.why.rfind(first_used), result.why.size()));
     if (all_committed && stream_.uncommitted() != 0) waiting_since_ = std::chrono::steady_clock::now();
     uncommitted_ = stream_.uncommitted();
     memory_bytes_ = stream_.memory_bytes();
@@ -185,8 +193,7 @@ std::string dedup_api::respond_one(const http_request& request, bool add, bool c
     const auto result = process(line, add);
     if (!result.is_document) {
         if (result.why.empty()) throw bad_request("the body is empty (expected a JSON object with a text)");
-        const bool repeated = result.why.starts_with("duplicate id");
-        throw dedup_refused(repeated ? 409 : 400, result.why);
+        throw dedup_refused(is_repeated(result) ? 409 : 400, result.why);
     }
     std::string body;
     append_row(body, result);

@@ -130,10 +130,10 @@ def ended_in_order(said):
 class Server:
     """Ends with its `with` block, by SIGTERM. Its answers have all the time that they need, if no option says otherwise."""
 
-    def __init__(self, *options, of=None):
+    def __init__(self, *options, of=None):  # of: a store or a corpus; "" for none
         if "--max-seconds" not in options:
             options += ("--max-seconds", str(10 * PATIENCE))
-        self.process = subprocess.Popen([QUERN, "serve", of or store(), "--port", "0", *options],
+        self.process = subprocess.Popen([QUERN, "serve", *([] if of == "" else [of or store()]), "--port", "0", *options],
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.url = self.process.stdout.readline().strip()
         if not self.url:
@@ -153,6 +153,16 @@ class Server:
             self.process.send_signal(how)
         said = self.process.communicate(timeout=PATIENCE)[1]
         return self.process.returncode, said
+
+    def post(self, target, body, kind="application/json", headers=None):
+        """Status, headers, body of one POST on a connection of its own."""
+        connection = http.client.HTTPConnection(self.host, self.port, timeout=PATIENCE)
+        try:
+            connection.request("POST", target, body, {"Content-Type": kind, **(headers or {})})
+            response = connection.getresponse()
+            return response.status, response.headers, response.read().decode()
+        finally:
+            connection.close()
 
     def get(self, target, method="GET", headers=None, decode=True):
         """Status, headers, body of one request on a connection of its own."""
