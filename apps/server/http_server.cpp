@@ -228,7 +228,7 @@ class connection : public std::enable_shared_from_this<connection> {
     /// The server is ending: closes the connection if it has no request, and refuses a request that has not
     /// started. `now`: also stops a request in progress and a client that has not read its response yet.
     void drain(bool now) {
-        if (!busy_) return stream_.close();
+        if (!busy_ || body_parser_) return stream_.close();  // idle, or its body is still on the way
         if (pending_) {
             if (now || !pending_->taken) give_up("the server is shutting down");
         } else if (now && responded_ <= *server_.drained_by) {

@@ -77,6 +77,17 @@ class held_service : public http_service {
     std::atomic<bool> released = false;
 };
 
+/// Takes bodies of up to 1,000 bytes and answers with their sizes; holds those to /held.
+class body_service : public held_service {
+  public:
+    bool is_ready(const http_request&) const override { return false; }
+    std::size_t max_body_bytes(const http_request&) const override { return 1000; }
+    http_response handle(const http_request& request, const std::atomic<int>& stop) override {
+        if (request.target == "/held") return held_service::handle(request, stop);
+        return {200, "text/plain", std::to_string(request.body.size()) + " of " + request.content_type};
+    }
+};
+
 class client {
   public:
     client(std::uint16_t port, std::string_view request) : socket_(socket(AF_INET, SOCK_STREAM, 0)) {
@@ -152,6 +163,58 @@ TEST(http_server_test, answers_find_their_way_when_their_thread_has_no_memory_le
 }
 
 constexpr std::string_view held_request = "GET /held HTTP/1.1\r\nHost: localhost\r\n\r\n";
+
+std::string post(std::string_view target, std::size_t length, std::string_view body) {
+    return "POST " + std::string(target) +
+           " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: x/y\r\n" +
+           "Content-Length: " + std::to_string(length) + "\r\n\r\n" + std::string(body);
+}
+
+TEST(http_server_test, bodies_have_limits_of_bytes_and_time) {
+    body_service service;
+    http_counts counts;
+    http_limits limits = endless();
+    limits.body_time = std::chrono::hours(1);
+    limits.body_bytes = 1500;
+    http_server server({}, limits, service, counts);
+    std::atomic<int> stop{0};
+    std::thread serving([&] { server.run(1, stop); });
+    const auto answer = [&](const std::string& sent) { return client(port_of(server), sent).response(); };
+    EXPECT_TRUE(answer(post("/x", 1000, std::string(1000, 'b'))).ends_with("1000 of x/y"));
+    EXPECT_TRUE(answer(post("/x", 0, "")).ends_with("0 of x/y"));
+    EXPECT_TRUE(answer(post("/x", 1001, std::string(1001, 'b'))).starts_with("HTTP/1.1 413 "));
+    EXPECT_EQ(counts.bodies, 0U);
+    {
+        client held(port_of(server), post("/held", 1000, std::string(1000, 'b')));
+        wait_until([&] { return service.begun == 1; });
+        EXPECT_EQ(counts.bodies, 1000U);
+        EXPECT_TRUE(answer(post("/x", 501, std::string(501, 'b'))).starts_with("HTTP/1.1 503 "));
+        service.released = true;
+        EXPECT_TRUE(held.response().ends_with("released"));
+    }
+    EXPECT_TRUE(answer(post("/x", 501, std::string(501, 'b'))).ends_with("501 of x/y"));
+    client slow(port_of(server), post("/x", 1000, "b"));
+    wait_until([&] { return counts.bodies == 1000; });
+    stop = 15;  // a body that never ends does not hold the end
+    serving.join();
+    EXPECT_EQ(counts.bodies, 0U);
+    EXPECT_EQ(counts.open, 0U);
+}
+
+TEST(http_server_test, a_slow_body_ends_its_connection) {
+    body_service service;
+    http_counts counts;
+    http_limits limits = endless();
+    limits.body_time = std::chrono::milliseconds(50);
+    http_server server({}, limits, service, counts);
+    std::atomic<int> stop{0};
+    std::thread serving([&] { server.run(1, stop); });
+    EXPECT_EQ(client(port_of(server), post("/x", 1000, "b")).response(), "");
+    EXPECT_EQ(counts.timed_out, 1U);
+    stop = 15;
+    serving.join();
+    EXPECT_EQ(counts.bodies, 0U);
+}
 
 TEST(http_server_test, at_its_end_a_request_in_progress_is_finished_and_those_that_wait_are_refused) {
     held_service service;
