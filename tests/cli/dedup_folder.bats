@@ -70,7 +70,8 @@ END
     printf 'id,text\n9,Something else entirely\n' >d.csv
     dedup in/a.jsonl in/part/b.jsonl.gz copy.jsonl empty.jsonl d.csv -o out/ --ids scoped
     diff <(ls out) <(printf '%s\n' a.jsonl b.jsonl.gz copy.jsonl d.csv empty.jsonl)
-    [ ! -s out/copy.jsonl ] && [ ! -s out/empty.jsonl ]
+    [ ! -s out/copy.jsonl ]
+    [ ! -s out/empty.jsonl ]
     [ "$(cat out/d.csv)" = id,text ]
     cmp in/a.jsonl out/a.jsonl
 }
