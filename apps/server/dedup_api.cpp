@@ -135,7 +135,7 @@ void dedup_api::require_open() const {
 
 duplicate_stream::stream_result dedup_api::process(std::string_view line, bool add) {
     if (!add) {
-        ++questions_;
+        ++only_compared_;
         return stream_.ask(line);
     }
     if (memory_bytes_ > limits_.memory_bytes) {
@@ -269,7 +269,8 @@ void dedup_api::append_metrics(std::string& text) const {
                   "Documents to add that have a near-duplicate among those that stay.", duplicates_);
     append_metric(text, "quern_dedup_rejected_total", "counter", "Lines to add that are not documents.",
                   rejected_);
-    append_metric(text, "quern_dedup_questions_total", "counter", "Documents compared and not added.", questions_);
+    append_metric(text, "quern_dedup_only_compared_total", "counter", "Documents compared and not added.",
+                  only_compared_);
     append_metric(text, "quern_dedup_uncommitted_documents", "gauge",
                   "Documents that the store does not have yet.", uncommitted_);
     append_metric(text, "quern_dedup_commits_total", "counter",

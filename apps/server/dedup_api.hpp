@@ -73,7 +73,7 @@ class dedup_api {
     bool closed_ = false;
     std::exception_ptr fault_;                             ///< a failure that left the documents undefined
     std::chrono::steady_clock::time_point waiting_since_;  ///< if there are uncommitted documents
-    std::atomic<std::uint64_t> documents_{0}, added_{0}, questions_{0}, duplicates_{0}, rejected_{0},
+    std::atomic<std::uint64_t> documents_{0}, added_{0}, only_compared_{0}, duplicates_{0}, rejected_{0},
         uncommitted_{0}, commits_{0}, memory_bytes_{0};
 };
 
