@@ -64,7 +64,10 @@ bool document_reader::read(std::uint64_t bytes, const admission& admit, const re
         tell();
         ended = unit.raw == nullptr;
         if (ended) return false;
-        taken += unit.raw->raw_bytes();
+        // Files of a folder are read only when they are parsed; their sizes count as consumed.
+        const std::uint64_t consumed = corpus_->consumed_bytes();
+        taken += std::max(unit.raw->raw_bytes(), consumed - consumed_before_);
+        consumed_before_ = consumed;
         return true;
     });
     parser_.add_to(line);

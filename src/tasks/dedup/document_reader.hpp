@@ -72,6 +72,7 @@ class document_reader {
     std::unique_ptr<io::corpus_reader> corpus_;
     document_ids ids_;
     reading_record record_;
+    std::uint64_t consumed_before_ = 0;  ///< the unit that is cut next
 };
 
 }  // namespace quern
