@@ -67,7 +67,7 @@ class dedup_binary_test : public testing::corpus_fixture {
                 const char* const starts[] = {"",     "\x1f\x8b\x08", "\x28\xb5\x2f\xfd",
                                               "BZh9", "{\"text\":\"", "\xFF\xFE"};
                 bytes = starts[next(6)];
-                for (std::size_t size = i == 2 ? 9000 : next(400); bytes.size() < size;)
+                for (std::size_t size = i == 2 ? 2500 : next(400); bytes.size() < size;)
                     bytes += static_cast<char>(next(values));
             }
             const char* const ends[] = {"", ".gz", ".txt", ".html", ".jsonl", ".png"};

@@ -10,6 +10,7 @@
 #include <atomic>
 #include <map>
 #include <set>
+#include <thread>
 #include <tuple>
 #include <utility>
 
@@ -209,6 +210,82 @@ TEST_F(dedup_test, a_store_fed_in_pieces_holds_the_same_pairs) {
     EXPECT_EQ(repeated.earlier(), 0U);
     EXPECT_EQ(repeated.statistics.counts.at("documents"), 60U);
     EXPECT_EQ(sections(), before);
+}
+
+TEST_F(dedup_test, a_folder_is_committed_in_shards_too) {
+    const auto documents = generated(40, 9, 60'000);
+    for (const made_document& d : documents) write_file(folder_ / "texts" / (d.id + ".txt"), d.text);
+    dedup_options options;
+    options.inputs = {folder_ / "texts"};
+    options.duplicates.threshold = parse_decimal("0.1");
+    const dedup_result once = dedup(options, context_with());
+    options.store = folder_ / "store";
+    options.shard_bytes = 300'000;
+    const context small = context_with(2, std::uint64_t{128} << 20);
+    EXPECT_EQ(named(dedup(options, small)), named(once));
+    EXPECT_GT(read_duplicate_store_info(folder_ / "store").shards, 1U);
+    EXPECT_EQ(named(dedup(options, small)), named(once));
+}
+
+TEST_F(dedup_test, a_stream_answers_many_threads_and_adds_nothing) {
+    const auto documents = generated(120, 10, 800);
+    dedup_options options = options_for("");
+    options.inputs.clear();
+    options.store = folder_ / "store";
+    options.shard_bytes = 16 << 10;  // some are committed, some are not
+    duplicate_stream stream(options, context_with(1));
+    for (std::size_t i = 0; i < 100; ++i) {
+        const std::string line = lines_of(documents, i, i + 1);
+        const auto answer = stream.ask(line);
+        const auto added = stream.next(line);
+        EXPECT_EQ(answer.position, std::nullopt);
+        EXPECT_EQ(added.position, i);
+        EXPECT_EQ(answer.pairs, added.pairs);
+        EXPECT_EQ(answer.duplicates, added.duplicates);
+        EXPECT_EQ(answer.id, documents[i].id);
+    }
+    EXPECT_EQ(stream.documents(), 100U);
+    EXPECT_GT(stream.uncommitted(), 0U);
+    EXPECT_LT(stream.uncommitted(), 100U);
+    std::vector<std::vector<duplicate_pair>> expected, found(120);
+    for (std::size_t i = 0; i < 120; ++i) expected.push_back(stream.ask(lines_of(documents, i, i + 1)).pairs);
+    std::vector<std::thread> threads;
+    for (std::size_t t = 0; t < 4; ++t)
+        threads.emplace_back([&, t] {
+            for (std::size_t i = t; i < 120; i += 4)
+                found[i] = stream.ask(lines_of(documents, i, i + 1)).pairs;
+        });
+    for (std::thread& each : threads) each.join();
+    EXPECT_EQ(found, expected);
+    EXPECT_EQ(stream.documents(), 100U);
+    EXPECT_EQ(stream.ask("{\"text\":\"" + documents[5].text + "\"}").id, "");
+    EXPECT_FALSE(stream.ask("no JSON").why.empty());
+    EXPECT_FALSE(stream.ask("").is_document);
+    stream.finish();
+    EXPECT_EQ(stream.uncommitted(), 0U);
+    EXPECT_EQ(read_duplicate_store_info(folder_ / "store").documents, 100U);
+}
+
+TEST_F(dedup_test, a_file_that_changed_since_it_was_read_is_not_copied) {
+    write_file(folder_ / "in/a.txt", "one text");
+    write_file(folder_ / "in/b.txt", "quite another one");
+    dedup_options options;
+    options.inputs = {folder_ / "in"};
+    options.kept_folder = folder_ / "out";
+    const dedup_result result = dedup(options, context_with());
+    EXPECT_FALSE(fs::exists(folder_ / "out"));
+    write_file(folder_ / "in/b.txt", "changed meanwhile");
+    EXPECT_THROW(result.write_kept_folder(context_with()), invalid_input);
+    EXPECT_FALSE(fs::exists(folder_ / "out"));
+    const dedup_result again = dedup(options, context_with());
+    write_file(folder_ / "out/file", "appeared meanwhile");
+    EXPECT_THROW(again.write_kept_folder(context_with()), usage_error);
+    EXPECT_EQ(read_file(folder_ / "out/file"), "appeared meanwhile");
+    fs::remove_all(folder_ / "out");
+    dedup(options, context_with()).write_kept_folder(context_with());
+    EXPECT_EQ(read_file(folder_ / "out/a.txt"), "one text");
+    EXPECT_EQ(read_file(folder_ / "out/b.txt"), "changed meanwhile");
+    EXPECT_THROW(dedup(options, context_with()), usage_error);
 }
 
 TEST_F(dedup_test, groups_do_not_need_all_pairs) {
