@@ -152,7 +152,7 @@ class Dedup(unittest.TestCase):
         status, _, body = server.post("/api/dedup?add=0", json.dumps({"text": documents[0]["text"]}))
         self.assertEqual((status, json.loads(body)["id"]), (200, None))
         self.assertEqual(server.metric("quern_dedup_documents"), 40)
-        self.assertEqual(server.metric("quern_dedup_asked_total"), 41)
+        self.assertEqual(server.metric("quern_dedup_only_compared_total"), 41)
 
     def test_a_store_goes_on_after_a_restart_and_knows_its_documents(self):
         documents, state = made_documents(60, 5), fresh()
