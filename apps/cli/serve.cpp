@@ -88,7 +88,7 @@ void declare(command_line& line, serve_request& request) {
     line.option("unit", request.dedup.duplicates);
     line.option("rule", request.dedup);
     line.option(commit_seconds_option, request);
-    line.option("--max-body", "SIZE", "Maximum size of a request's body.", "16M",
+    line.option("--max-body", "SIZE", "Maximum size of a request's body.", "4M",
                 [&](const std::string& value) { request.of_dedup.body_bytes = parse_size(value); });
     line.section("Options for a corpus");
     declare_corpus(line, request.corpus);

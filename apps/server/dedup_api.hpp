@@ -21,7 +21,7 @@
 namespace quern::server {
 
 struct dedup_limits {
-    std::size_t body_bytes = 16 << 20;      ///< of one request
+    std::size_t body_bytes = 4 << 20;       ///< of one request
     std::size_t lines = 10'000;             ///< of one request
     std::size_t response_bytes = 16 << 20;  ///< of one response; then the lines left are not processed
     std::uint64_t memory_bytes = 1 << 30;   ///< of the documents; beyond it none is added

@@ -270,10 +270,10 @@ class Dedup(unittest.TestCase):
         server = self.serve(fresh(), "--memory", "64M")
         sent = status = 0
         while status != 507 and sent < 1_000_000:
-            lines = "".join('{"id":"%s%d","text":"%d"}\n' % ("x" * 1000, n, n) for n in range(sent, sent + 4000))
+            lines = "".join('{"id":"%s%d","text":"%d"}\n' % ("x" * 1000, n, n) for n in range(sent, sent + 2000))
             status, _, body = server.post("/api/dedup", lines, LINES)
             self.assertIn(status, (200, 507), body)
-            sent += 4000
+            sent += 2000
         self.assertEqual(status, 507)
         self.assertLess(server.metric("quern_dedup_memory_bytes"), 40 << 20)
         documents = server.metric("quern_dedup_documents")
@@ -281,6 +281,27 @@ class Dedup(unittest.TestCase):
         self.assertEqual(server.post("/api/dedup?add=0", '{"text":"a"}')[0], 200)
         self.assertEqual(server.metric("quern_dedup_documents"), documents)
         self.assertEqual(server.end()[0], 143)
+
+    def test_a_failure_while_adding_ends_the_service(self):
+        state, tmp = fresh(), fresh()
+        tmp.mkdir()
+        process = subprocess.Popen(["bash", "-c", 'ulimit -f 100; exec "$@"', "-", QUERN, "serve", "--dedup", state, "--port", "0", "--tmp", tmp],
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)  # files of at most 100 KiB
+        self.addCleanup(process.kill)
+        server = Server.__new__(Server)
+        server.process, url = process, process.stdout.readline().strip()
+        server.host, server.port = "127.0.0.1", int(url.rstrip("/").rpartition(":")[2])
+        answers = [server.post("/api/dedup", json.dumps({"id": i, "text": f"{i} " * 10_000})) for i in range(8)]
+        statuses = [status for status, _, _ in answers]
+        failed = statuses.index(500)
+        self.assertEqual(statuses, [200] * failed + [500] + [503] * (7 - failed))
+        for _, _, body in answers[failed:]:
+            self.assertNotIn(str(folder()), body)
+            self.assertEqual(set(json.loads(body)), {"type", "title", "status", "detail"})
+        self.assertEqual(server.post("/api/dedup?add=0", '{"text":"a"}')[0], 503)
+        self.assertEqual(server.json("/healthz"), {"status": "ok"})
+        code, said = server.end()
+        self.assertEqual((code, "File too large" in said), (4, True), said)
 
     def test_the_description(self):
         server = self.serve(fresh(), of=store())
