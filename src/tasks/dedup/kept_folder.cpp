@@ -205,6 +205,9 @@ fs::path kept_folder::created(const std::string& name) const {
     std::error_code failed;
     fs::create_directories(path.parent_path(), failed);
     if (failed) throw io_error(path.parent_path().string(), "cannot create", failed.value());
+    if (fs::exists(fs::symlink_status(path, failed)))
+        throw invalid_input(
+            name, 0, "two files have this name, one of which appeared during the run; nothing was written");
     return path;
 }
 
