@@ -66,6 +66,8 @@ SCENARIOS = [
     Scenario("decontaminate",
              "decontaminate docs.jsonl --against others.jsonl --ngram 2 --overlap 0.1 -o kept.jsonl --matches m.tsv --report r.html --force",
              ["kept.jsonl", "m.tsv", "r.html"], ["decontaminate others.jsonl --against docs.jsonl -o kept.jsonl --matches m.tsv"]),
+    Scenario("dedup makes a folder", "dedup docs.jsonl folder -o kept/", ["kept"]),
+    Scenario("dedup of bytes makes a folder", "dedup --binary docs.jsonl folder -o kept/", ["kept"]),
     Scenario("search makes a cache", "search folder word3 -o hits.tsv --force", ["hits.tsv"], left=["cache"]),
     Scenario("search writes hits", "search st word3 -o hits.tsv --force", ["hits.tsv"],
              ["build docs.jsonl -o st", "search st word2 -o hits.tsv"]),
