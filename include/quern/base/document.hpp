@@ -14,8 +14,8 @@
 namespace quern {
 
 struct document {
-    std::string id;                  ///< unique in its corpus; never empty
-    std::string title;               ///< may be empty
+    std::string id;     ///< unique in its corpus; never empty
+    std::string title;  ///< may be empty
     /// UTF-8; paragraphs end with an empty line. Of the corpus form `binary`: any bytes.
     std::string text;
     std::vector<std::string> links;  ///< ids of documents pointed to, in order of appearance, repeats kept
