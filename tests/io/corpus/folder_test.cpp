@@ -194,7 +194,8 @@ TEST(folder, a_file_of_bytes_that_needs_more_memory_than_there_is_is_put_off_and
     EXPECT_FALSE(unit->parse_within({100'000, false}, out));
     EXPECT_TRUE(unit->parse_within({1'000'000, true}, out));
     EXPECT_THAT(ids(out), ElementsAre("a"));
-    EXPECT_THAT(issues(out), ElementsAre("0: larger than the 500000 bytes a document that the memory allows"));
+    EXPECT_THAT(issues(out),
+                ElementsAre("0: larger than the 500000 bytes a document that the memory allows"));
 }
 
 TEST(folder, counts_what_it_leaves_out) {
