@@ -1,0 +1,451 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/repeated_text/text_windows.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <limits>
+
+#include "device/cpu/parallel.hpp"
+#include "device/paced_checks.hpp"
+#include "device/progress_meter.hpp"
+#include "ops/repeated_text/window_hash.hpp"
+#include "primitives/external_sort/external_sort.hpp"
+
+namespace quern::repeated_text_detail {
+namespace {
+
+/// An anchor while the smallest is searched: its hash above its place in the fragment, so that of equal ones the first
+/// is the smallest.
+constexpr unsigned place_bits = 20, anchor_bits = 64 - place_bits;
+constexpr std::uint64_t place_mask = (std::uint64_t{1} << place_bits) - 1;
+
+/// Code points of a fragment, all ASCII: bytes.
+struct narrow_units {
+    const char* bytes = nullptr;
+    std::uint64_t position = 0;  ///< of the first one
+    std::size_t size = 0, windows = 0;
+    std::uint32_t value(std::size_t i) const { return static_cast<unsigned char>(bytes[i]); }
+    std::uint64_t start(std::size_t i) const { return i; }
+};
+
+/// Code points of a fragment as numbers; `starts` has one more, the end of the last.
+struct wide_units {
+    const std::uint32_t* values = nullptr;
+    const std::uint32_t* starts = nullptr;
+    std::uint64_t position = 0;
+    std::size_t size = 0, windows = 0;
+    std::uint32_t value(std::size_t i) const { return values[i]; }
+    std::uint64_t start(std::size_t i) const { return starts[i]; }
+};
+
+std::size_t windows_of(std::size_t size, std::size_t beginning, std::size_t length) {
+    return size < length ? 0 : std::min(beginning, size - length + 1);
+}
+
+bool is_ascii(std::string_view bytes) {
+    unsigned char all = 0;
+    for (const char byte : bytes) all |= static_cast<unsigned char>(byte);
+    return all < 0x80;
+}
+
+/// The end of the code point that begins at `at`.
+std::uint64_t unit_end(const char* bytes, std::uint64_t at, std::uint64_t text_end) {
+    for (++at; at < text_end && continues(bytes[at]);) ++at;
+    return at;
+}
+
+std::uint64_t window_end(const char* bytes, std::uint64_t at, std::uint64_t text_end, std::uint32_t length) {
+    for (std::uint32_t i = 0; i < length; ++i) at = unit_end(bytes, at, text_end);
+    return at;
+}
+
+/// Whether bytes [from, length) behind both positions are equal, and the window at `q` fits its text and ends where a code
+/// point ends.
+bool is_window(const char* bytes, std::uint64_t p, std::uint64_t q, std::uint64_t from, std::uint64_t length,
+               std::uint64_t text_end) {
+    return q + length <= text_end && std::memcmp(bytes + p + from, bytes + q + from, length - from) == 0 &&
+           (q + length == text_end || !continues(bytes[q + length]));
+}
+
+}  // namespace
+
+/// Hashes of anchors seen lately: of a text that repeats itself closely, only two anchors of each hash need sorting.
+class text_windows::anchor_cache {
+  public:
+    /// False from the third time on.
+    bool is_wanted(std::uint64_t key) {
+        entry& at = entries_[key & (entries_.size() - 1)];
+        if (at.key != key) at = {key, 0};
+        at.times += at.times < 3 ? 1 : 0;
+        return at.times < 3;
+    }
+
+  private:
+    struct entry {
+        std::uint64_t key = ~std::uint64_t{0};
+        std::uint64_t times = 0;
+    };
+    std::vector<entry> entries_ = std::vector<entry>(1 << 12);
+};
+
+/// Positions of windows seen lately, by their hashes.
+class text_windows::window_cache {
+  public:
+    static constexpr std::uint64_t none = ~std::uint64_t{0};
+    /// The position of an earlier window with this hash, or none; remembers this one.
+    std::uint64_t exchange(std::uint64_t key, std::uint64_t position) {
+        entry& at = entries_[key * mix_factor >> (64 - bits)];
+        const std::uint64_t before = at.key == key && at.position < position ? at.position : none;
+        at = {key, position};
+        return before;
+    }
+
+  private:
+    static constexpr unsigned bits = 15;
+    struct entry {
+        std::uint64_t key = 0, position = none;
+    };
+    std::vector<entry> entries_ = std::vector<entry>(std::size_t{1} << bits);
+};
+
+/// Of one thread.
+struct text_windows::scratch {
+    std::vector<std::uint32_t> values, starts;
+    std::vector<std::uint64_t> grams, suffix_minima;
+    struct run {
+        std::size_t begin, end;
+    };
+    std::vector<run> runs;  ///< of windows whose anchors occur twice
+    anchor_cache anchors;
+    window_cache windows;
+};
+
+struct text_windows::anchors_found {
+    std::vector<std::uint64_t> keys;
+    std::vector<std::uint64_t> numbers;  ///< within the piece
+    std::vector<std::uint32_t> twice;    ///< numbers of those that are not sorted
+    std::uint32_t count = 0;
+    std::uint64_t windows = 0;
+};
+
+struct text_windows::windows_found {
+    std::vector<std::uint64_t> hashes, positions;
+    std::vector<byte_range> proved;
+    bool all = false;  ///< nothing is left to be proved by the scan
+};
+
+text_windows::text_windows(cpu_place& place, const text_list& texts, std::uint32_t length,
+                           const tuning& tuned, repeated_text_counts& counts)
+    : place_(place),
+      texts_(texts),
+      length_(length),
+      anchor_length_(std::min(length, std::clamp(length / 2 + length % 2, 8U, 64U))),
+      tuned_(tuned),
+      counts_(counts),
+      piece_bytes_(piece_bytes_for(place, tuned, std::uint64_t{4} * length)),
+      pieces_((texts.bytes.size() + piece_bytes_ - 1) / piece_bytes_),
+      first_anchors_(1),
+      flags_(place.memory(), "a bit for each anchor") {
+    for (std::uint32_t i = 0; i < length; ++i) leaving_factor_ = product(leaving_factor_, hash_base);
+}
+text_windows::~text_windows() = default;
+
+byte_range text_windows::text_around(std::uint64_t position) const {
+    const std::uint32_t text = repeated_text_detail::text_at(texts_, position);
+    return {texts_.offsets[text], texts_.offsets[text + std::size_t{1}]};
+}
+
+/// Calls work(units) for every text's code points that begin in the piece, and those behind that belong to windows
+/// which begin in it.
+template <class Work>
+void text_windows::for_each_fragment(std::uint64_t piece, scratch& own, const Work& work) const {
+    const char* const bytes = texts_.bytes.data();
+    const std::uint64_t begin = piece * piece_bytes_;
+    const std::uint64_t end = std::min<std::uint64_t>(texts_.bytes.size(), begin + piece_bytes_);
+    std::uint32_t text = repeated_text_detail::text_at(texts_, begin);
+    for (std::uint64_t at = begin; at < end; ++text) {
+        const std::uint64_t text_begin = texts_.offsets[text];
+        const std::uint64_t text_end = texts_.offsets[text + std::size_t{1}], to = std::min(end, text_end);
+        std::uint64_t from = at;
+        at = to;
+        while (from != text_begin && from < to && continues(bytes[from])) ++from;
+        if (from >= to || text_end - from < length_) continue;
+        const std::uint64_t limit = std::min(text_end, to + length_ - 1);
+        const std::uint64_t seen = std::min(text_end, limit + 1) - from;
+        if (is_ascii({bytes + from, seen})) {
+            const std::size_t size = limit - from;
+            const narrow_units units{bytes + from, from, size, windows_of(size, to - from, length_)};
+            if (units.windows != 0) work(units);
+            continue;
+        }
+        own.values.clear();
+        own.starts.clear();
+        std::size_t beginning = 0;  // code points that begin before `to`
+        std::uint64_t position = from;
+        while (position < text_end && (position < to || own.values.size() < beginning + length_ - 1)) {
+            beginning += position < to ? 1 : 0;
+            own.starts.push_back(static_cast<std::uint32_t>(position - from));
+            std::uint32_t value = static_cast<unsigned char>(bytes[position]);
+            for (++position; position < text_end && continues(bytes[position]); ++position)
+                value = std::rotl(value, 8) ^ static_cast<unsigned char>(bytes[position]);
+            own.values.push_back(value);
+        }
+        own.starts.push_back(static_cast<std::uint32_t>(position - from));
+        const std::size_t size = own.values.size();
+        const wide_units units{own.values.data(), own.starts.data(), from, size,
+                               windows_of(size, beginning, length_)};
+        if (units.windows != 0) work(units);
+    }
+}
+
+/// Calls work(window, anchor) for every window. The smallest of each w consecutive hashes is that of a suffix of one
+/// block of w hashes, or of a prefix of the next one.
+template <class Units, class Work>
+void text_windows::for_each_anchor(const Units& units, scratch& own, const Work& work) const {
+    const std::size_t k = anchor_length_, w = length_ - k + 1, count = units.windows + w - 1;
+    own.grams.resize(count);
+    own.suffix_minima.resize(w);
+    std::uint64_t hash = 0;
+    for (std::size_t i = 0; i + 1 < k; ++i) hash = std::rotl(hash, 1) ^ gram_value(units.value(i));
+    const int turned = static_cast<int>(k % 64);
+    for (std::size_t i = 0; i < count; ++i) {
+        hash = std::rotl(hash, 1) ^ gram_value(units.value(i + k - 1));
+        own.grams[i] = (hash * mix_factor & ~place_mask) | i;
+        hash ^= std::rotl(gram_value(units.value(i)), turned - 1);
+    }
+    const std::uint64_t* const grams = own.grams.data();
+    std::uint64_t* const suffix = own.suffix_minima.data();
+    for (std::size_t block = 0; block < units.windows; block += w) {
+        std::uint64_t smallest = grams[block + w - 1];
+        for (std::size_t i = w; i-- > 0;) suffix[i] = smallest = std::min(smallest, grams[block + i]);
+        work(block, smallest);
+        smallest = ~std::uint64_t{0};
+        const std::size_t end = std::min(w, units.windows - block);
+        for (std::size_t i = 1; i < end; ++i) {
+            smallest = std::min(smallest, grams[block + w + i - 1]);
+            work(block + i, std::min(smallest, suffix[i]));
+        }
+    }
+}
+
+template <class Units>
+void text_windows::find_anchors(const Units& units, scratch& own, std::uint32_t& anchors,
+                                anchors_found& out) const {
+    std::uint64_t last = ~std::uint64_t{0};
+    for_each_anchor(units, own, [&](std::size_t, std::uint64_t anchor) {
+        if (anchor == last) return;
+        last = anchor;
+        const std::uint64_t key = anchor >> place_bits;
+        const std::uint32_t number = anchors++;
+        if (own.anchors.is_wanted(key)) {
+            out.keys.push_back(key);
+            out.numbers.push_back(number);
+        } else {
+            out.twice.push_back(number);
+        }
+    });
+    out.windows += units.windows;
+}
+
+void text_windows::filter() {
+    using primitives::external_sorter;
+    const std::uint64_t memory = place_.memory().left() / 8 * 7;
+    external_sorter<cpu_place, std::uint64_t, std::uint64_t> sorter(
+        place_, memory, {.key_bits = anchor_bits}, std::min(memory, primitives::external_sort_min_memory));
+    progress_meter done(place_.ctx(), "filter", texts_.bytes.size(), "bytes");
+    std::vector<anchors_found> found;
+    for (std::uint64_t piece = 0; piece < pieces_; piece += found.size()) {
+        found.assign(std::min<std::uint64_t>(pieces_at_once(place_), pieces_ - piece), {});
+        for_each_piece(place_, found.size(), [&](std::size_t p) {
+            std::unique_ptr<scratch>& own = own_.local();
+            if (!own) own = std::make_unique<scratch>();
+            anchors_found& out = found[p];
+            for_each_fragment(piece + p, *own,
+                              [&](const auto& units) { find_anchors(units, *own, out.count, out); });
+            done.add(std::min<std::uint64_t>(piece_bytes_, texts_.bytes.size() - (piece + p) * piece_bytes_));
+        });
+        for (anchors_found& out : found) {
+            const std::uint64_t first = first_anchors_.back();
+            first_anchors_.push_back(first + out.count);
+            flags_.grow((first_anchors_.back() + 63) / 64);
+            for (std::uint64_t& number : out.numbers) number += first;
+            sorter.push(out.keys, out.numbers);
+            for (const std::uint32_t number : out.twice) flag(first + number);
+            counts_.compared += out.windows;
+        }
+    }
+    std::uint64_t key = ~std::uint64_t{0}, number = 0;
+    sorter.finish([&](std::span<const std::uint64_t> keys, std::span<const std::uint64_t> numbers) {
+        for (std::size_t i = 0; i < keys.size(); ++i) {
+            if (keys[i] == key) {
+                flag(number);
+                flag(numbers[i]);
+            }
+            key = keys[i];
+            number = numbers[i];
+        }
+    });
+    counts_.spilled += sorter.record().bytes_written;
+}
+
+bool text_windows::any_flagged(std::uint64_t begin, std::uint64_t end) const {
+    for (; begin < end && begin % 64 != 0; ++begin)
+        if (is_flagged(begin)) return true;
+    for (; begin + 64 <= end; begin += 64)
+        if (flags_[begin / 64] != 0) return true;
+    for (; begin < end; ++begin)
+        if (is_flagged(begin)) return true;
+    return false;
+}
+
+template <class Units>
+void text_windows::find_runs(const Units& units, scratch& own, std::uint64_t& anchor) const {
+    own.runs.clear();
+    std::uint64_t last = ~std::uint64_t{0};
+    bool flagged = false;
+    for_each_anchor(units, own, [&](std::size_t window, std::uint64_t found) {
+        if (found == last) return;
+        last = found;
+        const bool now = is_flagged(anchor++);
+        if (now && !flagged) own.runs.push_back({window, units.windows});
+        if (!now && flagged) own.runs.back().end = window;
+        flagged = now;
+    });
+}
+
+/// Hashes the windows of own.runs. A window that equals a recent one, like the window before it, is proved repeated here:
+/// all others are passed on. A first occurrence equals no earlier one, so it is passed on.
+template <class Units>
+void text_windows::hash_windows(const Units& units, scratch& own, windows_found& out) const {
+    const char* const bytes = texts_.bytes.data();
+    std::uint64_t hash = 0;
+    std::size_t hashed = std::numeric_limits<std::size_t>::max();  // the window whose hash it is
+    std::uint64_t witness = window_cache::none, witness_text_end = 0;
+    byte_range open;
+    std::size_t open_windows = 0;
+    const auto close = [&] {
+        if (open_windows > 1) out.proved.push_back(open);
+        open_windows = 0;
+        witness = window_cache::none;
+    };
+    for (const auto& run : own.runs) {
+        if (hashed > run.begin || run.begin - hashed > length_) {
+            hash = 0;
+            for (std::size_t i = 0; i < length_; ++i) hash = appended(hash, units.value(run.begin + i));
+            hashed = run.begin;
+        }
+        for (std::size_t i = run.begin; i < run.end; ++i) {
+            for (; hashed < i; ++hashed) {
+                hash = rolled(hash, units.value(hashed), leaving_factor_, units.value(hashed + length_));
+            }
+            const std::uint64_t key = hash_of_bits(final_hash(hash), tuned_.hash_bits);
+            const std::uint64_t begin = units.start(i), bytes_long = units.start(i + length_) - begin;
+            const std::uint64_t position = units.position + begin;
+            if (i == run.begin) close();
+            bool proved = false;
+            if (!out.all) {
+                const std::uint64_t before = own.windows.exchange(key, position);
+                if (before != window_cache::none) {
+                    const bool goes_on =
+                        witness != window_cache::none && before == witness + (begin - units.start(i - 1));
+                    if (!goes_on) witness_text_end = text_around(before).end;
+                    const std::uint64_t from = goes_on ? units.start(i + length_ - 1) - begin : 0;
+                    proved = is_window(bytes, position, before, from, bytes_long, witness_text_end);
+                    if (proved) witness = before;
+                }
+            }
+            if (!proved) close();
+            if (proved) {
+                if (open_windows++ == 0) open.begin = position;
+                open.end = position + bytes_long;
+                if (open_windows > 1) continue;
+            }
+            out.hashes.push_back(key);
+            out.positions.push_back(position);
+        }
+    }
+    close();
+}
+
+void text_windows::scan(const take_hashes& take) {
+    progress_meter done(place_.ctx(), "scan", texts_.bytes.size(), "bytes");
+    const bool again = !proved_.empty() || counts_.candidates != 0;
+    std::vector<windows_found> found;
+    for (std::uint64_t piece = 0; piece < pieces_; piece += found.size()) {
+        found.assign(std::min<std::uint64_t>(pieces_at_once(place_), pieces_ - piece), {});
+        for_each_piece(place_, found.size(), [&](std::size_t p) {
+            std::uint64_t anchor = first_anchors_[piece + p];
+            windows_found& out = found[p];
+            out.all = again;
+            if (any_flagged(anchor, first_anchors_[piece + p + 1])) {
+                std::unique_ptr<scratch>& own = own_.local();
+                if (!own) own = std::make_unique<scratch>();
+                for_each_fragment(piece + p, *own, [&](const auto& units) {
+                    find_runs(units, *own, anchor);
+                    hash_windows(units, *own, out);
+                });
+            }
+            done.add(std::min<std::uint64_t>(piece_bytes_, texts_.bytes.size() - (piece + p) * piece_bytes_));
+        });
+        for (const windows_found& out : found) {
+            take(out.hashes, out.positions);
+            if (!again) proved_.insert(proved_.end(), out.proved.begin(), out.proved.end());
+        }
+    }
+}
+
+void text_windows::compare(std::span<const std::uint64_t> positions, std::span<const std::uint64_t> firsts,
+                           std::span<std::uint8_t> is_repeated) {
+    const char* const bytes = texts_.bytes.data();
+    const std::size_t pieces = pieces_for(place_, positions.size(), std::size_t{1} << 12);
+    for_each_piece(place_, pieces, [&](std::size_t piece) {
+        const auto [begin, end] = piece_of(positions.size(), pieces, piece);
+        paced_checks checks(place_.ctx(), scattered_values);
+        // The last window, and an equal one before it: the next window equals the one behind that if their last code
+        // points are equal.
+        bool any = false, is_equal = false;
+        std::uint64_t last = 0, last_end = 0, text_end = 0, witness = 0, witness_text_end = 0;
+        for (std::size_t i = begin; i < end; ++i) {
+            const std::uint64_t p = positions[i];
+            if (!any || p >= text_end) text_end = text_around(p).end;
+            const std::uint64_t step = any ? unit_end(bytes, last, text_end) - last : 0;
+            const bool follows = any && p < text_end && last + step == p && last_end < text_end;
+            const std::uint64_t behind = last_end;
+            last_end =
+                follows ? unit_end(bytes, last_end, text_end) : window_end(bytes, p, text_end, length_);
+            if (follows && is_equal &&
+                is_window(bytes, p, witness + step, behind - p, last_end - p, witness_text_end)) {
+                witness += step;
+            } else {
+                checks.after(1);
+                witness = firsts[i];
+                witness_text_end = text_around(witness).end;
+                is_equal = is_window(bytes, p, witness, 0, last_end - p, witness_text_end);
+            }
+            is_repeated[i] = is_equal ? 1 : 0;
+            any = true;
+            last = p;
+        }
+    });
+}
+
+std::string_view text_windows::part_at(std::uint64_t position) const {
+    const std::uint64_t text_end = text_around(position).end;
+    const std::uint64_t end = window_end(texts_.bytes.data(), position, text_end, length_);
+    return {texts_.bytes.data() + position, end - position};
+}
+
+std::uint64_t text_windows::hash_at(std::uint64_t position) const {
+    const std::string_view window = part_at(position);
+    std::uint64_t hash = 0;
+    for (std::size_t at = 0; at < window.size();) {
+        std::uint32_t value = static_cast<unsigned char>(window[at]);
+        for (++at; at < window.size() && continues(window[at]); ++at)
+            value = std::rotl(value, 8) ^ static_cast<unsigned char>(window[at]);
+        hash = appended(hash, value);
+    }
+    return hash_of_bits(final_hash(hash), tuned_.hash_bits);
+}
+
+}  // namespace quern::repeated_text_detail
