@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "commands.hpp"
+#include "dedup_parts.hpp"
 #include "quern/base/error.hpp"
 #include "quern/tasks/dedup_option_table.hpp"
 #include "session.hpp"
@@ -20,6 +21,7 @@ namespace {
 struct dedup_request {
     common_options common;
     dedup_options dedup;
+    dedup_parts_request parts;
     build_options corpus;  ///< --input-format, --max-errors
     text_choice text;
     std::vector<std::string> inputs;
@@ -103,6 +105,7 @@ void declare(command_line& line, dedup_request& request) {
               "nearest of them, distance, rate. "
               "Memory grows by about 300 bytes plus the id per document; texts are stored in --tmp.",
               request.stream);
+    declare_parts(line, request.parts);
     line.section("Output options");
     line.option("--pairs", "FILE",
                 "Rows of id_a, id_b, distance, rate, each pair once, the earlier document first.",
@@ -129,7 +132,7 @@ void describe(command_line& line, dedup_request& request) {
     declare(line, request);
     declare_corpus(line, request.corpus, corpus_forms::and_binary);
     declare_binary(line, request.binary);
-    declare_text(line, request.text);
+    declare_text(line, request.text, "min_length");  // declare_parts has it
     line.example("quern dedup crawl.jsonl.zst -o clean.jsonl --groups groups.tsv",
                  "A corpus without near-duplicates, and the groups of documents found to be the same.");
     line.example("quern dedup essays/ --threshold 0.1 --report essays.html",
@@ -140,6 +143,8 @@ void describe(command_line& line, dedup_request& request) {
                  "Training data without near-copies of the test set.");
     line.example("quern dedup --binary photos/ -o kept.txt",
                  "Files that are not text; the paths of those to keep.");
+    line.example("quern dedup crawl.jsonl --level substring -o clean.jsonl --cuts cuts.tsv",
+                 "Documents without what an earlier one has already, from 50 characters on.");
 }
 
 /// Refuses options that the method ignores.
@@ -424,7 +429,9 @@ int run_dedup(const command& self, const std::vector<std::string>& arguments) {
                       "and any device.\n\nFinding no near-duplicates is a normal result: exit code 0.");
     describe(line, request);
     line.parse(arguments);
-    refuse_idle_options(line, request.dedup.duplicates.method);
+    settle_parts(line, request.parts, request.text);
+    const bool whole = request.parts.options.level == dedup_level::document;
+    if (whole) refuse_idle_options(line, request.dedup.duplicates.method);
     refuse_repeated_input(request);
     choose_binary(request.binary, request.corpus);
 
@@ -439,6 +446,16 @@ int run_dedup(const command& self, const std::vector<std::string>& arguments) {
     std::vector<std::filesystem::path> files = request.dedup.inputs;
     files.insert(files.end(), request.dedup.against.begin(), request.dedup.against.end());
     files.push_back(request.text.stop_word_file());
+    if (!whole) {
+        if (request.kept.ends_with('/'))
+            throw usage_error("--output " + request.kept +
+                              ": a folder requires --level document (expected a file)");
+        static_cast<corpus_input&>(request.parts.options) = request.dedup;
+        request.parts.options.against = request.dedup.against;
+        request.parts.kept = request.kept;
+        job.check_destinations({{request.parts.cuts}, {request.kept}}, std::move(files));
+        return dedup_parts(request.parts, job);
+    }
     if (!request.dedup.store.empty()) {
         refuse_harm(request.dedup.store, files);
         check_destination({.path = request.dedup.store, .is_folder = true}, false);

@@ -166,10 +166,11 @@ void declare_common(command_line& line, common_options& common, const offers& of
     for (const std::string_view name : offered.idle) line.unlist(name);
 }
 
-void declare_text(command_line& line, text_choice& choice) {
+void declare_text(command_line& line, text_choice& choice, std::string_view except) {
     line.section("Text options (recorded in a store and reused to search it)");
     choice.line = &line;
-    for (const quern::option<text_options>& row : options_of<text_options>) line.option(row, choice.values);
+    for (const quern::option<text_options>& row : options_of<text_options>)
+        if (row.name != except) line.option(row, choice.values);
 }
 
 bool text_choice::any() const {

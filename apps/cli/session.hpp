@@ -61,8 +61,9 @@ struct text_choice {
     std::filesystem::path stop_word_file() const;  ///< empty: no list, or a built-in one
 };
 
-/// --language, --tokens, --min-length, --stop-words, --stem.
-void declare_text(command_line& line, text_choice& choice);
+/// --language, --tokens, --min-length, --stop-words, --stem. `except`: the name of one that the command declares
+/// itself.
+void declare_text(command_line& line, text_choice& choice, std::string_view except = {});
 
 enum class corpus_forms { of_documents, and_triples, and_binary };
 

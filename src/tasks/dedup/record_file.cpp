@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "io/corpus/record_reader.hpp"
+#include "io/corpus/record_text.hpp"
 #include "quern/base/error.hpp"
 #include "report/json.hpp"
 
@@ -97,10 +98,10 @@ void record_file::append(const document& d) {
 
 void record_file::write(const std::function<bool(std::size_t)>& wanted,
                         const std::function<std::string_view(std::size_t)>& id_of,
-                        const std::function<void(std::string_view)>& out) {
+                        const std::function<void(std::string_view)>& out, const new_text& text_of) {
     constexpr std::uint64_t piece_bytes = 1 << 20;
     file_.flush();
-    if (mixed_) return write_converted(wanted, id_of, out);
+    if (mixed_) return write_converted(wanted, id_of, out, text_of);
     if (!kinds_.empty() && kinds_.front() >= first_table_kind)
         out(*headings_[kinds_.front() - first_table_kind]);
     std::string piece;
@@ -117,6 +118,12 @@ void record_file::write(const std::function<bool(std::size_t)>& wanted,
     for (std::size_t i = 0; i < ends_.size(); ++i) {
         if (!wanted(i)) continue;
         const std::uint64_t from = i == 0 ? 0 : ends_[i - 1];
+        if (const auto text = text_of ? text_of(i) : std::nullopt) {
+            copy(begin, end);
+            out(edited(record_at(i), kinds_[i], *text));
+            begin = end = ends_[i];
+            continue;
+        }
         if (from != end) {
             copy(begin, end);
             begin = from;
@@ -128,26 +135,40 @@ void record_file::write(const std::function<bool(std::size_t)>& wanted,
 
 void record_file::write_converted(const std::function<bool(std::size_t)>& wanted,
                                   const std::function<std::string_view(std::size_t)>& id_of,
-                                  const std::function<void(std::string_view)>& out) {
+                                  const std::function<void(std::string_view)>& out, const new_text& text_of) {
     std::vector<std::shared_ptr<const io::record_form>> forms(first_table_kind);
     forms[tsv_kind] = io::tsv_form();
     for (const auto& heading : headings_) {
         forms.push_back(io::table_form(heading->substr(0, heading->size() - 1), separator_of(*heading)));
     }
-    std::string record;
     for (std::size_t i = 0; i < ends_.size(); ++i) {
         if (!wanted(i)) continue;
-        const std::uint64_t begin = i == 0 ? 0 : ends_[i - 1];
-        record.resize(ends_[i] - begin);
-        file_.read_at(begin, record);
+        const std::string record = record_at(i);
+        const auto text = text_of ? text_of(i) : std::nullopt;
         if (kinds_[i] == json_kind || kinds_[i] == path_kind) {
-            out(record);
+            out(text ? edited(record, kinds_[i], *text) : record);
             continue;
         }
         document d = read_record(*forms[kinds_[i]], record).value();
         d.id = id_of(i);
+        if (text) d.text = *text;
         out(json_record(d));
     }
+}
+
+std::string record_file::record_at(std::size_t i) {
+    const std::uint64_t begin = i == 0 ? 0 : ends_[i - 1];
+    std::string record(ends_[i] - begin, '\0');
+    file_.read_at(begin, record);
+    return record;
+}
+
+std::string record_file::edited(std::string_view record, std::uint8_t kind, std::string_view text) const {
+    using form = document::record_form;
+    if (kind == path_kind) throw usage_error("a path has no text");
+    if (kind < first_table_kind)
+        return io::with_text(record, kind == json_kind ? form::json : form::tsv, {}, text);
+    return io::with_text(record, form::table, *headings_[kind - first_table_kind], text);
 }
 
 }  // namespace quern

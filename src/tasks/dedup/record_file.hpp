@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,17 +25,21 @@ class record_file {
   public:
     explicit record_file(const std::filesystem::path& scratch_file) : file_(scratch_file) {}
     void append(const document& d);
-    /// Writes the records for which wanted(i) is true, in order, in large pieces. Input lines are unchanged, with their
-    /// original ids; generated JSON lines have the id id_of(i).
+    /// The text of a record instead of its own; nothing: as it is.
+    using new_text = std::function<std::optional<std::string>(std::size_t)>;
+    /// Writes the records for which wanted(i) is true, in order, in large pieces. Input lines are unchanged, but for new
+    /// texts, with their original ids; generated JSON lines have the id id_of(i).
     void write(const std::function<bool(std::size_t)>& wanted,
                const std::function<std::string_view(std::size_t)>& id_of,
-               const std::function<void(std::string_view)>& out);
+               const std::function<void(std::string_view)>& out, const new_text& text_of = {});
 
   private:
     std::uint8_t kind_of(const document& d);
     void write_converted(const std::function<bool(std::size_t)>& wanted,
                          const std::function<std::string_view(std::size_t)>& id_of,
-                         const std::function<void(std::string_view)>& out);
+                         const std::function<void(std::string_view)>& out, const new_text& text_of);
+    std::string record_at(std::size_t i);
+    std::string edited(std::string_view record, std::uint8_t kind, std::string_view text) const;
 
     spill_file file_;
     std::vector<std::uint64_t> ends_;

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// A record of a corpus with another text.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "quern/base/document.hpp"
+
+namespace quern::io {
+
+/// Replaces the text of a record (document::record) from which a document was read; all other bytes stay as they are.
+/// `heading`: that of a table, with its line end; else empty. `text` is UTF-8, for a line of TSV without line ends, as the
+/// original text is.
+std::string with_text(std::string_view record, document::record_form form, std::string_view heading,
+                      std::string_view text);
+
+}  // namespace quern::io
