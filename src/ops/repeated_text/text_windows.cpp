@@ -70,21 +70,21 @@ bool is_window(const char* bytes, std::uint64_t p, std::uint64_t q, std::uint64_
 
 }  // namespace
 
-/// Hashes of anchors seen lately: of a text that repeats itself closely, only two anchors of each hash need sorting.
+/// Anchors seen lately, by their hashes: of a text that repeats itself closely, only two anchors of each hash need
+/// sorting.
 class text_windows::anchor_cache {
   public:
-    /// False from the third time on.
-    bool is_wanted(std::uint64_t key) {
+    static constexpr std::uint64_t none = ~std::uint64_t{0};
+    /// From the third time on the position of another one with this hash, else none.
+    std::uint64_t exchange(std::uint64_t key, std::uint64_t position) {
         entry& at = entries_[key & (entries_.size() - 1)];
-        if (at.key != key) at = {key, 0};
-        at.times += at.times < 3 ? 1 : 0;
-        return at.times < 3;
+        if (at.key != key) at = {key, position, 0};
+        return ++at.times < 3 ? none : at.position;
     }
 
   private:
     struct entry {
-        std::uint64_t key = ~std::uint64_t{0};
-        std::uint64_t times = 0;
+        std::uint64_t key = ~std::uint64_t{0}, position = 0, times = 0;
     };
     std::vector<entry> entries_ = std::vector<entry>(1 << 12);
 };
@@ -109,14 +109,18 @@ class text_windows::window_cache {
     std::vector<entry> entries_ = std::vector<entry>(std::size_t{1} << bits);
 };
 
+/// Windows [begin, end) of a fragment with one anchor, whose hash occurs twice.
+struct text_windows::anchored_run {
+    std::size_t begin = 0, end = 0;
+    std::uint64_t anchor = 0;  ///< its position
+    std::uint64_t first = 0;   ///< the position of an anchor with the same hash, perhaps the same one
+};
+
 /// Of one thread.
 struct text_windows::scratch {
     std::vector<std::uint32_t> values, starts;
     std::vector<std::uint64_t> grams, suffix_minima;
-    struct run {
-        std::size_t begin, end;
-    };
-    std::vector<run> runs;  ///< of windows whose anchors occur twice
+    std::vector<anchored_run> runs;
     anchor_cache anchors;
     window_cache windows;
 };
@@ -125,6 +129,7 @@ struct text_windows::anchors_found {
     std::vector<std::uint64_t> keys;
     std::vector<std::uint64_t> numbers;  ///< within the piece
     std::vector<std::uint32_t> twice;    ///< numbers of those that are not sorted
+    std::vector<std::uint64_t> firsts;   ///< of each anchor: its position, or one with the same hash
     std::uint32_t count = 0;
     std::uint64_t windows = 0;
 };
@@ -146,7 +151,8 @@ text_windows::text_windows(cpu_place& place, const text_list& texts, std::uint32
       piece_bytes_(piece_bytes_for(place, tuned, std::uint64_t{4} * length)),
       pieces_((texts.bytes.size() + piece_bytes_ - 1) / piece_bytes_),
       first_anchors_(1),
-      flags_(place.memory(), "a bit for each anchor") {
+      flags_(place.memory(), "a bit for each anchor"),
+      firsts_(place.memory(), "positions of anchors") {
     for (std::uint32_t i = 0; i < length; ++i) leaving_factor_ = product(leaving_factor_, hash_base);
 }
 text_windows::~text_windows() = default;
@@ -237,8 +243,11 @@ void text_windows::find_anchors(const Units& units, scratch& own, std::uint32_t&
         if (anchor == last) return;
         last = anchor;
         const std::uint64_t key = anchor >> place_bits;
+        const std::uint64_t position = units.position + units.start(anchor & place_mask);
         const std::uint32_t number = anchors++;
-        if (own.anchors.is_wanted(key)) {
+        const std::uint64_t other = own.anchors.exchange(key, position);
+        out.firsts.push_back(std::min(other, position));
+        if (other == anchor_cache::none) {
             out.keys.push_back(key);
             out.numbers.push_back(number);
         } else {
@@ -250,7 +259,7 @@ void text_windows::find_anchors(const Units& units, scratch& own, std::uint32_t&
 
 void text_windows::filter() {
     using primitives::external_sorter;
-    const std::uint64_t memory = place_.memory().left() / 8 * 7;
+    const std::uint64_t memory = place_.memory().left() / 8 * 5;
     external_sorter<cpu_place, std::uint64_t, std::uint64_t> sorter(
         place_, memory, {.key_bits = anchor_bits}, std::min(memory, primitives::external_sort_min_memory));
     progress_meter done(place_.ctx(), "filter", texts_.bytes.size(), "bytes");
@@ -269,24 +278,40 @@ void text_windows::filter() {
             const std::uint64_t first = first_anchors_.back();
             first_anchors_.push_back(first + out.count);
             flags_.grow((first_anchors_.back() + 63) / 64);
+            remember_firsts(out.firsts);
             for (std::uint64_t& number : out.numbers) number += first;
             sorter.push(out.keys, out.numbers);
             for (const std::uint32_t number : out.twice) flag(first + number);
             counts_.compared += out.windows;
         }
     }
-    std::uint64_t key = ~std::uint64_t{0}, number = 0;
+    std::uint64_t key = ~std::uint64_t{0}, first = 0;
     sorter.finish([&](std::span<const std::uint64_t> keys, std::span<const std::uint64_t> numbers) {
         for (std::size_t i = 0; i < keys.size(); ++i) {
-            if (keys[i] == key) {
-                flag(number);
-                flag(numbers[i]);
+            if (keys[i] != key) {
+                key = keys[i];
+                first = numbers[i];
+                continue;
             }
-            key = keys[i];
-            number = numbers[i];
+            flag(first);
+            flag(numbers[i]);
+            if (has_firsts_) firsts_[numbers[i]] = firsts_[first];
         }
     });
     counts_.spilled += sorter.record().bytes_written;
+}
+
+/// They only save work: a small budget goes without.
+void text_windows::remember_firsts(std::span<const std::uint64_t> firsts) {
+    const std::uint64_t before = firsts_.size();
+    const std::uint64_t bytes = (before + firsts.size()) * sizeof(std::uint64_t);
+    if (has_firsts_ && bytes > place_.memory().limit() / 4) {
+        has_firsts_ = false;
+        firsts_ = {};
+    }
+    if (!has_firsts_) return;
+    firsts_.grow(before + firsts.size());
+    std::ranges::copy(firsts, firsts_.data() + before);
 }
 
 bool text_windows::any_flagged(std::uint64_t begin, std::uint64_t end) const {
@@ -300,65 +325,146 @@ bool text_windows::any_flagged(std::uint64_t begin, std::uint64_t end) const {
 }
 
 template <class Units>
-void text_windows::find_runs(const Units& units, scratch& own, std::uint64_t& anchor) const {
+void text_windows::find_runs(const Units& units, scratch& own, std::uint64_t& number) const {
     own.runs.clear();
     std::uint64_t last = ~std::uint64_t{0};
     bool flagged = false;
-    for_each_anchor(units, own, [&](std::size_t window, std::uint64_t found) {
-        if (found == last) return;
-        last = found;
-        const bool now = is_flagged(anchor++);
-        if (now && !flagged) own.runs.push_back({window, units.windows});
-        if (!now && flagged) own.runs.back().end = window;
-        flagged = now;
+    for_each_anchor(units, own, [&](std::size_t window, std::uint64_t anchor) {
+        if (anchor == last) return;
+        last = anchor;
+        if (flagged) own.runs.back().end = window;
+        flagged = is_flagged(number);
+        const std::uint64_t position = units.position + units.start(anchor & place_mask);
+        if (flagged)
+            own.runs.push_back({window, units.windows, position, has_firsts_ ? firsts_[number] : position});
+        ++number;
     });
 }
 
-/// Hashes the windows of own.runs. A window that equals a recent one, like the window before it, is proved repeated here:
-/// all others are passed on. A first occurrence equals no earlier one, so it is passed on.
+/// Tries to prove that windows equal earlier ones, from three sources: the window behind the one that the window before it
+/// equals, that around the first anchor of the same hash, and that of a cache.
+template <class Units>
+class text_windows::prover {
+  public:
+    prover(const text_windows& owner, const Units& units)
+        : owner_(owner), units_(units), bytes_(owner.texts_.bytes.data()) {}
+
+    /// The windows from here on have another anchor.
+    void begin_run(const anchored_run& run) {
+        run_ = &run;
+        is_measured_ = run.first >= run.anchor;
+        equal_begin_ = equal_end_ = 0;
+    }
+    /// The next window does not follow the last one.
+    void forget() { witness_ = none; }
+
+    /// Whether the window behind the witness of the last window, or around the first anchor, is equal.
+    bool proves(std::size_t window) {
+        const std::uint64_t begin = units_.start(window),
+                            length = units_.start(window + owner_.length_) - begin;
+        const std::uint64_t position = units_.position + begin;
+        if (witness_ != none) {
+            const std::uint64_t next = witness_ + (begin - units_.start(window - 1));
+            const std::uint64_t known = units_.start(window + owner_.length_ - 1) - begin;
+            if (is_window(bytes_, position, next, known, length, text_.end)) {
+                witness_ = next;
+                return true;
+            }
+            witness_ = none;
+        }
+        if (!is_measured_) measure();
+        if (position < equal_begin_ || position + length > equal_end_) return false;
+        return proves_by(window, position - (run_->anchor - run_->first));
+    }
+    /// Whether the window at this position, if any, is equal.
+    bool proves_by(std::size_t window, std::uint64_t position) {
+        if (position == none) return false;
+        const std::uint64_t begin = units_.start(window),
+                            length = units_.start(window + owner_.length_) - begin;
+        const byte_range text = owner_.text_around(position);
+        const bool is_unit = position == text.begin || !continues(bytes_[position]);
+        if (!is_unit || !is_window(bytes_, units_.position + begin, position, 0, length, text.end))
+            return false;
+        witness_ = position;
+        text_ = text;
+        return true;
+    }
+
+  private:
+    static constexpr std::uint64_t none = ~std::uint64_t{0};
+
+    /// How far the bytes around the anchor equal those around its first one.
+    void measure() {
+        is_measured_ = true;
+        const std::uint64_t anchor = run_->anchor, first = run_->first;
+        const byte_range text = owner_.text_around(first);
+        const std::uint64_t begin = units_.position + units_.start(run_->begin);
+        const std::uint64_t end = units_.position + units_.start(run_->end - 1 + owner_.length_);
+        const std::uint64_t behind = std::min(end - anchor, text.end - first);
+        const std::uint64_t before = std::min(anchor - begin, first - text.begin);
+        equal_end_ = anchor;
+        while (equal_end_ - anchor < behind && bytes_[equal_end_] == bytes_[first + (equal_end_ - anchor)])
+            ++equal_end_;
+        equal_begin_ = anchor;
+        while (anchor - equal_begin_ < before &&
+               bytes_[equal_begin_ - 1] == bytes_[first - (anchor - equal_begin_) - 1])
+            --equal_begin_;
+    }
+
+    const text_windows& owner_;
+    const Units& units_;
+    const char* bytes_;
+    const anchored_run* run_ = nullptr;
+    bool is_measured_ = true;
+    std::uint64_t equal_begin_ = 0,
+                  equal_end_ = 0;   ///< of the run; nothing is known while it is not measured
+    std::uint64_t witness_ = none;  ///< equals the last window
+    byte_range text_;               ///< around the witness
+};
+
+/// Passes on the windows of own.runs with their hashes, but for those that are proved repeated, like the window before
+/// them. A first occurrence equals no earlier one, so it is passed on.
 template <class Units>
 void text_windows::hash_windows(const Units& units, scratch& own, windows_found& out) const {
-    const char* const bytes = texts_.bytes.data();
     std::uint64_t hash = 0;
     std::size_t hashed = std::numeric_limits<std::size_t>::max();  // the window whose hash it is
-    std::uint64_t witness = window_cache::none, witness_text_end = 0;
+    const auto hash_of = [&](std::size_t window) {
+        if (hashed > window || window - hashed > length_) {
+            hash = 0;
+            for (std::size_t i = 0; i < length_; ++i) hash = appended(hash, units.value(window + i));
+            hashed = window;
+        }
+        for (; hashed < window; ++hashed)
+            hash = rolled(hash, units.value(hashed), leaving_factor_, units.value(hashed + length_));
+        return hash_of_bits(final_hash(hash), tuned_.hash_bits);
+    };
+    prover<Units> earlier(*this, units);
     byte_range open;
-    std::size_t open_windows = 0;
+    std::size_t open_windows = 0, last_end = 0;
     const auto close = [&] {
         if (open_windows > 1) out.proved.push_back(open);
         open_windows = 0;
-        witness = window_cache::none;
     };
-    for (const auto& run : own.runs) {
-        if (hashed > run.begin || run.begin - hashed > length_) {
-            hash = 0;
-            for (std::size_t i = 0; i < length_; ++i) hash = appended(hash, units.value(run.begin + i));
-            hashed = run.begin;
+    for (const anchored_run& run : own.runs) {
+        if (run.begin != last_end) {
+            close();
+            earlier.forget();
         }
+        last_end = run.end;
+        earlier.begin_run(run);
         for (std::size_t i = run.begin; i < run.end; ++i) {
-            for (; hashed < i; ++hashed) {
-                hash = rolled(hash, units.value(hashed), leaving_factor_, units.value(hashed + length_));
-            }
-            const std::uint64_t key = hash_of_bits(final_hash(hash), tuned_.hash_bits);
-            const std::uint64_t begin = units.start(i), bytes_long = units.start(i + length_) - begin;
-            const std::uint64_t position = units.position + begin;
-            if (i == run.begin) close();
-            bool proved = false;
-            if (!out.all) {
-                const std::uint64_t before = own.windows.exchange(key, position);
-                if (before != window_cache::none) {
-                    const bool goes_on =
-                        witness != window_cache::none && before == witness + (begin - units.start(i - 1));
-                    if (!goes_on) witness_text_end = text_around(before).end;
-                    const std::uint64_t from = goes_on ? units.start(i + length_ - 1) - begin : 0;
-                    proved = is_window(bytes, position, before, from, bytes_long, witness_text_end);
-                    if (proved) witness = before;
-                }
+            const std::uint64_t position = units.position + units.start(i);
+            bool proved = !out.all && earlier.proves(i);
+            std::uint64_t key = 0;
+            if (!proved || open_windows == 0) {
+                key = hash_of(i);
+                const std::uint64_t recent = own.windows.exchange(key, position);
+                proved = proved || (!out.all && earlier.proves_by(i, recent));
             }
             if (!proved) close();
             if (proved) {
                 if (open_windows++ == 0) open.begin = position;
-                open.end = position + bytes_long;
+                open.end = units.position + units.start(i + length_);
                 if (open_windows > 1) continue;
             }
             out.hashes.push_back(key);

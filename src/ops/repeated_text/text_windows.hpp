@@ -50,10 +50,13 @@ class text_windows final : public compared_parts {
 
   private:
     struct scratch;
+    struct anchored_run;
     struct anchors_found;
     struct windows_found;
     class anchor_cache;
     class window_cache;
+    template <class Units>
+    class prover;
 
     template <class Work>
     void for_each_fragment(std::uint64_t piece, scratch& own, const Work& work) const;
@@ -62,11 +65,12 @@ class text_windows final : public compared_parts {
     template <class Units>
     void find_anchors(const Units& units, scratch& own, std::uint32_t& anchors, anchors_found& out) const;
     template <class Units>
-    void find_runs(const Units& units, scratch& own, std::uint64_t& anchor) const;
+    void find_runs(const Units& units, scratch& own, std::uint64_t& number) const;
     template <class Units>
     void hash_windows(const Units& units, scratch& own, windows_found& out) const;
     bool is_flagged(std::uint64_t anchor) const { return (flags_[anchor / 64] >> (anchor % 64) & 1) != 0; }
     void flag(std::uint64_t anchor) { flags_[anchor / 64] |= std::uint64_t{1} << (anchor % 64); }
+    void remember_firsts(std::span<const std::uint64_t> firsts);
     bool any_flagged(std::uint64_t begin, std::uint64_t end) const;
 
     cpu_place& place_;
@@ -77,7 +81,9 @@ class text_windows final : public compared_parts {
     std::uint64_t piece_bytes_, pieces_;
     std::uint64_t leaving_factor_ = 1;          ///< of the code point that leaves a window's hash
     std::vector<std::uint64_t> first_anchors_;  ///< of each piece; one more than pieces
-    io::large_array<std::uint64_t> flags_;      ///< a bit for each anchor: it occurs twice
+    io::large_array<std::uint64_t> flags_;      ///< a bit for each anchor: its hash occurs twice
+    io::large_array<std::uint64_t> firsts_;     ///< of each anchor: the first position with its hash
+    bool has_firsts_ = true;
     tbb::enumerable_thread_specific<std::unique_ptr<scratch>> own_;
     std::vector<byte_range> proved_;
 };
