@@ -40,7 +40,8 @@ struct repeated_span {
 };
 
 struct repeated_text_counts {
-    std::uint64_t compared = 0;    ///< lines, paragraphs, or substrings of min_length code points
+    std::uint64_t compared = 0;  ///< lines, paragraphs, or substrings of min_length code points
+    // How much was sorted: differs from run to run.
     std::uint64_t candidates = 0;  ///< of these, those whose hashes were sorted
     std::uint64_t repeated = 0;    ///< of these, those with an earlier one of the same hash
     std::uint64_t spilled = 0;     ///< bytes written to scratch files

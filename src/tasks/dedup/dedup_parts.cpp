@@ -156,9 +156,7 @@ class parts_run {
         for (const repeated_span& span : repeated.spans)
             found_->cuts.push_back({span.begin, span.end, span.text, span.first});
         statistics_.counts["compared"] = repeated.counts.compared;
-        statistics_.counts["candidates"] = repeated.counts.candidates;
-        statistics_.counts["repeated"] = repeated.counts.repeated;
-        statistics_.counts["bytes_spilled"] = repeated.counts.spilled;
+        statistics_.counts["spilled_bytes"] = repeated.counts.spilled;
         clock_.end_stage("compare", texts.bytes.size());
     }
 
