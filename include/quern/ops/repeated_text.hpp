@@ -64,8 +64,9 @@ struct repeated_text_result {
 /// Texts before `first_new` count as earlier texts and get no spans. Class exact: hashes only propose; texts are compared. On
 /// the CPU.
 /// Throws usage_error (min_length of 0 or above max_part_length), out_of_memory, io_error, interrupted.
-/// Cost: substring: two passes over the texts; a part of them, and what has equal hashes, is sorted with 16 bytes each, in
-/// scratch files beyond ctx.memory_limit(). A bit for each 13 code points (with 50), and 32 bytes a span in memory.
+/// Cost: one pass over the texts, with substrings two; the hashes of all parts, with substrings of those that may be
+/// repeated, sorted with 16 bytes each, in scratch files beyond ctx.memory_limit(). In memory about 50 bytes a span, and
+/// with substrings a bit for every 13 code points (for 50), and 8 bytes for as many if a quarter of the limit holds them.
 repeated_text_result repeated_text(const text_list& texts, std::uint32_t first_new,
                                    const repeated_text_options& options, const context& ctx);
 

@@ -15,10 +15,10 @@ namespace quern {
 namespace repeated_text_detail {
 namespace {
 
-/// Refuses more results than an eighth of the budget: the sorts take the rest.
+/// Refuses more results than a quarter of the budget: the sorts take the rest.
 template <class Result>
 void check_budget(const std::vector<Result>& results, const context& ctx) {
-    const std::uint64_t bytes = results.capacity() * sizeof(Result), limit = ctx.memory_limit() / 8;
+    const std::uint64_t bytes = results.capacity() * sizeof(Result), limit = ctx.memory_limit() / 4;
     if (bytes > limit) throw out_of_memory("the repeated parts", bytes, limit);
 }
 
