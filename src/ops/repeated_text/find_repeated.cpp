@@ -71,7 +71,7 @@ std::vector<occurrence> find_hidden(compared_parts& parts, const std::unordered_
 }  // namespace
 
 std::size_t pieces_at_once(const cpu_place& place) {
-    return std::size_t{8} * place.threads();
+    return std::size_t{4} * place.threads();
 }
 
 std::uint64_t piece_bytes_for(const cpu_place& place, const tuning& tuned, std::uint64_t at_least) {

@@ -25,6 +25,9 @@ struct text_parts::piece {
 };
 
 void text_parts::scan_texts(std::uint32_t begin, std::uint32_t end, piece& out) const {
+    out.hashes.clear();  // but not their memory
+    out.positions.clear();
+    out.parts = 0;
     for (std::uint32_t i = begin; i < end; ++i) {
         const std::string_view text = texts_[i];
         for_each_part(text, options_.part, [&](const part_range& range) {
@@ -52,7 +55,7 @@ void text_parts::scan(const take_hashes& take) {
             while (next < size && texts_.offsets[next] - begin < piece_bytes) ++next;
             begins.push_back(next);
         }
-        pieces.assign(begins.size() - 1, {});
+        pieces.resize(begins.size() - 1);
         for_each_piece(place_, pieces.size(), [&](std::size_t p) {
             scan_texts(begins[p], begins[p + 1], pieces[p]);
             done.add(texts_.offsets[begins[p + 1]] - texts_.offsets[begins[p]]);

@@ -132,12 +132,29 @@ struct text_windows::anchors_found {
     std::vector<std::uint64_t> firsts;   ///< of each anchor: its position, or one with the same hash
     std::uint32_t count = 0;
     std::uint64_t windows = 0;
+
+    /// For the next piece, in the same memory.
+    void clear() {
+        keys.clear();
+        numbers.clear();
+        twice.clear();
+        firsts.clear();
+        count = 0;
+        windows = 0;
+    }
 };
 
 struct text_windows::windows_found {
     std::vector<std::uint64_t> hashes, positions;
     std::vector<byte_range> proved;
     bool all = false;  ///< nothing is left to be proved by the scan
+
+    /// For the next piece, in the same memory.
+    void clear() {
+        hashes.clear();
+        positions.clear();
+        proved.clear();
+    }
 };
 
 text_windows::text_windows(cpu_place& place, const text_list& texts, std::uint32_t length,
@@ -152,7 +169,8 @@ text_windows::text_windows(cpu_place& place, const text_list& texts, std::uint32
       pieces_((texts.bytes.size() + piece_bytes_ - 1) / piece_bytes_),
       first_anchors_(1),
       flags_(place.memory(), "a bit for each anchor"),
-      firsts_(place.memory(), "positions of anchors") {
+      firsts_(place.memory(), "positions of anchors"),
+      has_firsts_(tuned.has_firsts) {
     for (std::uint32_t i = 0; i < length; ++i) leaving_factor_ = product(leaving_factor_, hash_base);
 }
 text_windows::~text_windows() = default;
@@ -263,13 +281,14 @@ void text_windows::filter() {
     external_sorter<cpu_place, std::uint64_t, std::uint64_t> sorter(
         place_, memory, {.key_bits = anchor_bits}, std::min(memory, primitives::external_sort_min_memory));
     progress_meter done(place_.ctx(), "filter", texts_.bytes.size(), "bytes");
-    std::vector<anchors_found> found;
+    std::vector<anchors_found> found(std::min<std::uint64_t>(pieces_at_once(place_), pieces_));
     for (std::uint64_t piece = 0; piece < pieces_; piece += found.size()) {
-        found.assign(std::min<std::uint64_t>(pieces_at_once(place_), pieces_ - piece), {});
+        found.resize(std::min<std::uint64_t>(found.size(), pieces_ - piece));
         for_each_piece(place_, found.size(), [&](std::size_t p) {
             std::unique_ptr<scratch>& own = own_.local();
             if (!own) own = std::make_unique<scratch>();
             anchors_found& out = found[p];
+            out.clear();
             for_each_fragment(piece + p, *own,
                               [&](const auto& units) { find_anchors(units, *own, out.count, out); });
             done.add(std::min<std::uint64_t>(piece_bytes_, texts_.bytes.size() - (piece + p) * piece_bytes_));
@@ -341,8 +360,8 @@ void text_windows::find_runs(const Units& units, scratch& own, std::uint64_t& nu
     });
 }
 
-/// Tries to prove that windows equal earlier ones, from three sources: the window behind the one that the window before it
-/// equals, that around the first anchor of the same hash, and that of a cache.
+/// Tries to prove that windows equal earlier ones: the window behind the one that the window before it equals, that around the
+/// first anchor of the same hash, or, where those are not known, one of a cache.
 template <class Units>
 class text_windows::prover {
   public:
@@ -458,8 +477,10 @@ void text_windows::hash_windows(const Units& units, scratch& own, windows_found&
             std::uint64_t key = 0;
             if (!proved || open_windows == 0) {
                 key = hash_of(i);
-                const std::uint64_t recent = own.windows.exchange(key, position);
-                proved = proved || (!out.all && earlier.proves_by(i, recent));
+                if (!has_firsts_) {
+                    const std::uint64_t recent = own.windows.exchange(key, position);
+                    proved = proved || (!out.all && earlier.proves_by(i, recent));
+                }
             }
             if (!proved) close();
             if (proved) {
@@ -477,12 +498,13 @@ void text_windows::hash_windows(const Units& units, scratch& own, windows_found&
 void text_windows::scan(const take_hashes& take) {
     progress_meter done(place_.ctx(), "scan", texts_.bytes.size(), "bytes");
     const bool again = !proved_.empty() || counts_.candidates != 0;
-    std::vector<windows_found> found;
+    std::vector<windows_found> found(std::min<std::uint64_t>(pieces_at_once(place_), pieces_));
     for (std::uint64_t piece = 0; piece < pieces_; piece += found.size()) {
-        found.assign(std::min<std::uint64_t>(pieces_at_once(place_), pieces_ - piece), {});
+        found.resize(std::min<std::uint64_t>(found.size(), pieces_ - piece));
         for_each_piece(place_, found.size(), [&](std::size_t p) {
             std::uint64_t anchor = first_anchors_[piece + p];
             windows_found& out = found[p];
+            out.clear();
             out.all = again;
             if (any_flagged(anchor, first_anchors_[piece + p + 1])) {
                 std::unique_ptr<scratch>& own = own_.local();

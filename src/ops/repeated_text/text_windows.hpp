@@ -83,7 +83,7 @@ class text_windows final : public compared_parts {
     std::vector<std::uint64_t> first_anchors_;  ///< of each piece; one more than pieces
     io::large_array<std::uint64_t> flags_;      ///< a bit for each anchor: its hash occurs twice
     io::large_array<std::uint64_t> firsts_;     ///< of each anchor: the first position with its hash
-    bool has_firsts_ = true;
+    bool has_firsts_;
     tbb::enumerable_thread_specific<std::unique_ptr<scratch>> own_;
     std::vector<byte_range> proved_;
 };

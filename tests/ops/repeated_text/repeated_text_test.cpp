@@ -55,7 +55,8 @@ void expect_as_reference(const std::vector<std::string>& texts, const repeated_t
     const std::vector<repeated_span> expected = reference::repeated_text(texts, first_new, options);
     for (const unsigned threads : {1U, 2U, 8U}) {
         for (const tuning& tuned : {tuning{}, tuning{.piece_bytes = 7}, tuning{.hash_bits = 3},
-                                    tuning{.hash_bits = 9, .piece_bytes = 64}}) {
+                                    tuning{.hash_bits = 9, .piece_bytes = 64}, tuning{.has_firsts = false},
+                                    tuning{.piece_bytes = 50, .has_firsts = false}}) {
             EXPECT_THAT(spans_of(texts, options, first_new, tuned, context::cpu(threads)),
                         ElementsAreArray(expected))
                 << threads << " threads, " << tuned.hash_bits << " bits, pieces of " << tuned.piece_bytes
