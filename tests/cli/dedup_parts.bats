@@ -37,7 +37,7 @@ END
     dedup corpus.jsonl --level line --min-length 52 | diff /dev/null -
 }
 
-@test "paragraphs: cut with the blank lines behind" {
+@test "paragraphs: cut with the blank lines after" {
     local shared='A paragraph that is in both of these documents,\nof two lines.'
     printf '{"id":1,"text":"%s\\n\\nOne.\\n"}\n{"id":2,"text":"Two.\\n\\n%s\\n \\n\\nThree.\\n\\n%s\\n"}\n' "$shared" "$shared" "$shared" >p.jsonl
     dedup p.jsonl --level paragraph --format jsonl |

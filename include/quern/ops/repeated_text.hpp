@@ -21,7 +21,7 @@ enum class text_part {
     substring,
 };
 
-/// White space is that of ASCII. A code point is a byte and the bytes 0x80 to 0xBF behind it, which is right for UTF-8 and
+/// White space is that of ASCII. A code point is a byte and the bytes 0x80 to 0xBF that follow it, which is right for UTF-8 and
 /// defined for any bytes.
 struct repeated_text_options {
     text_part part = text_part::substring;
@@ -54,8 +54,8 @@ struct repeated_text_result {
 
 /// Finds what occurs earlier, in the order of the texts and within them.
 /// - line, paragraph: a part of at least min_length code points, equal (byte by byte, without white space at both ends) to an
-///   earlier one. Its span goes to the beginning of the next part, so that the line end, or the blank lines, behind it go
-///   too. If all parts behind it go as well, it goes from the end of the part before it to its own end, so that the text
+///   earlier one. Its span goes to the beginning of the next part, so that the line end, or the blank lines, after it go
+///   too. If all later parts of the text go as well, it goes from the end of the part before it to its own end, so that the text
 ///   ends as before.
 /// - substring: a byte is in a span if it lies in a substring of min_length code points that begins anywhere earlier, within
 ///   one text, overlapping allowed. Neighbouring such bytes are one span, and `first` belongs to its first min_length code

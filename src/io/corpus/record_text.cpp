@@ -40,7 +40,7 @@ class json_members {
   private:
     void skip_to_value() { at_ = line_.find_first_not_of(" \t\r\n,", at_); }
 
-    /// The value that begins here; ends behind it.
+    /// The value that begins here; the next place is after it.
     range value() {
         const std::size_t begin = at_;
         if (line_[at_] == '"') {

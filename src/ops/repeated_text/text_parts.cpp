@@ -103,7 +103,7 @@ void text_parts::append_spans(std::uint32_t number, std::span<const occurrence> 
     const std::uint64_t offset = texts_.offsets[number];
     struct cut_part {
         part_range range;
-        std::uint64_t part = 0, before = 0, next = 0;  ///< its number, the end before it, the begin behind it
+        std::uint64_t part = 0, before = 0, next = 0;  ///< its number, the end before it, the begin after it
     };
     std::vector<cut_part> cut;
     cut.reserve(repeated.size());

@@ -60,7 +60,7 @@ std::uint64_t window_end(const char* bytes, std::uint64_t at, std::uint64_t text
     return at;
 }
 
-/// Whether bytes [from, length) behind both positions are equal, and the window at `q` fits its text and ends where a code
+/// Whether bytes [from, length) after both positions are equal, and the window at `q` fits its text and ends where a code
 /// point ends.
 bool is_window(const char* bytes, std::uint64_t p, std::uint64_t q, std::uint64_t from, std::uint64_t length,
                std::uint64_t text_end) {
@@ -180,7 +180,7 @@ byte_range text_windows::text_around(std::uint64_t position) const {
     return {texts_.offsets[text], texts_.offsets[text + std::size_t{1}]};
 }
 
-/// Calls work(units) for every text's code points that begin in the piece, and those behind that belong to windows
+/// Calls work(units) for every text's code points that begin in the piece, and those after them that belong to windows
 /// which begin in it.
 template <class Work>
 void text_windows::for_each_fragment(std::uint64_t piece, scratch& own, const Work& work) const {
@@ -360,7 +360,7 @@ void text_windows::find_runs(const Units& units, scratch& own, std::uint64_t& nu
     });
 }
 
-/// Tries to prove that windows equal earlier ones: the window behind the one that the window before it equals, that around the
+/// Tries to prove that windows equal earlier ones: the window after the one that the window before it equals, that around the
 /// first anchor of the same hash, or, where those are not known, one of a cache.
 template <class Units>
 class text_windows::prover {
@@ -377,7 +377,7 @@ class text_windows::prover {
     /// The next window does not follow the last one.
     void forget() { witness_ = none; }
 
-    /// Whether the window behind the witness of the last window, or around the first anchor, is equal.
+    /// Whether the window after the witness of the last window, or around the first anchor, is equal.
     bool proves(std::size_t window) {
         const std::uint64_t begin = units_.start(window),
                             length = units_.start(window + owner_.length_) - begin;
@@ -419,10 +419,10 @@ class text_windows::prover {
         const byte_range text = owner_.text_around(first);
         const std::uint64_t begin = units_.position + units_.start(run_->begin);
         const std::uint64_t end = units_.position + units_.start(run_->end - 1 + owner_.length_);
-        const std::uint64_t behind = std::min(end - anchor, text.end - first);
+        const std::uint64_t after = std::min(end - anchor, text.end - first);
         const std::uint64_t before = std::min(anchor - begin, first - text.begin);
         equal_end_ = anchor;
-        while (equal_end_ - anchor < behind && bytes_[equal_end_] == bytes_[first + (equal_end_ - anchor)])
+        while (equal_end_ - anchor < after && bytes_[equal_end_] == bytes_[first + (equal_end_ - anchor)])
             ++equal_end_;
         equal_begin_ = anchor;
         while (anchor - equal_begin_ < before &&
@@ -530,7 +530,7 @@ void text_windows::compare(std::span<const std::uint64_t> positions, std::span<c
     for_each_piece(place_, pieces, [&](std::size_t piece) {
         const auto [begin, end] = piece_of(positions.size(), pieces, piece);
         paced_checks checks(place_.ctx(), scattered_values);
-        // The last window, and an equal one before it: the next window equals the one behind that if their last code
+        // The last window, and an equal one before it: the next window equals the one after that if their last code
         // points are equal.
         bool any = false, is_equal = false;
         std::uint64_t last = 0, last_end = 0, text_end = 0, witness = 0, witness_text_end = 0;
@@ -539,11 +539,11 @@ void text_windows::compare(std::span<const std::uint64_t> positions, std::span<c
             if (!any || p >= text_end) text_end = text_around(p).end;
             const std::uint64_t step = any ? unit_end(bytes, last, text_end) - last : 0;
             const bool follows = any && p < text_end && last + step == p && last_end < text_end;
-            const std::uint64_t behind = last_end;
+            const std::uint64_t known_end = last_end;
             last_end =
                 follows ? unit_end(bytes, last_end, text_end) : window_end(bytes, p, text_end, length_);
             if (follows && is_equal &&
-                is_window(bytes, p, witness + step, behind - p, last_end - p, witness_text_end)) {
+                is_window(bytes, p, witness + step, known_end - p, last_end - p, witness_text_end)) {
                 witness += step;
             } else {
                 checks.after(1);

@@ -56,7 +56,7 @@ TEST(record_text, json_changes_only_the_value) {
               R"({"text":"t","\ud800":1,"id":"a"})");
 }
 
-TEST(record_text, tsv_changes_what_is_behind_the_first_tab) {
+TEST(record_text, tsv_changes_what_follows_the_first_tab) {
     EXPECT_EQ(edited("a\told\ttext\r\n", corpus_form::tsv, "new"), "a\tnew\r\n");
     EXPECT_EQ(edited("a\told", corpus_form::tsv, "n\tew"), "a\tn\tew");
 }

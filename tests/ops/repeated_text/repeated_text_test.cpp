@@ -211,7 +211,7 @@ TEST(repeated_text_test, refuses_lengths_out_of_range) {
     EXPECT_THROW(spans_of({"a"}, {}, 2), usage_error);
 }
 
-TEST(repeated_text_test, stops_when_asked) {
+TEST(repeated_text_test, stops_on_request) {
     const std::atomic<int> stop = 2;
     context ctx = context::cpu(2);
     ctx.stop_signal = &stop;
