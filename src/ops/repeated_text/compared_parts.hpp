@@ -17,7 +17,7 @@ namespace quern::repeated_text_detail {
 
 /// What only tests change: results do not depend on it.
 struct tuning {
-    unsigned hash_bits = 64;  ///< of the hashes of parts; few make unequal parts collide
+    unsigned hash_bits = 64;        ///< of the hashes of parts; few make unequal parts collide
     std::uint64_t piece_bytes = 0;  ///< of a piece of the texts; 0: chosen by the memory budget
     bool has_firsts = true;         ///< false: as with a small memory budget (text_windows)
 };

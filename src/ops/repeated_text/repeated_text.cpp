@@ -61,7 +61,7 @@ struct window_union {
 class window_joiner {
   public:
     window_joiner(const text_list& texts, const text_windows& windows, std::vector<window_union>& to)
-        : bytes_(texts.bytes.data()), windows_(windows), to_(to) {}
+        : texts_(texts), bytes_(texts.bytes.data()), windows_(windows), to_(to) {}
 
     void add(const occurrence& window) {
         const std::uint64_t position = window.position;
@@ -74,7 +74,7 @@ class window_joiner {
         }
         any_ = true;
         last_ = position;
-        text_end_ = windows_.text_around(position).end;
+        text_end_ = text_around(texts_, position).end;
         to_.push_back({position, position + windows_.part_at(position).size(), window.first});
     }
 
@@ -84,6 +84,7 @@ class window_joiner {
         return at;
     }
 
+    const text_list& texts_;
     const char* bytes_;
     const text_windows& windows_;
     std::vector<window_union>& to_;
@@ -119,7 +120,7 @@ repeated_text_result find_substrings(cpu_place& place, const text_list& texts, s
             result.spans.back().end = last_end;
             continue;
         }
-        text_end = windows.text_around(range.begin).end;
+        text_end = text_around(texts, range.begin).end;
         last_end = range.end;
         result.spans.push_back(
             {range.begin, range.end, text_at(texts, range.begin), text_at(texts, range.first)});

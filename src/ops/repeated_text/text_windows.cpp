@@ -3,13 +3,15 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstring>
 #include <limits>
 
 #include "device/cpu/parallel.hpp"
 #include "device/paced_checks.hpp"
 #include "device/progress_meter.hpp"
+#include "ops/repeated_text/recent_hashes.hpp"
+#include "ops/repeated_text/text_units.hpp"
 #include "ops/repeated_text/window_hash.hpp"
+#include "ops/repeated_text/window_prover.hpp"
 #include "primitives/external_sort/external_sort.hpp"
 
 namespace quern::repeated_text_detail {
@@ -19,25 +21,6 @@ namespace {
 /// is the smallest.
 constexpr unsigned place_bits = 20, anchor_bits = 64 - place_bits;
 constexpr std::uint64_t place_mask = (std::uint64_t{1} << place_bits) - 1;
-
-/// Code points of a fragment, all ASCII: bytes.
-struct narrow_units {
-    const char* bytes = nullptr;
-    std::uint64_t position = 0;  ///< of the first one
-    std::size_t size = 0, windows = 0;
-    std::uint32_t value(std::size_t i) const { return static_cast<unsigned char>(bytes[i]); }
-    std::uint64_t start(std::size_t i) const { return i; }
-};
-
-/// Code points of a fragment as numbers; `starts` has one more, the end of the last.
-struct wide_units {
-    const std::uint32_t* values = nullptr;
-    const std::uint32_t* starts = nullptr;
-    std::uint64_t position = 0;
-    std::size_t size = 0, windows = 0;
-    std::uint32_t value(std::size_t i) const { return values[i]; }
-    std::uint64_t start(std::size_t i) const { return starts[i]; }
-};
 
 std::size_t windows_of(std::size_t size, std::size_t beginning, std::size_t length) {
     return size < length ? 0 : std::min(beginning, size - length + 1);
@@ -49,72 +32,7 @@ bool is_ascii(std::string_view bytes) {
     return all < 0x80;
 }
 
-/// The end of the code point that begins at `at`.
-std::uint64_t unit_end(const char* bytes, std::uint64_t at, std::uint64_t text_end) {
-    for (++at; at < text_end && continues(bytes[at]);) ++at;
-    return at;
-}
-
-std::uint64_t window_end(const char* bytes, std::uint64_t at, std::uint64_t text_end, std::uint32_t length) {
-    for (std::uint32_t i = 0; i < length; ++i) at = unit_end(bytes, at, text_end);
-    return at;
-}
-
-/// Whether bytes [from, length) after both positions are equal, and the window at `q` fits its text and ends where a code
-/// point ends.
-bool is_window(const char* bytes, std::uint64_t p, std::uint64_t q, std::uint64_t from, std::uint64_t length,
-               std::uint64_t text_end) {
-    return q + length <= text_end && std::memcmp(bytes + p + from, bytes + q + from, length - from) == 0 &&
-           (q + length == text_end || !continues(bytes[q + length]));
-}
-
 }  // namespace
-
-/// Anchors seen lately, by their hashes: of a text that repeats itself closely, only two anchors of each hash need
-/// sorting.
-class text_windows::anchor_cache {
-  public:
-    static constexpr std::uint64_t none = ~std::uint64_t{0};
-    /// From the third time on the position of another one with this hash, else none.
-    std::uint64_t exchange(std::uint64_t key, std::uint64_t position) {
-        entry& at = entries_[key & (entries_.size() - 1)];
-        if (at.key != key) at = {key, position, 0};
-        return ++at.times < 3 ? none : at.position;
-    }
-
-  private:
-    struct entry {
-        std::uint64_t key = ~std::uint64_t{0}, position = 0, times = 0;
-    };
-    std::vector<entry> entries_ = std::vector<entry>(1 << 12);
-};
-
-/// Positions of windows seen lately, by their hashes.
-class text_windows::window_cache {
-  public:
-    static constexpr std::uint64_t none = ~std::uint64_t{0};
-    /// The position of an earlier window with this hash, or none; remembers this one.
-    std::uint64_t exchange(std::uint64_t key, std::uint64_t position) {
-        entry& at = entries_[key * mix_factor >> (64 - bits)];
-        const std::uint64_t before = at.key == key && at.position < position ? at.position : none;
-        at = {key, position};
-        return before;
-    }
-
-  private:
-    static constexpr unsigned bits = 15;
-    struct entry {
-        std::uint64_t key = 0, position = none;
-    };
-    std::vector<entry> entries_ = std::vector<entry>(std::size_t{1} << bits);
-};
-
-/// Windows [begin, end) of a fragment with one anchor, whose hash occurs twice.
-struct text_windows::anchored_run {
-    std::size_t begin = 0, end = 0;
-    std::uint64_t anchor = 0;  ///< its position
-    std::uint64_t first = 0;   ///< the position of an anchor with the same hash, perhaps the same one
-};
 
 /// Of one thread.
 struct text_windows::scratch {
@@ -174,11 +92,6 @@ text_windows::text_windows(cpu_place& place, const text_list& texts, std::uint32
     for (std::uint32_t i = 0; i < length; ++i) leaving_factor_ = product(leaving_factor_, hash_base);
 }
 text_windows::~text_windows() = default;
-
-byte_range text_windows::text_around(std::uint64_t position) const {
-    const std::uint32_t text = repeated_text_detail::text_at(texts_, position);
-    return {texts_.offsets[text], texts_.offsets[text + std::size_t{1}]};
-}
 
 /// Calls work(units) for every text's code points that begin in the piece, and those after them that belong to windows
 /// which begin in it.
@@ -360,87 +273,6 @@ void text_windows::find_runs(const Units& units, scratch& own, std::uint64_t& nu
     });
 }
 
-/// Tries to prove that windows equal earlier ones: the window after the one that the window before it equals, that around the
-/// first anchor of the same hash, or, where those are not known, one of a cache.
-template <class Units>
-class text_windows::prover {
-  public:
-    prover(const text_windows& owner, const Units& units)
-        : owner_(owner), units_(units), bytes_(owner.texts_.bytes.data()) {}
-
-    /// The windows from here on have another anchor.
-    void begin_run(const anchored_run& run) {
-        run_ = &run;
-        is_measured_ = run.first >= run.anchor;
-        equal_begin_ = equal_end_ = 0;
-    }
-    /// The next window does not follow the last one.
-    void forget() { witness_ = none; }
-
-    /// Whether the window after the witness of the last window, or around the first anchor, is equal.
-    bool proves(std::size_t window) {
-        const std::uint64_t begin = units_.start(window),
-                            length = units_.start(window + owner_.length_) - begin;
-        const std::uint64_t position = units_.position + begin;
-        if (witness_ != none) {
-            const std::uint64_t next = witness_ + (begin - units_.start(window - 1));
-            const std::uint64_t known = units_.start(window + owner_.length_ - 1) - begin;
-            if (is_window(bytes_, position, next, known, length, text_.end)) {
-                witness_ = next;
-                return true;
-            }
-            witness_ = none;
-        }
-        if (!is_measured_) measure();
-        if (position < equal_begin_ || position + length > equal_end_) return false;
-        return proves_by(window, position - (run_->anchor - run_->first));
-    }
-    /// Whether the window at this position, if any, is equal.
-    bool proves_by(std::size_t window, std::uint64_t position) {
-        if (position == none) return false;
-        const std::uint64_t begin = units_.start(window),
-                            length = units_.start(window + owner_.length_) - begin;
-        const byte_range text = owner_.text_around(position);
-        const bool is_unit = position == text.begin || !continues(bytes_[position]);
-        if (!is_unit || !is_window(bytes_, units_.position + begin, position, 0, length, text.end))
-            return false;
-        witness_ = position;
-        text_ = text;
-        return true;
-    }
-
-  private:
-    static constexpr std::uint64_t none = ~std::uint64_t{0};
-
-    /// How far the bytes around the anchor equal those around its first one.
-    void measure() {
-        is_measured_ = true;
-        const std::uint64_t anchor = run_->anchor, first = run_->first;
-        const byte_range text = owner_.text_around(first);
-        const std::uint64_t begin = units_.position + units_.start(run_->begin);
-        const std::uint64_t end = units_.position + units_.start(run_->end - 1 + owner_.length_);
-        const std::uint64_t after = std::min(end - anchor, text.end - first);
-        const std::uint64_t before = std::min(anchor - begin, first - text.begin);
-        equal_end_ = anchor;
-        while (equal_end_ - anchor < after && bytes_[equal_end_] == bytes_[first + (equal_end_ - anchor)])
-            ++equal_end_;
-        equal_begin_ = anchor;
-        while (anchor - equal_begin_ < before &&
-               bytes_[equal_begin_ - 1] == bytes_[first - (anchor - equal_begin_) - 1])
-            --equal_begin_;
-    }
-
-    const text_windows& owner_;
-    const Units& units_;
-    const char* bytes_;
-    const anchored_run* run_ = nullptr;
-    bool is_measured_ = true;
-    std::uint64_t equal_begin_ = 0,
-                  equal_end_ = 0;   ///< of the run; nothing is known while it is not measured
-    std::uint64_t witness_ = none;  ///< equals the last window
-    byte_range text_;               ///< around the witness
-};
-
 /// Passes on the windows of own.runs with their hashes, but for those that are proved repeated, like the window before
 /// them. A first occurrence equals no earlier one, so it is passed on.
 template <class Units>
@@ -457,7 +289,7 @@ void text_windows::hash_windows(const Units& units, scratch& own, windows_found&
             hash = rolled(hash, units.value(hashed), leaving_factor_, units.value(hashed + length_));
         return hash_of_bits(final_hash(hash), tuned_.hash_bits);
     };
-    prover<Units> earlier(*this, units);
+    window_prover<Units> earlier(texts_, length_, units);
     byte_range open;
     std::size_t open_windows = 0, last_end = 0;
     const auto close = [&] {
@@ -536,7 +368,7 @@ void text_windows::compare(std::span<const std::uint64_t> positions, std::span<c
         std::uint64_t last = 0, last_end = 0, text_end = 0, witness = 0, witness_text_end = 0;
         for (std::size_t i = begin; i < end; ++i) {
             const std::uint64_t p = positions[i];
-            if (!any || p >= text_end) text_end = text_around(p).end;
+            if (!any || p >= text_end) text_end = text_around(texts_, p).end;
             const std::uint64_t step = any ? unit_end(bytes, last, text_end) - last : 0;
             const bool follows = any && p < text_end && last + step == p && last_end < text_end;
             const std::uint64_t known_end = last_end;
@@ -548,7 +380,7 @@ void text_windows::compare(std::span<const std::uint64_t> positions, std::span<c
             } else {
                 checks.after(1);
                 witness = firsts[i];
-                witness_text_end = text_around(witness).end;
+                witness_text_end = text_around(texts_, witness).end;
                 is_equal = is_window(bytes, p, witness, 0, last_end - p, witness_text_end);
             }
             is_repeated[i] = is_equal ? 1 : 0;
@@ -559,7 +391,7 @@ void text_windows::compare(std::span<const std::uint64_t> positions, std::span<c
 }
 
 std::string_view text_windows::part_at(std::uint64_t position) const {
-    const std::uint64_t text_end = text_around(position).end;
+    const std::uint64_t text_end = text_around(texts_, position).end;
     const std::uint64_t end = window_end(texts_.bytes.data(), position, text_end, length_);
     return {texts_.bytes.data() + position, end - position};
 }

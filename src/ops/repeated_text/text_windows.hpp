@@ -19,13 +19,9 @@
 
 #include "device/large_array.hpp"
 #include "ops/repeated_text/compared_parts.hpp"
+#include "ops/repeated_text/text_units.hpp"
 
 namespace quern::repeated_text_detail {
-
-/// Bytes [begin, end) of the concatenation, within one text.
-struct byte_range {
-    std::uint64_t begin = 0, end = 0;
-};
 
 class text_windows final : public compared_parts {
   public:
@@ -45,18 +41,11 @@ class text_windows final : public compared_parts {
     /// The unions of neighbouring windows that the scan proved repeated, by position. Each begins with a window that
     /// scan() passed on.
     const std::vector<byte_range>& proved() const { return proved_; }
-    /// The text that holds this byte.
-    byte_range text_around(std::uint64_t position) const;
 
   private:
     struct scratch;
-    struct anchored_run;
     struct anchors_found;
     struct windows_found;
-    class anchor_cache;
-    class window_cache;
-    template <class Units>
-    class prover;
 
     template <class Work>
     void for_each_fragment(std::uint64_t piece, scratch& own, const Work& work) const;
