@@ -66,7 +66,7 @@ struct repeated_text_result {
 /// Throws usage_error (min_length of 0 or above max_part_length), out_of_memory, io_error, interrupted.
 /// Cost: one pass over the texts, with substrings two; the hashes of all parts, with substrings of those that may be
 /// repeated, sorted with 16 bytes each, in scratch files beyond ctx.memory_limit(). In memory about 50 bytes a span, and
-/// with substrings a bit for every 13 code points (for 50), and 8 bytes for as many if a quarter of the limit holds them.
+/// with substrings a bit for every 13 code points (for 50), and 8 bytes for as many if three eighths of the limit hold them.
 repeated_text_result repeated_text(const text_list& texts, std::uint32_t first_new,
                                    const repeated_text_options& options, const context& ctx);
 

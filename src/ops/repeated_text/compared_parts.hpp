@@ -57,6 +57,9 @@ class compared_parts {
     virtual std::uint64_t hash_at(std::uint64_t position) const = 0;
 };
 
+/// More memory makes a sort no faster: it would only be touched for the first time.
+inline constexpr std::uint64_t max_sort_bytes = std::uint64_t{2} << 30;
+
 /// How many pieces of `piece` bytes to scan at once, whose results wait for each other.
 std::size_t pieces_at_once(const cpu_place& place);
 std::uint64_t piece_bytes_for(const cpu_place& place, const tuning& tuned, std::uint64_t at_least);

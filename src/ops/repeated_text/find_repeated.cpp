@@ -84,7 +84,7 @@ std::uint64_t piece_bytes_for(const cpu_place& place, const tuning& tuned, std::
 std::vector<occurrence> find_repeated(cpu_place& place, compared_parts& parts,
                                       const std::function<void(std::span<const occurrence>)>& take,
                                       repeated_text_counts& counts) {
-    const std::uint64_t memory = place.memory().left() / 16 * 6;
+    const std::uint64_t memory = std::min(place.memory().left() / 16 * 6, max_sort_bytes);
     const std::uint64_t least = std::min(memory, primitives::external_sort_min_memory);
     sorter by_position(place, memory, {}, least);
     {

@@ -190,7 +190,7 @@ void text_windows::find_anchors(const Units& units, scratch& own, std::uint32_t&
 
 void text_windows::filter() {
     using primitives::external_sorter;
-    const std::uint64_t memory = place_.memory().left() / 8 * 5;
+    const std::uint64_t memory = std::min(place_.memory().left() / 2, max_sort_bytes);
     external_sorter<cpu_place, std::uint64_t, std::uint64_t> sorter(
         place_, memory, {.key_bits = anchor_bits}, std::min(memory, primitives::external_sort_min_memory));
     progress_meter done(place_.ctx(), "filter", texts_.bytes.size(), "bytes");
@@ -237,7 +237,7 @@ void text_windows::filter() {
 void text_windows::remember_firsts(std::span<const std::uint64_t> firsts) {
     const std::uint64_t before = firsts_.size();
     const std::uint64_t bytes = (before + firsts.size()) * sizeof(std::uint64_t);
-    if (has_firsts_ && bytes > place_.memory().limit() / 4) {
+    if (has_firsts_ && bytes > place_.memory().limit() / 8 * 3) {
         has_firsts_ = false;
         firsts_ = {};
     }
