@@ -98,7 +98,7 @@ END
 
 @test "options without meaning are refused before the work" {
     for option in "--threshold 0.1" "--method simhash" "--pairs p" "--groups g" "--report r.html" --stream "--store s" \
-        "--keep last" "--rule connected" "--prefer corpus.jsonl" "--stem porter"; do
+        "--keep last" --binary "--rule connected" "--prefer corpus.jsonl" "--stem porter"; do
         # shellcheck disable=SC2086 # an option and its value
         refused "requires --level document; it has no meaning with --level line" dedup corpus.jsonl --level line $option
     done
@@ -111,6 +111,8 @@ END
     refused "expected one of document, paragraph, line, substring" dedup corpus.jsonl --level word
     refused "input" dedup corpus.jsonl --level line -o corpus.jsonl
     refused "cpu only" dedup corpus.jsonl --level line --device cuda
+    refused "a folder requires --level document" dedup corpus.jsonl --level line -o kept/
+    refused "binary files have no text to cut" dedup "$data/garden" --input-format binary --level line
     printf 'a\nb\n' >words.txt
     refused "the corpus form lines" dedup words.txt --input-format lines --level line
     : >empty.jsonl
