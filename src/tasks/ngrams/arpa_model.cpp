@@ -337,12 +337,13 @@ class arpa_model {
             lines.flush();
         }
         sink(head);
-        write_in_batches(
-            place_.ctx(), of.size,
-            [&](std::string& out, std::uint64_t begin, std::uint64_t end) {
-                write_lines(n, parents, of, begin, end, out);
-            },
-            sink);
+        text_batches(place_.ctx())
+            .write(
+                of.size,
+                [&](std::string& out, std::uint64_t begin, std::uint64_t end) {
+                    write_lines(n, parents, of, begin, end, out);
+                },
+                sink);
     }
 
     void write_lines(unsigned n, const level& parents, const level& of, std::uint64_t begin,

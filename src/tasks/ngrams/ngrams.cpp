@@ -191,12 +191,13 @@ class ngrams_run {
         const row_text texts(corpus_, to_.format, ngram_columns(options_.ngrams));
         std::uint64_t bytes = 0, done = 0, all = 0;
         for (const ngram_totals& of_n : result_.totals) all += of_n.rows;
+        text_batches batches(ctx_);
         rows.drain([&](std::span<const Row> sorted) {
             if (to_.take) {
                 for (const Row& row : sorted) hand_over(row);
             } else {
-                write_in_batches(
-                    ctx_, sorted.size(),
+                batches.write(
+                    sorted.size(),
                     [&](std::string& out, std::uint64_t begin, std::uint64_t end) {
                         texts.append(out, sorted.subspan(begin, end - begin));
                     },
@@ -248,10 +249,11 @@ class ngrams_run {
 
     void write_totals(collection_counts& counts) {
         std::uint64_t done = 0;
+        text_batches batches(ctx_);
         for (const ngram_totals& of_n : result_.totals) {
             counts.of(of_n.n).for_each([&](std::span<const counted_ngram> part) {
-                write_in_batches(
-                    ctx_, part.size(),
+                batches.write(
+                    part.size(),
                     [&](std::string& out, std::uint64_t begin, std::uint64_t end) {
                         std::string words;
                         for (const counted_ngram& g : part.subspan(begin, end - begin)) {

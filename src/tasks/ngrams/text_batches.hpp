@@ -2,9 +2,14 @@
 // Many lines of text, formed by all threads and written in order.
 #pragma once
 
+#include <oneapi/tbb/global_control.h>
+#include <oneapi/tbb/info.h>
+#include <oneapi/tbb/task_arena.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -15,10 +20,31 @@
 
 namespace quern {
 
-/// Calls form(text, begin, end) for batches of `items` items, on several threads, and write(text) with each result, in
-/// order, one at a time.
+/// Forms text with the threads of a run. One for many calls: a new set of threads for each would take memory that oneTBB
+/// frees late.
+class text_batches {
+  public:
+    explicit text_batches(const context& ctx) : ctx_(ctx), arena_(static_cast<int>(ctx.thread_count())) {
+        if (const auto threads = static_cast<int>(ctx.thread_count());
+            threads > tbb::info::default_concurrency()) {
+            beyond_cores_.emplace(tbb::global_control::max_allowed_parallelism,
+                                  static_cast<std::size_t>(threads));
+        }
+    }
+
+    /// Calls form(text, begin, end) for batches of `items` items, on several threads, and write(text) with each result, in
+    /// order, one at a time.
+    template <class Form, class Write>
+    void write(std::uint64_t items, const Form& form, const Write& write);
+
+  private:
+    const context& ctx_;
+    std::optional<tbb::global_control> beyond_cores_;
+    tbb::task_arena arena_;
+};
+
 template <class Form, class Write>
-void write_in_batches(const context& ctx, std::uint64_t items, const Form& form, const Write& write) {
+void text_batches::write(std::uint64_t items, const Form& form, const Write& write) {
     constexpr std::uint64_t batch = 4096;
     struct work {
         std::uint64_t begin = 0, end = 0;
@@ -27,10 +53,10 @@ void write_in_batches(const context& ctx, std::uint64_t items, const Form& form,
     std::uint64_t given_out = 0;
     std::mutex mutex;
     std::vector<std::string> written;  // whose memory is reused
-    pipeline<work> line(std::size_t{ctx.thread_count()} + 2);
+    pipeline<work> line(std::size_t{ctx_.thread_count()} + 2);
     line.from([&](work& w) {
         if (given_out == items) return false;
-        ctx.check_stop();
+        ctx_.check_stop();
         w.begin = given_out;
         given_out = w.end = std::min(items, given_out + batch);
         return true;
@@ -51,7 +77,7 @@ void write_in_batches(const context& ctx, std::uint64_t items, const Form& form,
         const std::lock_guard hold(mutex);
         written.push_back(std::move(w.text));
     });
-    run_parallel(ctx, [&] { line.run(); });
+    arena_.execute([&] { line.run(); });
 }
 
 }  // namespace quern
