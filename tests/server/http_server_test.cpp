@@ -210,7 +210,7 @@ TEST(http_server_test, a_slow_body_ends_its_connection) {
     std::atomic<int> stop{0};
     std::thread serving([&] { server.run(1, stop); });
     EXPECT_EQ(client(port_of(server), post("/x", 1000, "b")).response(), "");
-    EXPECT_EQ(counts.timed_out, 1U);
+    wait_until([&] { return counts.timed_out == 1; });
     stop = 15;
     serving.join();
     EXPECT_EQ(counts.bodies, 0U);
