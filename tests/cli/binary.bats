@@ -14,13 +14,6 @@ own_setup() {
     seq 1 500 >in/numbers.txt
 }
 
-refused() { # refused TEXT ARGUMENT...
-    local text=$1
-    shift
-    ends_with 2 quern "$@"
-    says "$text"
-}
-
 @test "every file that is not hidden is a document, its bytes as they are" {
     for option in --binary "--input-format binary"; do
         # shellcheck disable=SC2086 # two words

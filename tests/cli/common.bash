@@ -61,6 +61,14 @@ says() { # says TEXT: the last message holds the text
     }
 }
 
+refused() { # refused TEXT COMMAND...: exit code 2, nothing on standard output, and the reason
+    local text=$1
+    shift
+    ends_with 2 quern "$@"
+    [ -z "$output" ]
+    says "$text"
+}
+
 build() { # build CORPUS STORE OPTION...: quietly, the index alone
     local corpus=$1 store=$2
     shift 2

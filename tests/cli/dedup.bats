@@ -13,13 +13,6 @@ own_setup() {
 END
 }
 
-refused() { # refused TEXT ARGUMENT...
-    local text=$1
-    shift
-    ends_with 2 quern "$@"
-    says "$text"
-}
-
 dedup() { quern dedup --quiet "$@"; }
 
 @test "pairs: each once, the earlier document first, in the order of the corpus" {

@@ -18,13 +18,6 @@ END
     printf 'The only document of its kind\n' | gzip -n >in/note.txt.gz
 }
 
-refused() { # refused TEXT ARGUMENT...
-    local text=$1
-    shift
-    ends_with 2 quern "$@"
-    says "$text"
-}
-
 dedup() { quern dedup --quiet "$@"; }
 
 @test "each file keeps its name, its form and its compression" {

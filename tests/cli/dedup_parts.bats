@@ -12,13 +12,6 @@ own_setup() {
 END
 }
 
-refused() { # refused TEXT ARGUMENT...
-    local text=$1
-    shift
-    ends_with 2 quern "$@"
-    says "$text"
-}
-
 dedup() { quern dedup --quiet "$@"; }
 
 @test "lines: cut with their ends, the rest byte for byte" {

@@ -5,14 +5,6 @@ load common
 
 own_setup() { build "$data/corpus.jsonl" store; }
 
-refused() { # refused TEXT COMMAND...: exit code 2, nothing on standard output, and the reason
-    local text=$1
-    shift
-    ends_with 2 quern "$@"
-    [ -z "$output" ]
-    says "$text"
-}
-
 @test "0: done" { ends_with 0 quern search store apple; }
 
 @test "1: no document contains the words, which are reported" {

@@ -10,14 +10,6 @@ own_setup() {
     printf 'x 1 0\ny 0 1\n' >set.txt
 }
 
-refused() { # refused TEXT COMMAND...: exit code 2, nothing on standard output, and the reason
-    local text=$1
-    shift
-    ends_with 2 quern "$@"
-    [ -z "$output" ]
-    says "$text"
-}
-
 commands() { quern --help | sed -n '/^Commands:/,/^$/s/^  \([a-z]*\) .*/\1/p'; }
 
 @test "unknown options are reported, the first one first" {

@@ -18,13 +18,6 @@ END
 words() { quern words --quiet "$@"; }
 space() { words village.txt -o village --stop-words en --min-count 2 "$@"; }
 
-refused() { # refused TEXT ARGUMENT...
-    local text=$1
-    shift
-    ends_with 2 quern "$@"
-    says "$text"
-}
-
 @test "neighbours: word and score, most similar first, in every format" {
     space
     quern similar village tea --quiet >rows
