@@ -250,15 +250,7 @@ void write_results(const dedup_result& result, removal_rule rule, const session&
     if (groups) {
         write_groups(result, rule, job, *groups);
     }
-    std::uint64_t written = 0;
-    if (kept) {
-        result.write_kept([&](std::string_view bytes) {
-            job.ctx.check_stop();
-            job.ctx.report({"write documents", written, 0, "bytes"});
-            written += bytes.size();
-            kept->write(bytes);
-        });
-    }
+    if (kept) result.write_kept(job.documents(*kept));
     if (report) job.ctx.report({"write report", 0, 0, "bytes"});
     if (report) result.write_report([&](std::string_view bytes) { report->write(bytes); });
     if (to_folder) result.write_kept_folder(job.ctx);

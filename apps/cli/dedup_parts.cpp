@@ -74,15 +74,7 @@ int dedup_parts(dedup_parts_request& request, session& job) {
             }
             rows.finish();
         }
-        std::uint64_t written = 0;
-        if (kept) {
-            result.write_kept([&](std::string_view bytes) {
-                job.ctx.check_stop();
-                job.ctx.report({"write documents", written, 0, "bytes"});
-                written += bytes.size();
-                kept->write(bytes);
-            });
-        }
+        if (kept) result.write_kept(job.documents(*kept));
         output* const all[] = {cuts ? &*cuts : nullptr, kept ? &*kept : nullptr};
         output::commit_together(all);
     });

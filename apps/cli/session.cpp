@@ -334,6 +334,15 @@ row_format session::format_for(const output& to) const {
     return common_.format.value_or(terminal ? row_format::table : row_format::tsv);
 }
 
+std::function<void(std::string_view)> session::documents(output& to) const {
+    return [this, &to, written = std::uint64_t{0}](std::string_view bytes) mutable {
+        ctx.check_stop();
+        ctx.report({"write documents", written, 0, "bytes"});
+        written += bytes.size();
+        to.write(bytes);
+    };
+}
+
 row_writer session::rows(output& to, std::vector<std::string> columns) const {
     const unsigned width = to.to_standard_output() ? terminal_width(STDOUT_FILENO) : 0;
     const bool shown = format_for(to) == row_format::table;  // its cells are cleaned before they are measured

@@ -121,6 +121,8 @@ class session {
     output open_output(const std::string& path, std::vector<std::filesystem::path> inputs);
     /// A writer of rows in the requested format; by default a table on a terminal, TSV elsewhere.
     row_writer rows(output& to, std::vector<std::string> columns) const;
+    /// Writes kept documents to `to` and reports progress. The session and `to` must outlive it.
+    std::function<void(std::string_view)> documents(output& to) const;
     row_format format_for(const output& to) const;
 
     /// Writes --stats if requested.
