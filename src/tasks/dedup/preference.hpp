@@ -15,7 +15,7 @@
 
 namespace quern {
 
-/// Throws usage_error if a preferred source is no input, not in one, and holds none.
+/// Throws usage_error for a preferred source that is not an input, is not inside one and contains none.
 void check_preferred(const dedup_options& options);
 
 /// The place of a document's file among the preferred sources.
