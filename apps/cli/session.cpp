@@ -19,23 +19,6 @@
 namespace quern::cli {
 namespace {
 
-device_choice parse_device(const std::string& text) {
-    using kind = device_choice::kind;
-    if (text == "auto") return {kind::automatic};
-    if (text == "cpu") return {kind::cpu};
-    if (text == "cuda") return {kind::cuda};
-    if (text == "cuda:all") return {kind::cuda, device_choice::all_ordinals};
-    if (text.starts_with("cuda:")) {
-        try {
-            const auto ordinal = parse_integer(std::string_view(text).substr(5), 0, 1023);
-            return {kind::cuda, static_cast<int>(ordinal)};
-        } catch (const usage_error&) {
-        }
-    }
-    throw usage_error(
-        fmt::format("invalid device '{}' (expected auto, cpu, cuda, cuda:N or cuda:all)", shown(text)));
-}
-
 std::filesystem::path parse_folder(const std::string& text) {
     std::error_code failure;
     if (!std::filesystem::is_directory(text, failure))

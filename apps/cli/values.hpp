@@ -13,27 +13,15 @@
 #include <vector>
 
 #include "quern/base/error.hpp"
+#include "quern/base/parse.hpp"
 #include "quern/tasks/build.hpp"
 
 namespace quern::cli {
-
-/// The typed text for a message: all of a short one, the beginning of a long one.
-std::string shown(std::string_view text);
 
 /// The name of a file or folder. An empty one is refused: it usually comes from an unset variable in a script.
 std::string file_name(const std::string& text);
 /// The same of results that may go to standard output: "-" for /dev/stdout and its other names too.
 std::string output_name(const std::string& text);
-
-std::uint64_t parse_integer(std::string_view text, std::uint64_t min, std::uint64_t max);
-double parse_number(std::string_view text);
-/// Numbers separated by a comma or a blank.
-std::vector<double> parse_numbers(std::string_view text);
-/// `4096`, `512K`, `1.5G`, `2GiB`, `2GB`: a single letter and KiB, MiB … are powers of 1,024; KB, MB … of
-/// 1,000.
-std::uint64_t parse_size(std::string_view text);
-/// `100` documents, or `2.5%` of them.
-error_limit parse_error_limit(std::string_view text);
 
 /// A choice whose enumerators have the same order as its names.
 template <typename Choice>

@@ -12,6 +12,7 @@
 #include "quern/base/link.hpp"
 #include "quern/base/lost_pages.hpp"
 #include "quern/base/option.hpp"
+#include "quern/base/parse.hpp"
 #include "quern/base/resident_memory.hpp"
 #include "quern/base/retrieval.hpp"
 #include "quern/base/rows.hpp"

@@ -23,6 +23,9 @@ struct error_limit {
     bool exceeded(std::uint64_t lost, std::uint64_t documents) const;
 };
 
+/// `100` documents, or `2.5%` of them. Throws usage_error.
+error_limit parse_error_limit(std::string_view text);
+
 /// How to treat a document whose id an earlier one already has. Within one file (an input, or a file in a
 /// folder that has many documents) it is an error with every rule except `generate`: the later one is rejected.
 enum class id_rule {

@@ -11,6 +11,7 @@
 #include "io/corpus/source_reader.hpp"
 #include "quern/base/error.hpp"
 #include "quern/base/excluded.hpp"
+#include "quern/base/parse.hpp"
 
 namespace quern {
 namespace {
@@ -66,6 +67,25 @@ bool is_hidden(const fs::path& relative) {
 bool error_limit::exceeded(std::uint64_t lost, std::uint64_t documents) const {
     if (!is_share) return lost > count;
     return static_cast<double>(lost) > share * static_cast<double>(documents);
+}
+
+error_limit parse_error_limit(std::string_view text) {
+    error_limit limit;
+    limit.forgives_incomplete = true;  // giving a limit is a deliberate choice
+    limit.is_share = text.ends_with('%');
+    try {
+        if (limit.is_share) {
+            const double percent = parse_number(text.substr(0, text.size() - 1));
+            if (!(percent >= 0 && percent <= 100)) throw usage_error("out of range");
+            limit.share = percent / 100;
+        } else {
+            limit.count = parse_integer(text, 0, UINT64_MAX);
+        }
+    } catch (const usage_error&) {
+        throw usage_error(fmt::format(
+            "invalid value '{}' (expected a number of documents or a share such as 1%)", shown(text)));
+    }
+    return limit;
 }
 
 std::size_t units_at_once(const context& ctx) {
