@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "module.hpp"
+
+#include "errors.hpp"
+#include "table.hpp"
+
+NB_MODULE(_quern, module) {
+    using namespace quern::python;
+    module.doc() = "Quern: search, near-duplicates, n-grams and ranks, with the same bits everywhere.";
+    module.attr("__version__") = QUERN_VERSION;
+    declare_errors(module);
+    declare_table(module);
+    declare_doctor(module);
+}

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+// The parts of the module quern._quern: each declares its classes and functions.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+namespace quern::python {
+
+void declare_doctor(nanobind::module_& module);
+
+}  // namespace quern::python

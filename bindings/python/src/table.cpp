@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "table.hpp"
+
+#include <nanobind/stl/string.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <type_traits>
+
+#include "arrow_interface.hpp"
+#include "errors.hpp"
+
+namespace nb = nanobind;
+
+namespace quern::python {
+namespace {
+
+template <class Column>
+constexpr const char* arrow_format() {
+    if constexpr (std::is_same_v<Column, text_column>) return "U";
+    if constexpr (std::is_same_v<Column, bool_column>) return "C";  // uint8: NumPy's layout, without a copy
+    if constexpr (std::is_same_v<Column, number_column<std::uint32_t>>) return "I";
+    if constexpr (std::is_same_v<Column, number_column<std::uint64_t>>) return "L";
+    if constexpr (std::is_same_v<Column, number_column<std::int64_t>>) return "l";
+    if constexpr (std::is_same_v<Column, number_column<double>>) return "g";
+    if constexpr (std::is_same_v<Column, number_column<float>>) return "f";
+}
+
+// ---- Arrow: the structures own what they point to through private_data ----
+
+struct exported_schema {
+    std::vector<ArrowSchema> columns;
+    std::vector<ArrowSchema*> children;
+    std::vector<std::string> names;
+};
+
+void release_child(ArrowSchema* schema) {
+    schema->release = nullptr;
+}
+
+void export_schema(const table& rows, ArrowSchema* out) {
+    auto owned = std::make_unique<exported_schema>();
+    const std::size_t n = rows.columns().size();
+    owned->columns.resize(n);
+    owned->names.reserve(n);
+    for (std::size_t c = 0; c < n; ++c) {
+        const auto& [name, column] = rows.columns()[c];
+        owned->names.push_back(name);
+        const char* const format = std::visit(
+            [](const auto& values) {
+                return arrow_format<
+                    std::remove_const_t<typename std::remove_cvref_t<decltype(values)>::element_type>>();
+            },
+            column);
+        owned->columns[c] = {format,  owned->names[c].c_str(), nullptr, 0, 0, nullptr,
+                             nullptr, release_child,           nullptr};
+        owned->children.push_back(&owned->columns[c]);
+    }
+    *out = {
+        "+s",
+        "",
+        nullptr,
+        0,
+        static_cast<std::int64_t>(n),
+        owned->children.data(),
+        nullptr,
+        [](ArrowSchema* schema) {
+            const std::unique_ptr<exported_schema> freed(static_cast<exported_schema*>(schema->private_data));
+            for (ArrowSchema* const child : freed->children) {
+                if (child->release != nullptr) child->release(child);
+            }
+            schema->release = nullptr;
+        },
+        nullptr};
+    out->private_data = owned.release();
+}
+
+/// A column may outlive its table: consumers may move children out of it.
+struct exported_column {
+    table::column column;
+    std::array<const void*, 3> buffers{};
+};
+
+void export_column(const table::column& column, std::size_t rows, ArrowArray* out) {
+    auto owned = std::make_unique<exported_column>(exported_column{column});
+    std::int64_t buffers = 2;
+    std::visit(
+        [&](const auto& values) {
+            using values_type =
+                std::remove_const_t<typename std::remove_cvref_t<decltype(values)>::element_type>;
+            if constexpr (std::is_same_v<values_type, text_column>) {
+                owned->buffers = {nullptr, values->offsets.data(), values->bytes.data()};
+                buffers = 3;
+            } else if constexpr (std::is_same_v<values_type, bool_column>) {
+                owned->buffers = {nullptr, values->values.data(), nullptr};
+            } else {
+                owned->buffers = {nullptr, values->data(), nullptr};
+            }
+        },
+        owned->column);
+    *out = {static_cast<std::int64_t>(rows),
+            0,
+            0,
+            buffers,
+            0,
+            owned->buffers.data(),
+            nullptr,
+            nullptr,
+            [](ArrowArray* array) {
+                delete static_cast<exported_column*>(array->private_data);
+                array->release = nullptr;
+            },
+            nullptr};
+    out->private_data = owned.release();
+}
+
+struct exported_batch {
+    std::vector<ArrowArray> columns;
+    std::vector<ArrowArray*> children;
+    const void* no_nulls = nullptr;
+};
+
+void export_batch(const table& rows, ArrowArray* out) {
+    auto owned = std::make_unique<exported_batch>();
+    owned->columns.resize(rows.columns().size());
+    for (std::size_t c = 0; c < owned->columns.size(); ++c) {
+        export_column(rows.columns()[c].second, rows.rows(), &owned->columns[c]);
+        owned->children.push_back(&owned->columns[c]);
+    }
+    *out = {
+        static_cast<std::int64_t>(rows.rows()),
+        0,
+        0,
+        1,
+        static_cast<std::int64_t>(owned->children.size()),
+        &owned->no_nulls,
+        owned->children.data(),
+        nullptr,
+        [](ArrowArray* array) {
+            const std::unique_ptr<exported_batch> freed(static_cast<exported_batch*>(array->private_data));
+            for (ArrowArray* const child : freed->children) {
+                if (child->release != nullptr) child->release(child);
+            }
+            array->release = nullptr;
+        },
+        nullptr};
+    out->private_data = owned.release();
+}
+
+struct exported_stream {
+    table rows;
+    bool is_read = false;
+};
+
+exported_stream& state_of(ArrowArrayStream* stream) {
+    return *static_cast<exported_stream*>(stream->private_data);
+}
+
+nb::object arrow_stream(const table& rows, const nb::object& requested_schema) {
+    (void)requested_schema;  // the specification lets a producer ignore it
+    auto* const stream = new ArrowArrayStream{[](ArrowArrayStream* self, ArrowSchema* out) {
+                                                  try {
+                                                      export_schema(state_of(self).rows, out);
+                                                      return 0;
+                                                  } catch (const std::bad_alloc&) {
+                                                      return ENOMEM;
+                                                  }
+                                              },
+                                              [](ArrowArrayStream* self, ArrowArray* out) {
+                                                  exported_stream& state = state_of(self);
+                                                  *out = {};
+                                                  if (std::exchange(state.is_read, true)) return 0;
+                                                  try {
+                                                      export_batch(state.rows, out);
+                                                      return 0;
+                                                  } catch (const std::bad_alloc&) {
+                                                      return ENOMEM;
+                                                  }
+                                              },
+                                              [](ArrowArrayStream*) -> const char* { return nullptr; },
+                                              [](ArrowArrayStream* self) {
+                                                  delete static_cast<exported_stream*>(self->private_data);
+                                                  self->release = nullptr;
+                                              },
+                                              new exported_stream{rows}};
+    PyObject* const capsule = PyCapsule_New(stream, arrow_stream_capsule, [](PyObject* held) {
+        auto* const given = static_cast<ArrowArrayStream*>(PyCapsule_GetPointer(held, arrow_stream_capsule));
+        if (given->release != nullptr) given->release(given);
+        delete given;
+    });
+    if (capsule == nullptr) throw nb::python_error();
+    return nb::steal(capsule);
+}
+
+// ---- Python ----
+
+nb::object values_of(const table::column& column) {
+    return std::visit(
+        [](const auto& values) -> nb::object {
+            using values_type =
+                std::remove_const_t<typename std::remove_cvref_t<decltype(values)>::element_type>;
+            if constexpr (std::is_same_v<values_type, text_column>) {
+                nb::list texts;
+                for (std::size_t i = 0; i < values->size(); ++i) {
+                    const std::string_view text = values->at(i);
+                    texts.append(nb::str(text.data(), text.size()));
+                }
+                return texts;
+            } else if constexpr (std::is_same_v<values_type, bool_column>) {
+                const std::shared_ptr<const std::vector<std::uint8_t>> bytes(values, &values->values);
+                return nb::cast(array_of(bytes)).attr("view")("bool");
+            } else {
+                return nb::cast(array_of(values));
+            }
+        },
+        column);
+}
+
+nb::object cell_of(const table::column& column, std::size_t row) {
+    return std::visit(
+        [row](const auto& values) -> nb::object {
+            using values_type =
+                std::remove_const_t<typename std::remove_cvref_t<decltype(values)>::element_type>;
+            if constexpr (std::is_same_v<values_type, text_column>) {
+                const std::string_view text = values->at(row);
+                return nb::str(text.data(), text.size());
+            } else if constexpr (std::is_same_v<values_type, bool_column>) {
+                return nb::bool_(values->values[row] != 0);
+            } else {
+                return nb::cast((*values)[row]);
+            }
+        },
+        column);
+}
+
+nb::dict row_of(const table& rows, std::size_t row) {
+    nb::dict cells;
+    for (const auto& [name, column] : rows.columns()) cells[name.c_str()] = cell_of(column, row);
+    return cells;
+}
+
+nb::object item(const table& rows, const nb::object& key) {
+    if (nb::isinstance<nb::str>(key)) {
+        const auto name = nb::cast<std::string>(key);
+        for (const auto& [column_name, column] : rows.columns()) {
+            if (column_name == name) return values_of(column);
+        }
+        std::string names;
+        for (const auto& [column_name, column] : rows.columns())
+            names += (names.empty() ? "" : ", ") + column_name;
+        throw nb::key_error(("there is no column '" + name + "' (expected one of " + names + ")").c_str());
+    }
+    const nb::object index = nb::steal(PyNumber_Index(key.ptr()));
+    if (!index.is_valid()) throw nb::python_error();
+    auto at = nb::cast<std::int64_t>(index);
+    if (at < 0) at += static_cast<std::int64_t>(rows.rows());
+    if (at < 0 || at >= static_cast<std::int64_t>(rows.rows())) throw nb::index_error("row out of range");
+    return row_of(rows, static_cast<std::size_t>(at));
+}
+
+}  // namespace
+
+void declare_table(nb::module_& module) {
+    nb::class_<table>(module, "Table", R"(Rows of a result, with named columns.
+
+`table["score"]` is a column: a NumPy array without a copy, for texts a list. `table[3]` is a row, a dict, and iteration
+yields all of them. pandas, polars, pyarrow and DuckDB read a table through `__arrow_c_stream__`, without a copy:
+`polars.DataFrame(table)`, `pyarrow.table(table)`.)")
+        .def("__len__", &table::rows)
+        .def_prop_ro(
+            "columns",
+            [](const table& rows) {
+                nb::list names;
+                for (const auto& [name, column] : rows.columns()) names.append(name);
+                return names;
+            },
+            nb::sig("def columns(self) -> list[str]"), "The names of the columns.")
+        .def("__getitem__", item, nb::arg("key"), nb::sig("def __getitem__(self, key: int | str, /) -> Any"))
+        .def(
+            "to_dicts",
+            [](const table& rows) {
+                nb::list all;
+                for (std::size_t row = 0; row < rows.rows(); ++row) all.append(row_of(rows, row));
+                return all;
+            },
+            nb::sig("def to_dicts(self) -> list[dict[str, Any]]"), "All rows, a dict each.")
+        .def(
+            "to_dict",
+            [](const table& rows) {
+                nb::dict all;
+                for (const auto& [name, column] : rows.columns()) all[name.c_str()] = values_of(column);
+                return all;
+            },
+            nb::sig("def to_dict(self) -> dict[str, Any]"),
+            "The columns by name: NumPy arrays, and lists of texts. pandas.DataFrame(table.to_dict()) needs "
+            "no pyarrow.")
+        .def("__arrow_c_stream__", arrow_stream, nb::arg("requested_schema") = nb::none(),
+             nb::sig("def __arrow_c_stream__(self, requested_schema: object = None) -> object"),
+             "The rows as a stream of one Arrow batch, without a copy. Flags are of type uint8.")
+        .def(
+            "__repr__",
+            [](const table& rows) {
+                return nb::module_::import_("quern._display")
+                    .attr("table_text")(nb::cast(rows, nb::rv_policy::reference));
+            },
+            nb::sig("def __repr__(self) -> str"))
+        .def(
+            "_repr_html_",
+            [](const table& rows) {
+                return nb::module_::import_("quern._display")
+                    .attr("table_html")(nb::cast(rows, nb::rv_policy::reference));
+            },
+            nb::sig("def _repr_html_(self) -> str"))
+        .def_prop_ro("_what", &table::what);
+}
+
+}  // namespace quern::python
