@@ -14,9 +14,9 @@ void declare_doctor(nb::module_& module) {
     module.def(
         "doctor",
         [](const nb::kwargs& given) {
-            const call asked = options.read(given);
+            const call requested = options.read(given);
             text_column subjects, values, notes;
-            for (const finding& f : run_for(asked.run, [](const context& ctx) { return doctor(ctx); })) {
+            for (const finding& f : run_for(requested.run, [](const context& ctx) { return doctor(ctx); })) {
                 subjects.add(f.subject);
                 values.add(f.value);
                 notes.add(f.note);

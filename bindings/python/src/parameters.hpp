@@ -9,7 +9,7 @@
 //     const parameters<rank_call> rank_parameters = parameters<rank_call>().table<&rank_call::options>();
 //
 //     module.def("rank", [](nb::object graph, const nb::kwargs& given) {
-//         rank_call asked = rank_parameters.read(given);
+//         rank_call requested = rank_parameters.read(given);
 //         …
 //     }, nb::sig(text_of_signature), text_of_docstring);        // rank_parameters.signature(…), .doc(…)
 #pragma once
@@ -100,8 +100,8 @@ class parameters {
         for (const option<options>& row : options_of<options>) {
             if (std::ranges::find(except, row.name) != except.end()) continue;
             add(text_of(row, row.get(member<Members...>(defaults))),
-                [&row](Request& asked, nanobind::handle given) {
-                    row.set(member<Members...>(asked), value_of(row, given));
+                [&row](Request& requested, nanobind::handle given) {
+                    row.set(member<Members...>(requested), value_of(row, given));
                 });
         }
         return *this;
@@ -115,8 +115,9 @@ class parameters {
     parameters& common(bool has_seed = false) {
         for (parameter_text& text : common_texts(has_seed)) {
             const std::string name = text.name;
-            add(std::move(text),
-                [name](Request& asked, nanobind::handle given) { set_common(asked.run, name, given); });
+            add(std::move(text), [name](Request& requested, nanobind::handle given) {
+                set_common(requested.run, name, given);
+            });
         }
         return *this;
     }
@@ -124,17 +125,17 @@ class parameters {
     /// None leaves the default. Throws TypeError for an unknown name, usage_error for a value.
     Request read(const nanobind::kwargs& given) const {
         texts_.check_names(given, function_);
-        Request asked;
+        Request requested;
         const nanobind::dict elsewhere = configured();
         for (const auto& [name, set] : setters_) {
             const nanobind::str key(name.c_str());
             if (given.contains(key)) {
-                if (!given[key].is_none()) set(asked, given[key]);
+                if (!given[key].is_none()) set(requested, given[key]);
             } else if (elsewhere.contains(key)) {
-                set(asked, elsewhere[key]);
+                set(requested, elsewhere[key]);
             }
         }
-        return asked;
+        return requested;
     }
 
     const char* signature(std::string_view leading, std::string_view returns) const {
