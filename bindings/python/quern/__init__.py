@@ -4,13 +4,19 @@
 from ._config import config
 from ._quern import (
     DamagedStore,
+    DedupResult,
     DeviceError,
+    DuplicateStream,
     Error,
     InvalidInput,
     OutOfMemory,
+    PartsResult,
     StorageError,
     Table,
     UsageError,
     __version__,
+    dedup,
+    dedup_parts,
     doctor,
+    signatures,
 )

@@ -26,7 +26,7 @@ def _shown(table: Any) -> tuple[list[str], list[list[str]]]:
 def table_text(table: Any) -> str:
     """The first rows, aligned."""
     names, rows = _shown(table)
-    heading = f"{len(table):,} {table._what}"
+    heading = f"{table._what}: {len(table):,}"
     if not rows:
         return heading
     widths = [max(len(row[c]) for row in [names, *rows]) for c in range(len(names))]
@@ -43,6 +43,12 @@ def table_html(table: Any) -> str:
     body = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
     more = f"<p>… {len(table) - len(rows):,} more</p>" if len(table) > len(rows) else ""
     return (
-        f"<div><p>{len(table):,} {html.escape(table._what)}</p>"
+        f"<div><p>{html.escape(table._what)}: {len(table):,}</p>"
         f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}</div>"
     )
+
+
+def dedup_html(result: Any) -> str:
+    """The counts of near-duplicates, and the first removed ones."""
+    removed = table_html(result.removed) if len(result.removed) else ""
+    return f"<div><p>{result.documents:,} documents, {result.dropped:,} dropped</p>{removed}</div>"

@@ -8,6 +8,7 @@
 #include <new>
 #include <system_error>
 
+#include "parameters.hpp"
 #include "quern/base/document.hpp"
 #include "quern/base/error.hpp"
 
@@ -36,11 +37,11 @@ nb::handle make_class(nb::module_& module, const char* name, std::initializer_li
 }
 
 void raise(nb::handle type, const char* message) {
-    PyErr_SetString(type.ptr(), message);
+    PyErr_SetString(type.ptr(), as_python(message).c_str());
 }
 
 void raise_with(nb::handle type, const char* message, const nb::dict& members) {
-    nb::object made = type(message);
+    nb::object made = type(as_python(message));
     for (const auto& [name, value] : members) made.attr(name) = value;
     PyErr_SetObject(type.ptr(), made.ptr());
 }

@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <deque>
+#include <regex>
 
 #include "errors.hpp"
 #include "quern/base/error.hpp"
@@ -44,7 +45,7 @@ std::string type_of(const option_description& option) {
         case option_kind::exact:
             return "float | str";
         default:
-            return "str | os.PathLike[str]";
+            return "str";
     }
 }
 
@@ -97,7 +98,7 @@ std::string whole_text(nb::handle given) {
 
 parameter_text text_of(const option_description& option, const option_value& value) {
     parameter_text text{std::string(option.name), type_of(option), value_code(option, value),
-                        std::string(option.help)};
+                        as_python(option.help)};
     if (text.value == "None") text.type += " | None";
     const std::string range = range_text(option);
     if (!range.empty()) text.help += " Range: " + range + ".";
@@ -147,6 +148,23 @@ option_value value_of(const option_description& option, nb::handle given) {
     }
     check_value(option, value);
     return value;
+}
+
+std::string as_python(std::string_view text) {
+    static const std::regex option("--([a-z][a-z-]*[a-z])");
+    std::string made;
+    std::size_t at = 0;
+    const std::string given(text);
+    for (std::sregex_iterator next(given.begin(), given.end(), option), end; next != end; ++next) {
+        std::string name = next->str(1);
+        std::ranges::replace(name, '-', '_');
+        made.append(given, at, static_cast<std::size_t>(next->position()) - at)
+            .append("`")
+            .append(name)
+            .append("`");
+        at = static_cast<std::size_t>(next->position() + next->length());
+    }
+    return made.append(given, at);
 }
 
 bool bool_of(std::string_view name, nb::handle given) {

@@ -42,6 +42,9 @@ parameter_text text_of(const option_description& option, const option_value& val
 /// Throws usage_error if the value is not of the option's kind or out of its range.
 option_value value_of(const option_description& option, nanobind::handle given);
 
+/// The text with options written as in Python: `max_errors` for --max-errors.
+std::string as_python(std::string_view text);
+
 // ---- Values of other parameters; `name` is for messages. They throw usage_error. ----
 
 bool bool_of(std::string_view name, nanobind::handle given);
@@ -140,6 +143,11 @@ class parameters {
 
     const char* signature(std::string_view leading, std::string_view returns) const {
         return texts_.signature(function_, leading, returns);
+    }
+    /// Of a class with this name: "def __init__(self, …) -> None". `leading` without "self".
+    const char* constructor_signature(std::string_view leading = {}) const {
+        return texts_.signature("__init__", leading.empty() ? "self" : "self, " + std::string(leading),
+                                "None");
     }
     const char* doc(std::string_view introduction) const { return texts_.doc(introduction); }
 

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads columns of texts from Arrow, without a copy.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "arrow_interface.hpp"
+
+namespace quern::python {
+
+/// The names and types of a stream's columns.
+class arrow_schema {
+  public:
+    explicit arrow_schema(ArrowSchema taken) : schema_(taken) {}
+    ~arrow_schema();
+    arrow_schema(const arrow_schema&) = delete;
+    arrow_schema& operator=(const arrow_schema&) = delete;
+
+    /// Whether it has columns; else it is a single one without a name.
+    bool is_table() const;
+    std::vector<std::string> names() const;
+    const ArrowSchema& column(std::size_t position) const;
+
+  private:
+    ArrowSchema schema_;
+};
+
+/// One column of a batch, as texts: string, large_string, string_view, dictionaries of these, and whole numbers as
+/// decimals. Texts are valid as long as the batch and until the next number is read.
+class arrow_texts {
+  public:
+    /// Throws usage_error, with the name of the column, for any other type.
+    arrow_texts(const ArrowSchema& schema, const std::string& name);
+    void set_batch(const ArrowArray& column, std::int64_t offset_of_parent);
+    /// Nothing for a null.
+    std::optional<std::string_view> at(std::int64_t row);
+
+  private:
+    enum class layout { text32, text64, view, dictionary, number };
+    std::int64_t number_at(std::int64_t position) const;
+
+    layout layout_ = layout::text32;
+    char format_ = 0;  ///< of a number, or of the index of a dictionary
+    std::unique_ptr<arrow_texts> dictionary_;
+    const ArrowArray* column_ = nullptr;
+    std::int64_t offset_ = 0;
+    std::string decimal_;
+};
+
+}  // namespace quern::python

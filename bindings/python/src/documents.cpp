@@ -1,0 +1,370 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "documents.hpp"
+
+#include <nanobind/stl/string.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <span>
+
+#include "arrow_texts.hpp"
+#include "errors.hpp"
+#include "quern/base/error.hpp"
+
+namespace nb = nanobind;
+
+namespace quern::python {
+namespace {
+
+constexpr std::array<std::string_view, 6> text_names{"text", "content",  "contents",
+                                                     "body", "document", "passage"};
+constexpr std::array<std::string_view, 5> id_names{"id", "_id", "docno", "doc_id", "docid"};
+constexpr std::array<std::string_view, 1> title_names{"title"};
+
+std::string joined(std::span<const std::string> names) {
+    std::string text;
+    for (const std::string& name : names) text.append(text.empty() ? "" : ", ").append(name);
+    return text;
+}
+
+/// The chosen or usual name among those there are; empty if there is none.
+std::string field_of(std::string_view parameter, const std::string& chosen,
+                     std::span<const std::string_view> usual, std::span<const std::string> there) {
+    if (!chosen.empty()) {
+        if (std::ranges::find(there, chosen) != there.end()) return chosen;
+        refuse(std::string(parameter) + ": there is no field '" + chosen + "' (expected one of " +
+               joined(there) + ")");
+    }
+    for (const std::string_view name : usual) {
+        if (std::ranges::find(there, name) != there.end()) return std::string(name);
+    }
+    return {};
+}
+
+field_names fields_of(const field_names& chosen, std::span<const std::string> there) {
+    field_names found{field_of("text_field", chosen.text, text_names, there),
+                      field_of("id_field", chosen.id, id_names, there),
+                      field_of("title_field", chosen.title, title_names, there)};
+    if (found.text.empty()) {
+        refuse("no field has a usual name for the text; name it with text_field (expected one of " +
+               joined(there) + ")");
+    }
+    return found;
+}
+
+}  // namespace
+
+/// Documents in memory. Reads the calling thread's Python objects there, buffers on the thread of the run.
+class document_argument::memory_source : public document_source {
+  public:
+    virtual void begin(calling_thread& caller) { (void)caller; }
+    std::uint64_t rows() const { return rows_; }
+
+  protected:
+    std::uint64_t rows_ = 0;
+};
+
+namespace {
+
+using memory_source = document_argument::memory_source;
+
+// ---- Arrow ----
+
+class arrow_source final : public memory_source {
+  public:
+    arrow_source(const nb::object& stream_capsule, const field_names& fields) : kept_(stream_capsule) {
+        stream_ =
+            static_cast<ArrowArrayStream*>(PyCapsule_GetPointer(stream_capsule.ptr(), arrow_stream_capsule));
+        if (stream_ == nullptr) throw nb::python_error();
+        ArrowSchema taken{};
+        check(stream_->get_schema(stream_, &taken));
+        set_columns(taken, fields);
+    }
+    /// One array, which it owns from now on.
+    arrow_source(ArrowSchema schema, ArrowArray array, const field_names& fields) {
+        batch_ = array;
+        set_columns(schema, fields);
+        select();
+    }
+    ~arrow_source() override { release(); }
+
+    bool next(source_document& document) override {
+        while (batch_.release == nullptr || row_ == batch_.length) {
+            release();
+            if (stream_ == nullptr) return false;
+            check(stream_->get_next(stream_, &batch_));
+            if (batch_.release == nullptr) {
+                stream_ = nullptr;
+                return false;
+            }
+            select();
+        }
+        const std::int64_t row = row_++;
+        ++rows_;
+        document = {.id = text(id_, row), .title = text(title_, row), .text = text(text_, row)};
+        return true;
+    }
+
+  private:
+    struct column {
+        std::size_t position = 0;
+        arrow_texts texts;
+    };
+
+    void set_columns(ArrowSchema taken, const field_names& fields) {
+        schema_ = std::make_unique<arrow_schema>(taken);
+        if (!schema_->is_table()) {
+            text_.emplace(column{0, arrow_texts(schema_->column(0), "text")});
+            return;
+        }
+        const std::vector<std::string> names = schema_->names();
+        const field_names found = fields_of(fields, names);
+        const auto select_column = [&](const std::string& name) -> std::optional<column> {
+            if (name.empty()) return {};
+            const auto at = static_cast<std::size_t>(std::ranges::find(names, name) - names.begin());
+            return column{at, arrow_texts(schema_->column(at), name)};
+        };
+        text_ = select_column(found.text);
+        id_ = select_column(found.id);
+        title_ = select_column(found.title);
+    }
+    void select() {
+        row_ = 0;
+        for (std::optional<column>* const c : {&text_, &id_, &title_}) {
+            if (!*c) continue;
+            if (schema_->is_table()) {
+                (*c)->texts.set_batch(*batch_.children[(*c)->position], batch_.offset);
+            } else {
+                (*c)->texts.set_batch(batch_, 0);
+            }
+        }
+    }
+    static std::string_view text(std::optional<column>& from, std::int64_t row) {
+        return from ? from->texts.at(row).value_or(std::string_view()) : std::string_view();
+    }
+    void check(int failure) const {
+        if (failure == 0) return;
+        const char* const why = stream_->get_last_error(stream_);
+        throw usage_error(std::string("the Arrow stream failed: ") +
+                          (why == nullptr ? std::strerror(failure) : why));
+    }
+    void release() {
+        if (batch_.release != nullptr) batch_.release(&batch_);
+        batch_ = {};
+    }
+
+    nb::object kept_;
+    ArrowArrayStream* stream_ = nullptr;  ///< null at its end
+    std::unique_ptr<arrow_schema> schema_;
+    std::optional<column> text_, id_, title_;
+    ArrowArray batch_{};
+    std::int64_t row_ = 0;
+};
+
+// ---- Iterables ----
+
+/// Takes documents from an iterator in batches, on the calling thread, to which a generator may be bound.
+class iterator_source final : public memory_source {
+  public:
+    iterator_source(nb::object iterator, field_names fields)
+        : iterator_(std::move(iterator)), fields_(std::move(fields)) {}
+
+    void begin(calling_thread& caller) override { caller_ = &caller; }
+
+    bool next(source_document& document) override {
+        if (next_ == batch_.size()) {
+            if (ended_) return false;
+            caller_->call([this] { take_batch(); });
+            if (batch_.empty()) return false;
+        }
+        const taken& from = batch_[next_++];
+        ++rows_;
+        document = {
+            .id = from.id.view(), .title = from.title.view(), .text = from.text.view(), .links = from.links};
+        return true;
+    }
+
+  private:
+    /// A str, whose UTF-8 form it shares, or other text that it owns.
+    struct text_object {
+        nb::object kept;
+        const char* bytes = "";
+        std::size_t size = 0;
+        std::string_view view() const { return {bytes, size}; }
+    };
+    struct taken {
+        text_object id, title, text;
+        std::vector<std::string> links;
+    };
+
+    void take_batch() {
+        constexpr std::size_t documents_at_once = 1024, bytes_at_once = 1 << 20;
+        batch_.clear();
+        next_ = 0;
+        for (std::size_t bytes = 0; batch_.size() < documents_at_once && bytes < bytes_at_once;) {
+            const nb::object one = nb::steal(PyIter_Next(iterator_.ptr()));
+            if (!one.is_valid()) {
+                ended_ = true;
+                if (PyErr_Occurred() != nullptr) throw nb::python_error();
+                return;
+            }
+            batch_.push_back(document_of(one));
+            bytes += batch_.back().text.size;
+        }
+    }
+
+    taken document_of(const nb::object& one) {
+        taken made;
+        if (nb::isinstance<nb::str>(one)) {
+            made.text = text_from(one, "text");
+        } else if (nb::isinstance<nb::tuple>(one) && nb::len(one) == 2) {
+            made.id = id_from(one[0]);
+            made.text = text_from(one[1], "text");
+        } else if (PyMapping_Check(one.ptr()) && nb::hasattr(one, "keys")) {
+            set_from_mapping(made, one);
+        } else {
+            throw usage_error(
+                "document " + std::to_string(rows_ + batch_.size() + 1) + " is of type " + type_name(one) +
+                " (expected str, a pair (id, text), or a mapping such as {\"id\": …, \"text\": …})");
+        }
+        return made;
+    }
+    void set_from_mapping(taken& made, const nb::object& one) {
+        if (nb::len(one) != keys_.size() || !has_keys(one)) {
+            keys_.clear();
+            for (const nb::handle key : nb::list(one.attr("keys")()))
+                keys_.push_back(nb::cast<std::string>(nb::str(key)));
+            found_ = fields_of(fields_, keys_);
+        }
+        made.text = text_from(one[found_.text.c_str()], found_.text);
+        if (!found_.id.empty()) made.id = id_from(one[found_.id.c_str()]);
+        if (!found_.title.empty()) made.title = text_from(one[found_.title.c_str()], found_.title);
+        if (fields_.text.empty() && std::ranges::find(keys_, "links") != keys_.end()) {
+            const nb::object links = one["links"];
+            if (nb::isinstance<nb::list>(links)) {
+                for (const nb::handle link : links)
+                    made.links.push_back(nb::cast<std::string>(nb::str(link)));
+            }
+        }
+    }
+    bool has_keys(const nb::object& one) const {
+        return std::ranges::all_of(keys_, [&](const std::string& key) {
+            return PyMapping_HasKeyString(one.ptr(), key.c_str()) != 0;
+        });
+    }
+
+    static std::string type_name(const nb::handle given) { return nb::type_name(given.type()).c_str(); }
+    text_object id_from(const nb::object& given) {
+        if (nb::isinstance<nb::int_>(given)) return text_from(nb::str(given), "id");
+        return text_from(given, "id");
+    }
+    text_object text_from(const nb::object& given, const std::string& name) {
+        if (given.is_none()) return {};
+        if (!nb::isinstance<nb::str>(given)) {
+            throw usage_error("document " + std::to_string(rows_ + batch_.size() + 1) + ": the field '" +
+                              name + "' is of type " + type_name(given) + " (expected str)");
+        }
+        text_object made;
+        Py_ssize_t size = 0;
+        made.bytes = PyUnicode_AsUTF8AndSize(given.ptr(), &size);
+        made.kept = given;
+        if (made.bytes == nullptr) {  // lone surrogates, as os.fsdecode makes them
+            PyErr_Clear();
+            made.kept = given.attr("encode")("utf-8", "surrogatepass");
+            made.bytes = PyBytes_AsString(made.kept.ptr());
+            size = PyBytes_Size(made.kept.ptr());
+        }
+        made.size = static_cast<std::size_t>(size);
+        return made;
+    }
+
+    nb::object iterator_;
+    field_names fields_, found_;
+    std::vector<std::string> keys_;
+    calling_thread* caller_ = nullptr;
+    std::vector<taken> batch_;  ///< destroyed with the interpreter's lock, on the calling thread
+    std::size_t next_ = 0;
+    bool ended_ = false;
+};
+
+}  // namespace
+
+error_limit error_limit_of(nb::handle given) {
+    if (nb::isinstance<nb::str>(given)) {
+        try {
+            return parse_error_limit(nb::cast<std::string>(given));
+        } catch (const usage_error& why) {
+            throw usage_error(std::string("max_errors: ") + why.what());
+        }
+    }
+    error_limit limit;
+    limit.is_share = false;
+    limit.forgives_incomplete = true;
+    limit.count = whole_of("max_errors", given);
+    return limit;
+}
+
+id_rule id_rule_of(nb::handle given) {
+    const std::string name = text_of("ids", given);
+    const auto at = std::ranges::find(id_rule_names, name);
+    if (at == std::end(id_rule_names))
+        refuse("ids: invalid value '" + name + "' (expected scoped, global or generate)");
+    return static_cast<id_rule>(at - std::begin(id_rule_names));
+}
+
+document_argument::document_argument(nb::handle given, const corpus_call& call) : call_(call) {
+    const nb::object form = nb::module_::import_("quern._documents").attr("recognise")(given);
+    const auto kind = nb::cast<std::string>(form[0]);
+    const nb::object value = form[1];
+    if (kind == "files") {
+        files_ = paths_of("documents", value);
+        const field_names& fields = call.fields;
+        if (!fields.text.empty() || !fields.id.empty() || !fields.title.empty())
+            refuse(
+                "text_field, id_field and title_field are for documents in memory; files are read by their "
+                "format");
+        return;
+    }
+    if (!call.format.empty() || call.max_errors || call.follow_links)
+        refuse("format, max_errors and follow_links are for files, and these documents are in memory");
+    if (kind == "arrow_stream") {
+        source_ = std::make_unique<arrow_source>(value.attr("__arrow_c_stream__")(), call.fields);
+    } else if (kind == "arrow_array") {
+        const nb::object capsules = value.attr("__arrow_c_array__")();
+        auto* const schema =
+            static_cast<ArrowSchema*>(PyCapsule_GetPointer(nb::object(capsules[0]).ptr(), "arrow_schema"));
+        auto* const array =
+            static_cast<ArrowArray*>(PyCapsule_GetPointer(nb::object(capsules[1]).ptr(), "arrow_array"));
+        if (schema == nullptr || array == nullptr) throw nb::python_error();
+        const ArrowSchema taken_schema =
+            std::exchange(*schema, {});  // moved: the capsule has nothing to release
+        const ArrowArray taken_array = std::exchange(*array, {});
+        source_ = std::make_unique<arrow_source>(taken_schema, taken_array, call.fields);
+    } else {
+        source_ = std::make_unique<iterator_source>(nb::iter(value), call.fields);
+    }
+}
+
+document_argument::~document_argument() = default;
+
+void document_argument::read_into(corpus_input& input, calling_thread& caller) {
+    input.inputs = files_;
+    input.input_format = call_.format;
+    input.ids = call_.ids;
+    input.follow_links = call_.follow_links;
+    if (call_.max_errors) input.max_errors = *call_.max_errors;
+    if (source_) {
+        source_->begin(caller);
+        input.source = source_.get();
+        // Results are by position, so no document may be left out.
+        input.max_errors = {.share = 0, .count = 0, .is_share = false};
+    }
+}
+
+std::optional<std::uint64_t> document_argument::rows() const {
+    if (!source_) return {};
+    return source_->rows();
+}
+
+}  // namespace quern::python

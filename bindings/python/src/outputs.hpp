@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// The file that a call writes besides its result.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <filesystem>
+#include <functional>
+#include <span>
+#include <string_view>
+
+#include "quern/base/context.hpp"
+
+namespace quern::python {
+
+/// Throws usage_error before the work if the file cannot be written, exists (unless `overwrite`), or is one of the
+/// inputs. An empty path is none.
+void check_result_file(const std::filesystem::path& path, bool overwrite,
+                       std::span<const std::filesystem::path> inputs);
+/// Writes a file that appears whole or not at all; `write` gets what takes its bytes.
+void write_result_file(const std::filesystem::path& path, bool overwrite, const context& ctx,
+                       const std::function<void(const std::function<void(std::string_view)>&)>& write);
+
+}  // namespace quern::python

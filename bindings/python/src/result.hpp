@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the results of all tasks have: how a run went.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <vector>
+
+#include "quern/base/document.hpp"
+#include "quern/tasks/statistics.hpp"
+#include "table.hpp"
+
+namespace quern::python {
+
+/// As --stats writes it: a dict of stages, counts, seconds, peak memory, device and why.
+nanobind::object statistics_dict(const run_statistics& statistics);
+/// Documents that were rejected, cut or repaired: path, line, reason, rejected.
+table issues_table(const std::vector<input_issue>& issues);
+
+}  // namespace quern::python
