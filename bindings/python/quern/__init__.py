@@ -2,8 +2,10 @@
 """Search, near-duplicates, n-grams and ranks of text, exact, with the same bits on every machine."""
 
 from ._config import config
+from ._deduplicator import Deduplicator
 from ._quern import (
     DamagedStore,
+    DecontaminateResult,
     DedupResult,
     DeviceError,
     DuplicateStream,
@@ -15,6 +17,7 @@ from ._quern import (
     Table,
     UsageError,
     __version__,
+    decontaminate,
     dedup,
     dedup_parts,
     doctor,

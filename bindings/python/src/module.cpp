@@ -10,6 +10,7 @@ NB_MODULE(_quern, module) {
     module.attr("__version__") = QUERN_VERSION;
     declare_errors(module);
     declare_table(module);
+    declare_decontaminate(module);
     declare_dedup(module);
     declare_doctor(module);
 }

@@ -6,6 +6,7 @@
 
 namespace quern::python {
 
+void declare_decontaminate(nanobind::module_& module);
 void declare_dedup(nanobind::module_& module);
 void declare_doctor(nanobind::module_& module);
 
