@@ -23,3 +23,5 @@ from ._quern import (
     doctor,
     signatures,
 )
+
+__all__ = [name for name in dir() if not name.startswith("_")]

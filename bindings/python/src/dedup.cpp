@@ -589,7 +589,7 @@ of threads and memory budget. `documents`: as for `dedup`.
 >>> result = quern.dedup_parts(["Grain is ground.\nAll rights reserved.", "Salt is cooked.\nAll rights reserved."],
 ...                            level="line", min_length=10)
 >>> result.texts[1]
-'Salt is cooked.\n'
+'Salt is cooked.'
 )"));
 }
 
@@ -635,6 +635,13 @@ void declare_signatures(nb::module_& module) {
 }  // namespace
 
 void declare_dedup(nb::module_& module) {
+    module.def(
+        "_text_address",
+        [](const nb::object& documents, std::uint64_t row) {
+            const corpus_call call;
+            return reinterpret_cast<std::uintptr_t>(document_argument(documents, call).text_address(row));
+        },
+        nb::arg("documents"), nb::arg("row"), "For tests: where the text of a document of Arrow is read.");
     declare_duplicates(module);
     declare_stream(module);
     declare_parts(module);

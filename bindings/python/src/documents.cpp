@@ -362,6 +362,14 @@ void document_argument::read_into(corpus_input& input, calling_thread& caller) {
     }
 }
 
+const char* document_argument::text_address(std::uint64_t row) {
+    source_document document;
+    for (std::uint64_t i = 0; source_ && i <= row; ++i) {
+        if (!source_->next(document)) throw nb::index_error("row out of range");
+    }
+    return document.text.data();
+}
+
 std::optional<std::uint64_t> document_argument::rows() const {
     if (!source_) return {};
     return source_->rows();

@@ -80,6 +80,8 @@ class document_argument {
 
     /// Sets `inputs` or `source`, and the rules; for one run, on its thread. This object must outlive the run.
     void read_into(corpus_input& input, calling_thread& caller);
+    /// For tests: where the text of a document in memory is, as the library reads it. Reads the documents before it.
+    const char* text_address(std::uint64_t row);
     /// Documents read so far from memory; nothing for files.
     std::optional<std::uint64_t> rows() const;
 

@@ -72,7 +72,9 @@ std::string shown(nb::handle given) {
 
 bool is_bool(nb::handle given) {
     if (PyBool_Check(given.ptr())) return true;
-    return std::string_view(nb::type_name(given.type()).c_str()).starts_with("numpy.bool");
+    const nb::handle type = given.type();
+    return nb::cast<std::string>(type.attr("__module__")) == "numpy" &&
+           nb::cast<std::string>(type.attr("__name__")).starts_with("bool");
 }
 
 /// Something that is a whole number: an int, a NumPy integer; not a bool, not a float.

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the tests share. QUERN: the program; QUERN_SOURCE: the tree of the project."""
+
+import os
+import pathlib
+import subprocess
+import threading
+import time
+from collections.abc import Callable
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def program() -> str:
+    return os.environ["QUERN"]
+
+
+@pytest.fixture(scope="session")
+def source() -> pathlib.Path:
+    return pathlib.Path(os.environ["QUERN_SOURCE"])
+
+
+@pytest.fixture
+def sample(source: pathlib.Path, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.Path:
+    """A copy of docs/sample, which is the current folder."""
+    import shutil
+
+    folder = tmp_path / "sample"
+    shutil.copytree(source / "docs" / "sample", folder)
+    monkeypatch.chdir(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def command(program: str) -> Callable[..., bytes]:
+    """Runs the program and returns its standard output."""
+
+    def run(*arguments: object, stdin: bytes = b"") -> bytes:
+        done = subprocess.run([program, *map(str, arguments)], input=stdin, capture_output=True, check=False)
+        assert done.returncode == 0, done.stderr.decode()
+        return done.stdout
+
+    return run
+
+
+@pytest.fixture
+def interrupt() -> Callable[[float], None]:
+    """interrupt(seconds): Ctrl-C for this process, after a while."""
+    import signal
+
+    def start(seconds: float) -> None:
+        def send() -> None:
+            time.sleep(seconds)
+            os.kill(os.getpid(), signal.SIGINT)
+
+        threading.Thread(target=send, daemon=True).start()
+
+    return start

@@ -1,0 +1,253 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Near-duplicates against a slow reference and against the program."""
+
+import json
+import pickle
+import random
+
+import numpy
+import pandas
+import polars
+import pyarrow
+import pytest
+import quern
+import xxhash
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+
+def distance(a: bytes, b: bytes) -> int:
+    row = list(range(len(b) + 1))
+    for i, x in enumerate(a, 1):
+        last, row[0] = row[0], i
+        for j, y in enumerate(b, 1):
+            last, row[j] = row[j], min(last + (x != y), row[j] + 1, row[j - 1] + 1)
+    return row[-1]
+
+
+def pairs_of(texts: list[str], threshold: float) -> list[tuple[int, int, int]]:
+    coded = [text.encode() for text in texts]
+    found = []
+    for b in range(len(texts)):
+        for a in range(b):
+            edits = distance(coded[a], coded[b])
+            length = len(coded[a]) + len(coded[b])
+            if edits * 1000 < round(threshold * 1000) * length or (edits == 0 and length == 0):
+                found.append((a, b, edits))
+    return sorted(found)
+
+
+def kept_of(texts: list[str], pairs: list[tuple[int, int, int]]) -> list[bool]:
+    near = {(a, b) for a, b, _ in pairs}
+    kept: list[int] = []
+    for d in range(len(texts)):
+        if not any((k, d) in near for k in kept):
+            kept.append(d)
+    return [d in kept for d in range(len(texts))]
+
+
+words = st.lists(st.sampled_from(["mill", "stone", "salt", "sea", "corn", "ä"]), max_size=6).map(" ".join)
+
+
+@settings(max_examples=1000, deadline=None)
+@given(st.lists(words, min_size=1, max_size=8), st.sampled_from([0.05, 0.2, 0.4]))
+def test_pairs_and_kept_documents_are_those_of_the_reference(texts, threshold):
+    result = quern.dedup(texts, threshold=threshold, threads=1)
+    expected = pairs_of(texts, threshold)
+    pairs = result.pairs
+    assert list(zip(pairs["a"].tolist(), pairs["b"].tolist(), pairs["distance"].tolist())) == expected
+    assert result.keep.tolist() == kept_of(texts, expected)
+    assert result.dropped == result.keep.tolist().count(False)
+    assert result.pair_count == len(expected)
+
+
+@pytest.fixture
+def corpus(tmp_path):
+    chance = random.Random(3)
+    vocabulary = [f"w{i}" for i in range(500)]
+    texts = [" ".join(chance.choices(vocabulary, k=80)) for _ in range(300)]
+    for i in range(0, 60, 3):
+        copy = list(texts[i])
+        for _ in range(1 + i % 9):
+            copy[chance.randrange(len(copy))] = chance.choice("abc")
+        texts.append("".join(copy))
+    path = tmp_path / "corpus.jsonl"
+    path.write_text("".join(json.dumps({"id": f"d{i}", "text": t}) + "\n" for i, t in enumerate(texts)))
+    return path, texts
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"threshold": 0.1},
+        {"method": "signature"},
+        {"method": "shared-memory", "signature_length": 64, "slack": 2},
+        {"method": "global-memory"},
+        {"method": "exhaustive", "unit": "char"},
+        {"method": "shingle", "shingle": 3, "similarity": 0.5},
+        {"method": "simhash", "hamming": 6},
+        {"method": "i-match"},
+        {"method": "shingle", "tokens": "ascii", "stem": "porter", "min_length": 2},
+    ],
+)
+def test_the_fingerprint_is_that_of_the_program(corpus, command, options):
+    path, texts = corpus
+    arguments = [part for name, value in options.items() for part in (f"--{name.replace('_', '-')}", value)]
+    expected = xxhash.xxh3_64_hexdigest(command("dedup", path, "--format", "tsv", *arguments))
+    from_file = quern.dedup(path, **options)
+    assert from_file.fingerprint == expected
+    in_memory = quern.dedup([(f"d{i}", t) for i, t in enumerate(texts)], **options)
+    assert in_memory.fingerprint == expected
+
+
+@pytest.mark.parametrize("rule", ["near-kept", "connected"])
+@pytest.mark.parametrize("keep", ["first", "last", "longest", "shortest"])
+def test_kept_documents_are_those_of_the_program(corpus, command, tmp_path, rule, keep):
+    path, texts = corpus
+    out = tmp_path / "kept.jsonl"
+    result = quern.dedup(path, rule=rule, keep=keep, threshold=0.1, output=out)
+    expected = command("dedup", path, "--rule", rule, "--keep", keep, "--threshold", "0.1", "-o", "-")
+    assert out.read_bytes() == expected
+    kept = [json.loads(line)["id"] for line in expected.splitlines()]
+    assert [f"d{i}" for i, stays in enumerate(result.keep) if stays] == kept
+    quick = quern.dedup(path, rule=rule, keep=keep, threshold=0.1, list_pairs=False)
+    assert (quick.keep == result.keep).all()
+    with pytest.raises(quern.UsageError, match="list_pairs=True"):
+        quick.pairs
+
+
+def test_groups_and_removed(corpus):
+    path, texts = corpus
+    result = quern.dedup(path, threshold=0.1)
+    groups, removed = result.groups, result.removed
+    assert sum(groups["kept"]) == len(set(groups["group"].tolist()))
+    assert len(removed) == result.dropped
+    for row in removed:
+        assert distance(texts[row["position"]].encode(), texts[row["kept_position"]].encode()) == row["distance"]
+        assert not result.keep[row["position"]] and result.keep[row["kept_position"]]
+
+
+def test_outputs_are_refused_before_the_work(corpus, tmp_path):
+    path, _ = corpus
+    existing = tmp_path / "there.jsonl"
+    existing.write_text("mine")
+    with pytest.raises(quern.UsageError, match="exists"):
+        quern.dedup(path, output=existing)
+    assert existing.read_text() == "mine"
+    quern.dedup(path, output=existing, overwrite=True)
+    assert existing.read_text() != "mine"
+    with pytest.raises(quern.UsageError, match="is an input"):
+        quern.dedup(path, output=path, overwrite=True)
+    with pytest.raises(quern.UsageError):
+        quern.dedup(path, output=tmp_path / "no" / "folder.jsonl")
+
+
+def test_a_folder_of_results_and_a_report(tmp_path):
+    folder = tmp_path / "in"
+    folder.mkdir()
+    (folder / "a.jsonl").write_text('{"id":"1","text":"one"}\n{"id":"2","text":"one"}\n')
+    (folder / "b.jsonl").write_text('{"id":"1","text":"two"}\n')
+    quern.dedup(folder, output=f"{tmp_path}/out/", report=tmp_path / "page.html")
+    assert (tmp_path / "out" / "a.jsonl").read_text() == '{"id":"1","text":"one"}\n'
+    assert "<html" in (tmp_path / "page.html").read_text()
+
+
+def test_store_and_against(tmp_path):
+    store = tmp_path / "seen"
+    first = quern.dedup(["one text here", "another text"], store=store)
+    assert (first.documents, first.earlier, first.dropped) == (2, 0, 0)
+    second = quern.dedup([("x", "one text hers"), ("y", "quite different")], store=store, threshold=0.05)
+    assert second.earlier == 2
+    assert second.keep.tolist() == [False, True]
+    assert second.pairs["a"].tolist() == [-2]
+    known = tmp_path / "test.jsonl"
+    known.write_text('{"id":"t","text":"one text here"}\n')
+    assert quern.dedup(["one text here", "one text here"], against=known).keep.tolist() == [False, False]
+
+
+def test_tables(corpus):
+    path, _ = corpus
+    pairs = quern.dedup(path, threshold=0.1).pairs
+    assert len(pairs) > 5
+    for frame in (pyarrow.table(pairs).to_pandas(), polars.DataFrame(pairs).to_pandas(), pandas.DataFrame(pairs.to_dict())):
+        assert frame["id_a"].tolist() == pairs["id_a"]
+        assert frame["distance"].tolist() == pairs["distance"].tolist()
+    assert pairs[-1] == pairs.to_dicts()[-1] == list(pairs)[-1]
+    assert pairs["rate"].dtype == numpy.float64 and not pairs["rate"].flags.writeable
+    with pytest.raises(KeyError, match="expected one of id_a"):
+        pairs["nothing"]
+    with pytest.raises(IndexError):
+        pairs[len(pairs)]
+    with pytest.raises(TypeError):
+        pairs[1.5]
+    assert "more" in repr(pairs) and "<table>" in pairs._repr_html_()
+    column = pairs["rate"]
+    del pairs
+    assert (column >= 0).all()  # it keeps its memory
+
+
+def test_hostile_texts_do_not_reach_the_terminal():
+    pairs = quern.dedup([("\x1b[31m\u202e", "same"), ("b", "same")]).pairs
+    assert "\x1b" not in repr(pairs) and "\u202e" not in repr(pairs)
+    assert "<script>" not in quern.dedup([("<script>", "same"), ("b", "same")]).pairs._repr_html_()
+
+
+def test_deduplicator():
+    texts = ["Salt comes from the sea.", "Salt comes from the seas.", "Grain is ground."]
+    remove = quern.Deduplicator(threshold=0.1)
+    assert remove.get_params() == {"threshold": 0.1}
+    assert remove.fit_filter(texts) == [texts[0], texts[2]]
+    frame = pandas.DataFrame({"text": texts})
+    assert remove.fit_filter(frame)["text"].tolist() == [texts[0], texts[2]]
+    assert remove.fit_filter(polars.DataFrame({"text": texts}))["text"].to_list() == [texts[0], texts[2]]
+    assert remove.fit_filter(pyarrow.table({"text": texts}))["text"].to_pylist() == [texts[0], texts[2]]
+    assert remove.set_params(threshold=0.001).fit_predict(texts).tolist() == [True] * 3
+    copy = pickle.loads(pickle.dumps(quern.Deduplicator(threshold=0.1)))
+    assert copy.fit_filter(texts) == [texts[0], texts[2]]
+    with pytest.raises(TypeError, match="cannot filter"):
+        remove.fit_filter(text for text in texts)
+
+
+def test_a_stream_finds_what_a_run_finds(corpus, tmp_path):
+    _, texts = corpus
+    expected = quern.dedup(texts, threshold=0.1).keep.tolist()
+    with quern.DuplicateStream(threshold=0.1, store=tmp_path / "store") as stream:
+        found = [not stream.add(text)["duplicates"] for text in texts]
+        assert len(stream) == len(texts)
+        assert stream.query(texts[0])["duplicates"][0]["distance"] == 0
+        assert len(stream) == len(texts)
+    assert found == expected
+    with pytest.raises(quern.UsageError, match="keep"):
+        raise quern.UsageError("keep")
+    with pytest.raises(TypeError, match="keep"):
+        quern.DuplicateStream(keep="last")
+
+
+def test_a_stream_refuses_a_repeated_id():
+    stream = quern.DuplicateStream()
+    stream.add("one", id="a")
+    with pytest.raises(quern.Error, match="a"):
+        stream.add("two", id="a")
+
+
+def test_parts(corpus, command, tmp_path):
+    path, texts = corpus
+    for level in ("line", "paragraph", "substring"):
+        cuts = tmp_path / f"{level}.tsv"
+        kept = command("dedup", path, "--level", level, "--min-length", "20", "-o", "-", "--cuts", cuts)
+        out = tmp_path / f"{level}.jsonl"
+        result = quern.dedup_parts(path, level=level, min_length=20, output=out)
+        assert out.read_bytes() == kept
+        assert result.fingerprint == xxhash.xxh3_64_hexdigest(cuts.read_bytes())
+        assert quern.dedup_parts(texts, level=level, min_length=20).texts == result.texts
+        assert sum(len(text) for text in result.texts) >= result.characters - result.characters_cut
+    with pytest.raises(quern.UsageError, match="quern.dedup"):
+        quern.dedup_parts(texts, level="document")
+
+
+def test_signatures(corpus, command):
+    path, texts = corpus
+    rows = [line.split("\t") for line in command("signature", path, "--format", "tsv").decode().splitlines()]
+    found = quern.signatures([(f"d{i}", t) for i, t in enumerate(texts)])
+    assert [[r["id"], str(r["B"]), r["signature"], r["signature_at_2B"]] for r in found] == rows
