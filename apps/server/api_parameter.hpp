@@ -42,6 +42,19 @@ inline api_parameter at_most(std::uint64_t max, api_parameter parameter) {
     return parameter;
 }
 
+/// The parameter of this name, which must be in the list.
+const api_parameter& parameter_named(const std::vector<api_parameter>& all, std::string_view name);
+
+class json_writer;
+
+/// The help of the command line in the words of the API: parameters instead of options, the parameter's name instead of
+/// the letter that stands for its value.
+std::string description_of(const api_parameter& parameter, const std::vector<api_parameter>& all);
+
+enum class flag_form { text, boolean };  ///< "0" and "1" as in addresses, or as in JSON
+/// The members of a parameter's JSON Schema: its type, bounds, names and default.
+void write_schema_members(json_writer& json, const api_parameter& parameter, flag_form flags);
+
 /// The parameters of /api/search, /api/documents, /api/documents/{id}, /api/words and /api/dedup, in the order of their description.
 const std::vector<api_parameter>& search_parameters();
 const std::vector<api_parameter>& document_parameters();

@@ -47,15 +47,6 @@ bool is_repeated(const duplicate_stream::stream_result& result) {
     return !result.is_document && result.why.starts_with("duplicate id \"");
 }
 
-/// The type without its parameters, in lower case.
-std::string media_type(std::string_view header) {
-    std::string type(header.substr(0, header.find(';')));
-    while (type.ends_with(' ') || type.ends_with('\t')) type.pop_back();
-    for (char& c : type)
-        if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-    return type;
-}
-
 bool is_lines(const std::string& type) {
     constexpr std::string_view names[] = {"application/x-ndjson", "application/jsonl",
                                           "application/x-jsonlines", "application/jsonlines"};
@@ -107,9 +98,9 @@ http_response dedup_api::respond(const http_request& request, std::string_view q
         response.content_type = "application/x-ndjson";
         response.body = respond_lines(request, requested.add, requested.commit, stop);
     } else {
-        throw dedup_refused(415,
-                            "unsupported Content-Type (expected application/json for one document, or "
-                            "application/x-ndjson for JSON lines)");
+        throw request_refused(415,
+                              "unsupported Content-Type (expected application/json for one document, or "
+                              "application/x-ndjson for JSON lines)");
     }
     response.headers.emplace_back("Cache-Control", "no-store");
     return response;
@@ -128,9 +119,9 @@ auto dedup_api::guarded(Work work) {
 
 void dedup_api::require_open() const {
     if (fault_)
-        throw dedup_refused(
+        throw request_refused(
             503, "adding a document failed, and the documents are no longer served; restart the server");
-    if (closed_) throw dedup_refused(503, "the server is shutting down");
+    if (closed_) throw request_refused(503, "the server is shutting down");
 }
 
 duplicate_stream::stream_result dedup_api::process(std::string_view line, bool add) {
@@ -139,7 +130,7 @@ duplicate_stream::stream_result dedup_api::process(std::string_view line, bool a
         return stream_.ask(line);
     }
     if (memory_bytes_ > limits_.memory_bytes) {
-        throw dedup_refused(
+        throw request_refused(
             507, fmt::format("the documents take more than the {} bytes that --memory leaves for them; "
                              "none can be added",
                              limits_.memory_bytes));
@@ -193,7 +184,7 @@ std::string dedup_api::respond_one(const http_request& request, bool add, bool c
     const auto result = process(line, add);
     if (!result.is_document) {
         if (result.why.empty()) throw bad_request("the body is empty (expected a JSON object with a text)");
-        throw dedup_refused(is_repeated(result) ? 409 : 400, result.why);
+        throw request_refused(is_repeated(result) ? 409 : 400, result.why);
     }
     std::string body;
     append_row(body, result);
@@ -206,7 +197,7 @@ std::string dedup_api::respond_lines(const http_request& request, bool add, bool
     std::unique_lock adding(mutex_, std::defer_lock);
     std::shared_lock asking(mutex_, std::defer_lock);
     if (static_cast<std::size_t>(std::ranges::count(request.body, '\n')) > limits_.lines)
-        throw dedup_refused(413, fmt::format("more than {} lines in one request", limits_.lines));
+        throw request_refused(413, fmt::format("more than {} lines in one request", limits_.lines));
     add ? adding.lock() : asking.lock();
     std::string body;
     for (std::string_view rest = request.body; !rest.empty();) {

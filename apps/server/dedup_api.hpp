@@ -28,23 +28,13 @@ struct dedup_limits {
     std::chrono::milliseconds commit_time{60'000};  ///< from an answer to its document's commit
 };
 
-/// The request is valid, but cannot be met now.
-class dedup_refused : public error {
-  public:
-    dedup_refused(unsigned status, const std::string& why) : error(why), status_(status) {}
-    unsigned status() const noexcept { return status_; }
-
-  private:
-    unsigned status_;
-};
-
 class dedup_api {
   public:
     /// Opens the store, or creates it at the first commit. Throws as duplicate_stream does.
     dedup_api(const dedup_options& options, const dedup_limits& limits, const context& ctx);
 
     std::size_t body_bytes() const { return limits_.body_bytes; }
-    /// The response to a POST. Throws bad_request, dedup_refused, and `interrupted` between two documents if `stop` is
+    /// The response to a POST. Throws bad_request, request_refused, and `interrupted` between two documents if `stop` is
     /// set: those before are added.
     http_response respond(const http_request& request, std::string_view query, const std::atomic<int>& stop);
     /// Commits documents that wait too long, until `stop` is set; then closes. For a thread of its own.

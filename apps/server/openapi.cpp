@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The description of the API: web/openapi.json has everything but the parameters, which come from the tables of options.
+#include <algorithm>
 #include <cctype>
 
 #include "server/api_parameter.hpp"
@@ -21,8 +22,23 @@ void replace_all(std::string& text, std::string_view from, std::string_view to, 
     }
 }
 
-/// The help of the command line in the words of the API: parameters instead of options, the parameter's name instead of
-/// the letter that stands for its value.
+void write_number(json_writer& json, std::string_view name, double value) {
+    if (value == value) json.member(name, value);  // NaN: there is no such bound
+}
+
+void write_names(json_writer& json, std::span<const std::string_view> names) {
+    json.key("enum");
+    json.begin_list();
+    for (const std::string_view name : names) json.value(name);
+    json.end_list();
+}
+
+}  // namespace
+
+const api_parameter& parameter_named(const std::vector<api_parameter>& all, std::string_view name) {
+    return *std::ranges::find_if(all, [name](const api_parameter& p) { return p.about.name == name; });
+}
+
 std::string description_of(const api_parameter& parameter, const std::vector<api_parameter>& all) {
     const option_description& about = parameter.about;
     std::string text(about.help);
@@ -39,27 +55,20 @@ std::string description_of(const api_parameter& parameter, const std::vector<api
     return text;
 }
 
-void write_number(json_writer& json, std::string_view name, double value) {
-    if (value == value) json.member(name, value);  // NaN: there is no such bound
-}
-
-void write_names(json_writer& json, std::span<const std::string_view> names) {
-    json.key("enum");
-    json.begin_list();
-    for (const std::string_view name : names) json.value(name);
-    json.end_list();
-}
-
-void write_schema(json_writer& json, const api_parameter& parameter) {
+void write_schema_members(json_writer& json, const api_parameter& parameter, flag_form flags) {
     static constexpr std::string_view truth_names[] = {"0", "1", "false", "true"};
     const option_description& about = parameter.about;
     const bool has_default = about.note.empty() && !parameter.required;
-    json.begin_object();
     switch (about.kind) {
         case option_kind::flag: {
+            const bool* const yes = std::get_if<bool>(&parameter.initial);
+            if (flags == flag_form::boolean) {
+                json.member("type", std::string_view("boolean"));
+                if (yes != nullptr) json.flag("default", *yes);
+                break;
+            }
             json.member("type", std::string_view("string"));
             write_names(json, truth_names);
-            const bool* const yes = std::get_if<bool>(&parameter.initial);
             if (yes != nullptr) json.member("default", std::string_view(*yes ? "1" : "0"));
             break;
         }
@@ -85,8 +94,9 @@ void write_schema(json_writer& json, const api_parameter& parameter) {
         default:
             json.member("type", std::string_view("string"));
     }
-    json.end_object();
 }
+
+namespace {
 
 void write_example(json_writer& json, const api_parameter& parameter) {
     const option_description& about = parameter.about;
@@ -110,7 +120,9 @@ std::string list_of(const std::vector<api_parameter>& parameters) {
         if (parameter.required) json.flag("required", true);
         json.member("description", std::string_view(description));
         json.key("schema");
-        write_schema(json, parameter);
+        json.begin_object();
+        write_schema_members(json, parameter, flag_form::text);
+        json.end_object();
         write_example(json, parameter);
         json.end_object();
     }

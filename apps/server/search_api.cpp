@@ -179,19 +179,6 @@ void write_parts(json_writer& json, std::string_view name, const search_engine& 
     json.end_list();
 }
 
-/// The start of the character at `at`.
-std::size_t back_to_character(std::string_view text, std::size_t at) {
-    for (int back = 0; back < 3 && at > 0 && at < text.size(); ++back, --at) {
-        if ((static_cast<unsigned char>(text[at]) & 0xC0) != 0x80) break;
-    }
-    return at;
-}
-
-/// A title, truncated to the limit.
-std::string_view shortened(std::string_view title, const site_limits& limits) {
-    return title.substr(0, back_to_character(title, std::min(title.size(), limits.title_bytes)));
-}
-
 /// `marked`: the words to mark in texts, sorted.
 void write_hit(json_writer& json, const search_engine& engine, const search_request& request,
                std::span<const std::string> marked, const search_hit& hit) {
@@ -263,6 +250,17 @@ std::vector<std::string> marked_words(const search_engine& engine, std::string_v
 
 }  // namespace
 
+std::size_t back_to_character(std::string_view text, std::size_t at) {
+    for (int back = 0; back < 3 && at > 0 && at < text.size(); ++back, --at) {
+        if ((static_cast<unsigned char>(text[at]) & 0xC0) != 0x80) break;
+    }
+    return at;
+}
+
+std::string_view shortened(std::string_view title, const site_limits& limits) {
+    return title.substr(0, back_to_character(title, std::min(title.size(), limits.title_bytes)));
+}
+
 const std::vector<api_parameter>& search_parameters() {
     static const std::vector<api_parameter> all = [] {
         const search_request of_request;
@@ -327,9 +325,8 @@ std::string_view query_of(const parameters& given, const site_limits& limits) {
     return *query;
 }
 
-std::string search_json(const search_engine& engine, std::string_view query, const site_limits& limits,
-                        const context& ctx) {
-    const parameters given(query, search_parameters());
+std::string search_json(const search_engine& engine, const parameters& given, const site_limits& limits,
+                        const context& ctx, search_time time) {
     search_request request = read_request(given, engine, limits);
     // Request one more, to see whether there are more results.
     request.options.k = request.options.offset + request.k + 1;
@@ -347,7 +344,7 @@ std::string search_json(const search_engine& engine, std::string_view query, con
     json.member("model", ranking_model_names[static_cast<std::size_t>(request.options.ranking.model)]);
     json.member("offset", static_cast<std::uint64_t>(request.options.offset));
     json.member("k", static_cast<std::uint64_t>(request.k));
-    json.member("seconds", taken.count());
+    if (time == search_time::written) json.member("seconds", taken.count());
     json.flag("empty_query", handle.empty_query);
     json.key("unknown_words");
     json.begin_list();

@@ -18,14 +18,21 @@ class parameters;
 /// The required parameter `q`. Throws bad_request if it is missing or too long.
 std::string_view query_of(const parameters& given, const site_limits& limits);
 
-/// Throws bad_request for invalid parameters, `interrupted` if the stop flag is set.
-std::string search_json(const search_engine& engine, std::string_view query, const site_limits& limits,
-                        const context& ctx);
+enum class search_time { written, not_written };  ///< of a search, as the member seconds
+
+/// `given`: of search_parameters(). Throws bad_request for invalid parameters, `interrupted` if the stop flag is set.
+std::string search_json(const search_engine& engine, const parameters& given, const site_limits& limits,
+                        const context& ctx, search_time time = search_time::written);
 
 class not_found : public error {
   public:
     using error::error;
 };
+
+/// The start of the character at `at`.
+std::size_t back_to_character(std::string_view text, std::size_t at);
+/// A title, truncated to the limit.
+std::string_view shortened(std::string_view title, const site_limits& limits);
 
 /// One document, starting at a byte offset of its text: the one of `id`, or, without it, of the parameter id.
 /// Throws not_found, and bad_request for invalid parameters.

@@ -154,7 +154,7 @@ failed_response response_to(const std::exception_ptr& failure) {
         return {404, e.what(), {}};
     } catch (const bad_request& e) {
         return {400, e.what(), {}};
-    } catch (const dedup_refused& e) {
+    } catch (const request_refused& e) {
         return {e.status(), e.what(), {}};
     } catch (const store_lost& e) {
         return {503, "the store was changed or damaged while it was being served", e.what()};
@@ -328,7 +328,8 @@ http_response site::respond_words(const parsed_request& request) const {
 }
 
 http_response site::respond_search(const parsed_request& request) const {
-    return json_response(search_json(*engine_, request.query, limits_, request.ctx()));
+    const parameters given(request.query, search_parameters());
+    return json_response(search_json(*engine_, given, limits_, request.ctx()));
 }
 
 http_response site::respond_document(const parsed_request& request) const {

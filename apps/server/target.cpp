@@ -44,6 +44,14 @@ std::optional<std::string> percent_decoded(std::string_view text, bool plus_is_b
     return decoded;
 }
 
+std::string media_type(std::string_view header) {
+    std::string type(header.substr(0, header.find(';')));
+    while (type.ends_with(' ') || type.ends_with('\t')) type.pop_back();
+    for (char& c : type)
+        if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+    return type;
+}
+
 target_parts split_target(std::string_view target) {
     const std::size_t query_start = target.find('?');
     if (query_start == std::string_view::npos) return {target, {}};
@@ -60,10 +68,18 @@ parameters::parameters(std::string_view query, std::span<const api_parameter> kn
         auto value = percent_decoded(pair.substr(std::min(pair.size(), equals + 1)), true);
         if (!name || !value)
             throw bad_request("a % in the parameters is not followed by two hexadecimal digits");
-        if (find(*name) == nullptr) refuse_unknown(*name);
-        if (text(*name)) throw bad_request(fmt::format("{} is given twice", *name));
-        values_.emplace_back(std::move(*name), std::move(*value));
+        add(std::move(*name), std::move(*value));
     }
+}
+
+parameters::parameters(parameter_values values, std::span<const api_parameter> known) : known_(known) {
+    for (auto& [name, value] : values) add(std::move(name), std::move(value));
+}
+
+void parameters::add(std::string name, std::string value) {
+    if (find(name) == nullptr) refuse_unknown(name);
+    if (text(name)) throw bad_request(fmt::format("{} is given twice", name));
+    values_.emplace_back(std::move(name), std::move(value));
 }
 
 std::optional<std::string_view> parameters::text(std::string_view name) const {

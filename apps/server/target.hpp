@@ -21,6 +21,19 @@ class bad_request : public error {
     using error::error;
 };
 
+/// The request is valid, but refused with another status than 400 or 404.
+class request_refused : public error {
+  public:
+    request_refused(unsigned status, const std::string& why) : error(why), status_(status) {}
+    unsigned status() const noexcept { return status_; }
+
+  private:
+    unsigned status_;
+};
+
+/// The type of a Content-Type header without its parameters, in lower case.
+std::string media_type(std::string_view header);
+
 /// %41 becomes A; with `plus_is_blank`, + becomes a blank. Empty if a % is not followed by two hexadecimal
 /// digits.
 std::optional<std::string> percent_decoded(std::string_view text, bool plus_is_blank);
@@ -31,12 +44,17 @@ struct target_parts {
 };
 target_parts split_target(std::string_view target);
 
+/// Names of parameters with their values as text.
+using parameter_values = std::vector<std::pair<std::string, std::string>>;
+
 /// The parameters of a request. Every member throws a bad_request that names the parameter and the expected
 /// value.
 class parameters {
   public:
     /// Refuses invalid escapes, unknown names, and names given twice. Keeps a view of `known`.
     parameters(std::string_view query, std::span<const api_parameter> known);
+    /// The same for decoded values.
+    parameters(parameter_values values, std::span<const api_parameter> known);
 
     std::optional<std::string_view> text(std::string_view name) const;
     /// Sets those options of the table that are known and given.
@@ -53,7 +71,9 @@ class parameters {
     std::optional<option_value> value_of(std::string_view name) const;
 
     std::span<const api_parameter> known_;
-    std::vector<std::pair<std::string, std::string>> values_;
+    void add(std::string name, std::string value);
+
+    parameter_values values_;
 };
 
 }  // namespace quern::server

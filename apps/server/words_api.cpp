@@ -58,6 +58,21 @@ const std::vector<api_parameter>& words_parameters() {
     return all;
 }
 
+void write_similar_words(json_writer& json, const word_space& thesaurus, std::optional<std::uint32_t> word,
+                         std::uint32_t k, const context& ctx) {
+    json.key("similar");
+    json.begin_list();
+    if (word && !thesaurus.is_stop_word(*word)) {
+        for (const neighbour& near : thesaurus.similar_but_stop_words({{*word}, {}}, k, ctx)) {
+            json.begin_object();
+            json.member("word", thesaurus.word(near.word));
+            json.member("score", near.score);
+            json.end_object();
+        }
+    }
+    json.end_list();
+}
+
 std::string words_json(const search_engine& engine, std::string_view query, const site_limits& limits,
                        const context& ctx) {
     const word_space* const thesaurus = engine.thesaurus();
@@ -77,17 +92,7 @@ std::string words_json(const search_engine& engine, std::string_view query, cons
             ctx.check_stop();
             json.begin_object();
             json.member("word", std::string_view(word));
-            json.key("similar");
-            json.begin_list();
-            if (const auto id = thesaurus->find(word); id && !thesaurus->is_stop_word(*id)) {
-                for (const neighbour& near : thesaurus->similar_but_stop_words({{*id}, {}}, request.k, ctx)) {
-                    json.begin_object();
-                    json.member("word", thesaurus->word(near.word));
-                    json.member("score", near.score);
-                    json.end_object();
-                }
-            }
-            json.end_list();
+            write_similar_words(json, *thesaurus, thesaurus->find(word), request.k, ctx);
             json.end_object();
         }
     }
