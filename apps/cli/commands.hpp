@@ -29,6 +29,7 @@ int run_topk(const command& self, const std::vector<std::string>& arguments);
 int run_fuse(const command& self, const std::vector<std::string>& arguments);
 int run_evaluate(const command& self, const std::vector<std::string>& arguments);
 int run_serve(const command& self, const std::vector<std::string>& arguments);
+int run_mcp(const command& self, const std::vector<std::string>& arguments);
 int run_info(const command& self, const std::vector<std::string>& arguments);
 int run_verify(const command& self, const std::vector<std::string>& arguments);
 int run_doctor(const command& self, const std::vector<std::string>& arguments);

@@ -45,6 +45,7 @@ constexpr command commands[] = {
     {"fuse", "fuse runs into one, topic by topic", run_fuse},
     {"evaluate", "evaluate a run against judgements", run_evaluate},
     {"serve", "serve a store over HTTP: a search page and a JSON API", run_serve},
+    {"mcp", "offer a store to agents: tools to search and read it (Model Context Protocol)", run_mcp},
     {"info", "show the contents of a store or a dictionary", run_info},
     {"verify", "check every checksum of a store or a dictionary", run_verify},
     {"doctor", "show what Quern detects on this machine", run_doctor},

@@ -59,6 +59,7 @@ class known_names {
             names_.push_back(host_of(bare_address ? '[' + name + ']' : name));
         }
     }
+    bool are_all() const { return names_.empty(); }
     /// A default-constructed one accepts all names.
     bool know(std::string_view authority) const {
         return names_.empty() || std::ranges::find(names_, host_of(authority)) != names_.end();

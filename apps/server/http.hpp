@@ -18,7 +18,10 @@ struct http_request {
     std::string if_none_match;  ///< the header of this name, or empty
     bool is_post = false;
     std::string content_type = {};  ///< of a POST: the header of this name
-    std::string body = {};          ///< of a POST, complete
+    std::string mcp_version = {};   ///< of a POST: the header MCP-Protocol-Version, or empty
+    bool from_other_site =
+        false;              ///< of a POST: its Origin header has a name that is not one of the server's
+    std::string body = {};  ///< of a POST, complete
 };
 
 struct http_response {

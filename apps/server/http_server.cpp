@@ -327,10 +327,27 @@ class connection : public std::enable_shared_from_this<connection> {
         hand_over(std::move(request));
     }
 
+    /// Whether a browser says that the request comes from a page of another site. Without names of its own the server
+    /// cannot know them: only a page with the address of the request is of this site.
+    bool is_from_other_site() const {
+        const auto& header = parser_->get();
+        const auto origins = header.equal_range(http::field::origin);
+        if (origins.first == origins.second) return false;
+        if (std::next(origins.first) != origins.second) return true;
+        const std::string_view origin = as_view(origins.first->value());
+        const std::size_t authority = origin.find("://");
+        if (authority == std::string_view::npos) return true;  // null
+        const std::string_view name = origin.substr(authority + 3);
+        return !is_authority(name) || !(host_of(name) == host_of(as_view(header[http::field::host])) ||
+                                        (!server_.names.are_all() && server_.names.know(name)));
+    }
+
     /// Reads the body of a POST, whose header is read.
     void take_body(http_request request, std::size_t max) {
         const auto& header = parser_->get();
         request.content_type = as_view(header[http::field::content_type]);
+        request.mcp_version = as_view(header["MCP-Protocol-Version"]);
+        request.from_other_site = is_from_other_site();
         target_ = request.target;
         const bool waits = beast::iequals(header[http::field::expect], "100-continue");
         const std::uint64_t length = parser_->content_length().value_or(parser_->chunked() ? max : 0);

@@ -21,6 +21,8 @@
 #include "server/api_parameter.hpp"
 #include "server/dedup_api.hpp"
 #include "server/json_writer.hpp"
+#include "server/mcp.hpp"
+#include "server/mcp_tools.hpp"
 #include "server/pages.hpp"
 #include "server/search_api.hpp"
 #include "server/target.hpp"
@@ -33,6 +35,7 @@ struct site::route {
     std::string_view name;  ///< in the metrics
     bool is_ready;
     bool needs_store;                           ///< unchanged since it was opened
+    bool takes_post;                            ///< and nothing else
     enum class part { any, search, dedup } of;  ///< of the site: it may lack one
     http_response (site::*handle)(const parsed_request& request) const;
 };
@@ -65,6 +68,8 @@ std::string_view title_of(unsigned status) {
     switch (status) {
         case 400:
             return "Bad Request";
+        case 403:
+            return "Forbidden";
         case 404:
             return "Not Found";
         case 405:
@@ -171,14 +176,10 @@ failed_response response_to(const std::exception_ptr& failure) {
     }
 }
 
-namespace {
-
 std::string name_of_folder(const std::filesystem::path& folder) {
     const auto path = std::filesystem::canonical(folder);
     return path.filename().string();
 }
-
-}  // namespace
 
 site::site(const std::filesystem::path& store, const std::filesystem::path& named, const site_limits& limits,
            const context& ctx, dedup_api* dedup)
@@ -187,8 +188,13 @@ site::site(const std::filesystem::path& store, const std::filesystem::path& name
       dedup_(dedup),
       name_(store.empty() ? std::string() : name_of_folder(named)),
       log_(ctx) {
-    if (engine_) engine_->warm_up();  // now, not while the first client waits
+    if (!engine_) return;
+    engine_->warm_up();  // now, not while the first client waits
+    counter_ = counter_of(*engine_, store, ctx);
+    mcp_ = std::make_unique<const mcp>(
+        mcp_of(*engine_, *counter_, name_, limits_, [this](const std::string& fault) { report(fault); }));
 }
+site::~site() = default;
 
 void site::report(const std::string& fault) {
     const std::lock_guard one_at_a_time(reporting_);
@@ -200,14 +206,16 @@ void site::report(const std::string& fault) {
 const site::route* site::find_route(std::string_view path) {
     using enum route::part;
     static constexpr route routes[] = {
-        {"/api/search", "/api/search", false, true, search, &site::respond_search},
-        {document_path, "/api/documents/{id}", false, true, search, &site::respond_document},
-        {"/api/documents", "/api/documents", false, true, search, &site::respond_document_by_parameter},
-        {"/api/words", "/api/words", false, true, search, &site::respond_words},
-        {"/api/store", "/api/store", true, false, search, &site::respond_store},
-        {"/api/dedup", "/api/dedup", false, true, dedup, &site::respond_dedup},
-        {"/healthz", "/healthz", true, true, any, &site::respond_health},
-        {"/metrics", "/metrics", true, false, any, &site::respond_metrics},
+        {"/api/search", "/api/search", false, true, false, search, &site::respond_search},
+        {document_path, "/api/documents/{id}", false, true, false, search, &site::respond_document},
+        {"/api/documents", "/api/documents", false, true, false, search,
+         &site::respond_document_by_parameter},
+        {"/api/words", "/api/words", false, true, false, search, &site::respond_words},
+        {"/api/store", "/api/store", true, false, false, search, &site::respond_store},
+        {"/api/dedup", "/api/dedup", false, true, true, dedup, &site::respond_dedup},
+        {"/mcp", "/mcp", false, true, true, search, &site::respond_mcp},
+        {"/healthz", "/healthz", true, true, false, any, &site::respond_health},
+        {"/metrics", "/metrics", true, false, false, any, &site::respond_metrics},
     };
     const auto at = std::ranges::find_if(routes, [path](const route& r) {
         return r.path.ends_with('/') ? path.starts_with(r.path) && path.size() > r.path.size()
@@ -223,8 +231,9 @@ bool site::is_ready(const http_request& request) const {
 
 std::size_t site::max_body_bytes(const http_request& request) const {
     const route* const found = find_route(split_target(request.target).path);
-    return found != nullptr && found->of == route::part::dedup && dedup_ != nullptr ? dedup_->body_bytes()
-                                                                                    : 0;
+    if (found == nullptr || !found->takes_post) return 0;
+    if (found->of == route::part::search) return engine_ ? max_mcp_message_bytes : 0;
+    return dedup_ != nullptr ? dedup_->body_bytes() : 0;
 }
 
 http_response site::handle(const http_request& request, const std::atomic<int>& stop) {
@@ -236,7 +245,7 @@ http_response site::handle(const http_request& request, const std::atomic<int>& 
                 return refusal(404, "this server has no store to search (quern serve STORE)");
             if (found->of == route::part::dedup && dedup_ == nullptr)
                 return refusal(404, "this server compares no documents (quern serve --dedup DIR)");
-            if (request.is_post != (found->of == route::part::dedup)) return refusal_of_method(*found);
+            if (request.is_post != found->takes_post) return refusal_of_method(*found);
             const std::size_t rest = found->path.ends_with('/') ? found->path.size() : path.size();
             response = respond_from_store(*found, {path.substr(rest), query, stop, request});
         } else if (const page* const found_page = find_page(path);
@@ -250,7 +259,7 @@ http_response site::handle(const http_request& request, const std::atomic<int>& 
         if (!failed.fault.empty()) report(failed.fault);
         return refusal(failed.status, failed.reported);
     }
-    if (response.status < 400) add_security(response);
+    add_security(response);
     return response;
 }
 
@@ -300,11 +309,10 @@ http_response site::refusal(unsigned status, std::string_view detail) {
 }
 
 http_response site::refusal_of_method(const route& found) {
-    const bool takes_post = found.of == route::part::dedup;
-    http_response response = refusal(
-        405, takes_post ? "unsupported method (expected POST)" : "unsupported method (expected GET or HEAD)");
+    http_response response = refusal(405, found.takes_post ? "unsupported method (expected POST)"
+                                                           : "unsupported method (expected GET or HEAD)");
     for (auto& [name, value] : response.headers)
-        if (name == "Allow" && takes_post) value = "POST";
+        if (name == "Allow" && found.takes_post) value = "POST";
     return response;
 }
 
@@ -392,6 +400,35 @@ http_response site::respond_store(const parsed_request& request) const {
 
 http_response site::respond_dedup(const parsed_request& request) const {
     return dedup_->respond(request.sent, request.query, request.stop);
+}
+
+/// One exchange of the streamable HTTP transport, without sessions and streams: a message in, JSON out.
+http_response site::respond_mcp(const parsed_request& request) const {
+    const parameters none(request.query, {});
+    const http_request& sent = request.sent;
+    if (sent.from_other_site)
+        throw request_refused(403,
+                              "the name in the Origin header is not one of this server; add it with --name");
+    if (media_type(sent.content_type) != "application/json")
+        throw request_refused(415, "unsupported Content-Type (expected application/json)");
+    // The transport says so: without the header, the version before the one that introduced it.
+    mcp_client client{mcp_version::of_2025_03_26};
+    if (!sent.mcp_version.empty()) {
+        const auto version = mcp_version_of(sent.mcp_version);
+        if (!version)
+            throw bad_request(fmt::format("unsupported MCP-Protocol-Version (expected one of {})",
+                                          fmt::join(mcp_version_names, ", ")));
+        client.version = *version;
+    }
+    mcp_answer answer = mcp_->answer(sent.body, client, request.ctx());
+    if (!answer.text.empty()) {
+        http_response response = json_response(std::move(answer.text));
+        if (answer.is_refusal) response.status = 400;
+        return response;
+    }
+    http_response accepted{202, {}, {}};
+    accepted.headers.emplace_back("Cache-Control", "no-store");
+    return accepted;
 }
 
 http_response site::respond_health(const parsed_request& request) const {

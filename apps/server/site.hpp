@@ -7,11 +7,13 @@
 #include <cstdint>
 #include <exception>
 #include <filesystem>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include "quern/tasks/count.hpp"
 #include "quern/tasks/search.hpp"
 #include "quern/tasks/store.hpp"
 #include "server/http.hpp"
@@ -32,6 +34,7 @@ struct site_limits {
 };
 
 class dedup_api;
+class mcp;
 
 class site : public http_service {
   public:
@@ -40,6 +43,9 @@ class site : public http_service {
     /// answers /api/dedup; may be null, else it must outlive the site.
     site(const std::filesystem::path& store, const std::filesystem::path& named, const site_limits& limits,
          const context& ctx, dedup_api* dedup = nullptr);
+    ~site() override;
+    site(const site&) = delete;  // the tools of agents point to it
+    site& operator=(const site&) = delete;
 
     /// Null without a store.
     const store_info* store() const { return engine_ ? &engine_->store() : nullptr; }
@@ -67,6 +73,7 @@ class site : public http_service {
     http_response respond_health(const parsed_request& request) const;
     http_response respond_metrics(const parsed_request& request) const;
     http_response respond_dedup(const parsed_request& request) const;
+    http_response respond_mcp(const parsed_request& request) const;
     http_response refusal_of_method(const route& found);
 
     /// Logs a fault that clients must not see; repeats of the same fault are logged once.
@@ -74,6 +81,8 @@ class site : public http_service {
 
     const site_limits limits_;
     const std::optional<search_engine> engine_;
+    std::optional<ngram_counter> counter_;
+    std::unique_ptr<const mcp> mcp_;
     dedup_api* const dedup_;
     const std::string name_;  // of the folder, without its path, which clients must not see
     const context log_;       // for the log
@@ -83,6 +92,9 @@ class site : public http_service {
     http_counts connections_;
     metrics metrics_;
 };
+
+/// The name of a store or corpus: the last component of its path.
+std::string name_of_folder(const std::filesystem::path& folder);
 
 /// An error response. Clients see no paths and nothing about this machine.
 struct failed_response {
