@@ -59,7 +59,7 @@ std::uint64_t answer_lines(const server::mcp& tools, const session& job) {
     std::uint64_t messages = 0;
     bool is_whole = true;
     for (std::string message; next_message(message, is_whole);) {
-        if (is_blank(message)) continue;
+        if (is_whole && is_blank(message)) continue;
         ++messages;
         if (!is_whole) message += ' ';  // one more byte than the limit, which is then refused
         const server::mcp_answer answer = tools.answer(message, client, job.ctx);

@@ -14,6 +14,7 @@ import threading
 import time
 import unittest
 from pathlib import Path
+from urllib.parse import unquote_plus
 
 from running import INTERIM, PATIENCE, QUERN, Server, ended_in_order, folder, is_whole, read_answer, store, until
 
@@ -469,6 +470,15 @@ class GivenUp(unittest.TestCase):
             two = server.raw(request(SLOW) + request("/nothing"))
             self.assertTrue(0 == two.index(b"HTTP/1.1 200 ") < two.index(b"HTTP/1.1 404 "), two[:80])
             self.assertTrue(is_whole(two))
+
+    def test_calls_of_agents_have_their_time(self):
+        query = unquote_plus(SLOW.partition("q=")[2])
+        one = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "search", "arguments": {"query": query}}}
+        with Server("--threads", "1", "--max-seconds", "0.1", of=self.store) as server:
+            for message in (one, [one] * 100):  # a batch is stopped as a whole
+                status, _, body = server.post("/mcp", json.dumps(message))
+                self.assertEqual((status, "exceeded the time limit of this server" in body), (503, True), body)
+            self.assertEqual(server.post("/mcp", '{"jsonrpc":"2.0","id":1,"method":"ping"}')[0], 200)
 
     def test_answers_have_their_time(self):
         with Server("--threads", "1", "--max-seconds", "0.1", of=self.store) as server:
