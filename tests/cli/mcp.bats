@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# shellcheck disable=SC2016,SC2154 # bash -c expands its own text; common, bats and coproc set variables
 # quern mcp: sessions over pipes. The answers themselves are tested in tests/server/mcp_test.cpp.
 load common
 
