@@ -17,10 +17,12 @@ namespace {
 
 using search_detail::phrase_posting;
 
-/// The documents are split into ranges only if that is worth starting threads.
+/// The documents are split into ranges only if that is worth starting threads. The stop flag is read before each range:
+/// there are many even for one thread.
 std::size_t ranges_for(std::uint64_t documents, const context& ctx) {
-    constexpr std::uint64_t least = 1 << 15;
-    return std::clamp<std::uint64_t>(documents / least, 1, 4 * std::uint64_t{ctx.thread_count()});
+    constexpr std::uint64_t least = 1 << 15, for_one_thread = 64;
+    const std::uint64_t max = std::max(for_one_thread, 4 * std::uint64_t{ctx.thread_count()});
+    return std::clamp<std::uint64_t>(documents / least, 1, max);
 }
 
 }  // namespace
