@@ -138,7 +138,7 @@ mcp_tool search_tool(const search_engine& engine, const site_limits& limits) {
             check_length(name, value, limits);
             name = "q";
         }
-        return search_json(engine, parameters(std::move(values), search_parameters()), limits, ctx,
+        return search_json(engine, parameters(values, search_parameters()), limits, ctx,
                            search_time::not_written);
     };
     return {

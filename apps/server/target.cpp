@@ -72,8 +72,8 @@ parameters::parameters(std::string_view query, std::span<const api_parameter> kn
     }
 }
 
-parameters::parameters(parameter_values values, std::span<const api_parameter> known) : known_(known) {
-    for (auto& [name, value] : values) add(std::move(name), std::move(value));
+parameters::parameters(const parameter_values& values, std::span<const api_parameter> known) : known_(known) {
+    for (const auto& [name, value] : values) add(name, value);
 }
 
 void parameters::add(std::string name, std::string value) {

@@ -54,7 +54,7 @@ class parameters {
     /// Refuses invalid escapes, unknown names, and names given twice. Keeps a view of `known`.
     parameters(std::string_view query, std::span<const api_parameter> known);
     /// The same for decoded values.
-    parameters(parameter_values values, std::span<const api_parameter> known);
+    parameters(const parameter_values& values, std::span<const api_parameter> known);
 
     std::optional<std::string_view> text(std::string_view name) const;
     /// Sets those options of the table that are known and given.
