@@ -2,6 +2,8 @@
 // Any bytes as a message of the Model Context Protocol, for a store with all tools: an answer is one line of JSON-RPC with
 // the id of the message, no failure is the server's own, and equal messages have equal answers. Input: a byte that selects
 // the version of the client, then the message.
+#include <fmt/format.h>
+
 #include <cstdint>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
@@ -25,10 +27,11 @@ void require(bool holds) {
 std::string corpus() {
     std::string lines;
     for (int i = 0; i < 12; ++i) {
-        const std::string n = std::to_string(i);
-        lines += R"({"id":"d)" + n + R"(","title":"Mill )" + n +
-                 R"(","text":"A mill grinds grain. The red mill, the old mill )" + n +
-                 R"(. Zürich, flour and bread. ha ha ha","links":["d0"]})" + '\n';
+        lines += fmt::format(
+            R"({{"id":"d{0}","title":"Mill {0}","text":"A mill grinds grain. The red mill, the old mill {0}. )"
+            R"(Zürich, flour and bread. ha ha ha","links":["d0"]}})"
+            "\n",
+            i);
     }
     return lines;
 }
