@@ -148,8 +148,9 @@ int run_serve(const command& self, const std::vector<std::string>& arguments) {
     serve_request request;
     command_line line(
         self, "[STORE|CORPUS] [OPTION]...",
-        "Serves a store, or the store of a corpus, over HTTP: a search page for the browser and a JSON API "
-        "with the same results as quern search. With --dedup, also finds near-duplicates of documents that "
+        "Serves a store, or the store of a corpus, over HTTP: a search page for the browser, a JSON API "
+        "with the same results as quern search, and tools for agents (/mcp; see quern mcp). With --dedup, "
+        "also finds near-duplicates of documents that "
         "clients send. Prints the address of the page and serves until Ctrl-C or "
         "SIGTERM, which let running requests finish. Processes --threads requests at a time.");
     declare(line, request);
