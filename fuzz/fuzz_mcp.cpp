@@ -23,15 +23,16 @@ void require(bool holds) {
     if (!holds) std::abort();
 }
 
-/// Words often enough for a thesaurus.
+/// Of two kinds, and with words often enough for a thesaurus and for vectors.
 std::string corpus() {
     std::string lines;
     for (int i = 0; i < 12; ++i) {
         lines += fmt::format(
-            R"({{"id":"d{0}","title":"Mill {0}","text":"A mill grinds grain. The red mill, the old mill {0}. )"
-            R"(Zürich, flour and bread. ha ha ha","links":["d0"]}})"
+            R"({{"id":"d{0}","title":"Mill {0}","text":"{1} Zürich {0}. ha ha ha","links":["d0"]}})"
             "\n",
-            i);
+            i,
+            i % 2 == 0 ? "A mill grinds grain. The red mill, the old mill, flour and bread."
+                       : "A horse draws a cart. The old horse, the red cart, over a bridge.");
     }
     return lines;
 }
