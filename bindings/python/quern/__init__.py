@@ -25,3 +25,5 @@ from ._quern import (
 )
 
 __all__ = [name for name in dir() if not name.startswith("_")]
+from ._quern import VectorSet
+from ._vectors import Neighbors, NearestNeighbors, RangeNeighbors

@@ -13,4 +13,5 @@ NB_MODULE(_quern, module) {
     declare_decontaminate(module);
     declare_dedup(module);
     declare_doctor(module);
+    declare_vectors(module);
 }

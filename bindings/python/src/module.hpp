@@ -9,5 +9,6 @@ namespace quern::python {
 void declare_decontaminate(nanobind::module_& module);
 void declare_dedup(nanobind::module_& module);
 void declare_doctor(nanobind::module_& module);
+void declare_vectors(nanobind::module_& module);
 
 }  // namespace quern::python

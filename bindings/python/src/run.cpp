@@ -36,7 +36,9 @@ struct progress_state {
 /// Between the thread of the call and those of the run.
 class exchange final : public calling_thread {
   public:
-    explicit exchange(const run_options& options) : progress_(options.progress), ctx_(options.ctx) {
+    explicit exchange(const run_options& options)
+        : progress_(options.progress), ctx_(options.ctx), stop_(options.stop == nullptr ? own_stop_ : *options.stop) {
+        stop_ = 0;
         ctx_.stop_signal = &stop_;
         ctx_.on_log = [this](log_level level, std::string_view text) {
             const std::lock_guard held(lock_);
@@ -148,7 +150,8 @@ class exchange final : public calling_thread {
 
     nb::object progress_;
     context ctx_;
-    std::atomic<int> stop_{0};
+    std::atomic<int> own_stop_{0};
+    std::atomic<int>& stop_;
     clock::time_point checked_ = clock::now();
     std::exception_ptr raised_;  ///< by Python code; used on the calling thread only
 

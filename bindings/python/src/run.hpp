@@ -4,6 +4,7 @@
 
 #include <nanobind/nanobind.h>
 
+#include <atomic>
 #include <functional>
 #include <optional>
 
@@ -15,6 +16,7 @@ namespace quern::python {
 struct run_options {
     context ctx;  ///< resources, without listeners
     nanobind::object progress = nanobind::none();
+    std::atomic<int>* stop = nullptr;  ///< the flag that stops the run, if its work reads one of its own; else null
 };
 
 /// The thread of the Python call, which waits for the run.

@@ -119,9 +119,7 @@ input_graph from_file(const std::filesystem::path& path, std::string_view input_
     clock.end_stage("graph", 0);
     read->link_list = {};
     read->weight_list = {};
-    made.bytes_held = names + bytes_in(made.graph);
-    made.name_of = [read](std::uint32_t node) { return read->name_of(node); };
-    made.node_of = [read](std::string_view name) { return read->node_of(name); };
+    take_names(std::move(read), made);
     return made;
 }
 
@@ -151,6 +149,13 @@ input_graph from_store(const std::filesystem::path& path, const context& ctx, st
 }
 
 }  // namespace
+
+void take_names(std::shared_ptr<const io::named_graph> names, input_graph& made) {
+    made.bytes_held = names->names.bytes_held() + bytes_in(made.graph);
+    made.ids_are_integers = names->names.are_integers();
+    made.name_of = [names](std::uint32_t node) { return names->name_of(node); };
+    made.node_of = [names](std::string_view name) { return names->node_of(name); };
+}
 
 input_graph read_input_graph(const std::filesystem::path& path, std::string_view input_format, bool weighted,
                              const context& ctx, run_statistics& statistics) {

@@ -5,11 +5,13 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "io/graph/named_graph.hpp"
 #include "quern/base/context.hpp"
 #include "quern/ops/link_rank.hpp"
 #include "quern/tasks/statistics.hpp"
@@ -43,7 +45,11 @@ struct input_graph {
     std::function<std::optional<std::uint32_t>(std::string_view)> node_of;
     std::uint64_t input_bytes = 0;
     std::uint64_t bytes_held = 0;  ///< of memory
+    bool ids_are_integers = false;
 };
+
+/// Sets everything that follows from the graph and the names, which `made` keeps.
+void take_names(std::shared_ptr<const io::named_graph> names, input_graph& made);
 
 /// Throws as rank_links does. Records the stages "read" and "graph".
 input_graph read_input_graph(const std::filesystem::path& path, std::string_view input_format, bool weighted,

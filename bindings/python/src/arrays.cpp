@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "arrays.hpp"
+
+#include <nanobind/stl/string.h>
+
+#include <cstring>
+#include <memory>
+#include <optional>
+
+#include "errors.hpp"
+
+namespace nb = nanobind;
+
+namespace quern::python {
+namespace {
+
+constexpr const char* what_is_read =
+    "an array (NumPy, or any object with the buffer protocol, __array_interface__ or __dlpack__)";
+
+std::string name_of_type(nb::handle given) {
+    return nb::cast<std::string>(nb::type_name(given.type()));
+}
+
+[[noreturn]] void refuse_numbers(std::string_view name, std::string_view got) {
+    refuse_type(name, "numbers of float64, float32, float16, bfloat16, bool or an integer type", got);
+}
+
+[[noreturn]] void refuse_order(std::string_view name) {
+    refuse_type(name, "little-endian numbers", "big-endian ones; convert them: x.astype(x.dtype.newbyteorder('<'))");
+}
+
+std::optional<number_type> integer_type(bool is_signed, std::size_t bytes) {
+    using enum number_type;
+    switch (bytes) {
+        case 1:
+            return is_signed ? i8 : u8;
+        case 2:
+            return is_signed ? i16 : u16;
+        case 4:
+            return is_signed ? i32 : u32;
+        case 8:
+            return is_signed ? i64 : u64;
+        default:
+            return {};
+    }
+}
+std::optional<number_type> float_type(std::size_t bytes) {
+    if (bytes == 2) return number_type::f16;
+    if (bytes == 4) return number_type::f32;
+    if (bytes == 8) return number_type::f64;
+    return {};
+}
+
+/// From a format of the module struct.
+number_type type_of_format(std::string_view format, std::size_t bytes, std::string_view name) {
+    const std::string shown = "'" + std::string(format) + "'";
+    bool big = false;
+    if (!format.empty() && std::string_view("@=<>!").find(format[0]) != std::string_view::npos) {
+        big = format[0] == '>' || format[0] == '!';
+        format.remove_prefix(1);
+    }
+    if (format.size() != 1) refuse_numbers(name, shown);
+    if (big && bytes > 1) refuse_order(name);
+    const char c = format[0];
+    std::optional<number_type> type;
+    if (std::string_view("bhilqn").find(c) != std::string_view::npos) type = integer_type(true, bytes);
+    if (std::string_view("BHILQN").find(c) != std::string_view::npos) type = integer_type(false, bytes);
+    if (c == 'e' || c == 'f' || c == 'd') type = float_type(bytes);
+    if (c == '?') type = number_type::boolean;
+    if (!type) refuse_numbers(name, shown);
+    return *type;
+}
+
+/// From a typestr such as "<f4". bfloat16 has none of its own: the array's dtype tells.
+number_type type_of_typestr(nb::handle given, std::string_view typestr, std::string_view name) {
+    const std::string shown = "'" + std::string(typestr) + "'";
+    if (typestr.size() < 3) refuse_numbers(name, shown);
+    const auto bytes = static_cast<std::size_t>(std::atoi(std::string(typestr.substr(2)).c_str()));
+    if (typestr[0] == '>' && bytes > 1) refuse_order(name);
+    std::optional<number_type> type;
+    if (typestr[1] == 'i') type = integer_type(true, bytes);
+    if (typestr[1] == 'u') type = integer_type(false, bytes);
+    if (typestr[1] == 'f') type = float_type(bytes);
+    if (typestr[1] == 'b' && bytes == 1) type = number_type::boolean;
+    if (typestr[1] == 'V' && bytes == 2 && nb::hasattr(given, "dtype") &&
+        nb::cast<std::string>(nb::str(given.attr("dtype"))) == "bfloat16")
+        type = number_type::bf16;
+    if (!type) refuse_numbers(name, shown);
+    return *type;
+}
+
+void set_rows_in_order(host_array& array) {
+    array.strides.resize(array.shape.size());
+    auto stride = static_cast<std::int64_t>(bytes_of(array.type));
+    for (std::size_t d = array.shape.size(); d-- > 0;) {
+        array.strides[d] = stride;
+        stride *= array.shape[d];
+    }
+}
+
+std::optional<host_array> read_buffer(nb::handle given, std::string_view name) {
+    if (PyObject_CheckBuffer(given.ptr()) == 0) return {};
+    auto buffer = std::make_unique<Py_buffer>();
+    if (PyObject_GetBuffer(given.ptr(), buffer.get(), PyBUF_RECORDS_RO) != 0) {
+        PyErr_Clear();  // such as NumPy's bfloat16: its other protocols may serve
+        return {};
+    }
+    Py_buffer* const held = buffer.release();
+    host_array array;
+    array.owner = nb::capsule(held, [](void* kept) noexcept {
+        PyBuffer_Release(static_cast<Py_buffer*>(kept));
+        delete static_cast<Py_buffer*>(kept);
+    });
+    array.type = type_of_format(held->format == nullptr ? "B" : held->format,
+                                static_cast<std::size_t>(held->itemsize), name);
+    array.data = static_cast<const std::byte*>(held->buf);
+    array.shape.assign(held->shape, held->shape + held->ndim);
+    array.strides.assign(held->strides, held->strides + held->ndim);
+    return array;
+}
+
+std::optional<host_array> read_interface(nb::handle given, std::string_view name) {
+    if (!nb::hasattr(given, "__array_interface__")) return {};
+    const nb::object described = given.attr("__array_interface__");
+    if (!nb::isinstance<nb::dict>(described)) return {};
+    const auto fields = nb::cast<nb::dict>(described);
+    const auto has = [&](const char* key) { return fields.contains(key) && !fields[key].is_none(); };
+    if (has("mask")) refuse_type(name, "an array without a mask", "a masked one");
+    if (!has("typestr") || !has("shape") || !has("data") || !nb::isinstance<nb::tuple>(fields["data"])) return {};
+    host_array array;
+    array.owner = nb::make_tuple(nb::borrow(given), described);
+    array.type = type_of_typestr(given, nb::cast<std::string>(fields["typestr"]), name);
+    const auto address = nb::cast<std::uintptr_t>(nb::cast<nb::tuple>(fields["data"])[0]);
+    array.data = reinterpret_cast<const std::byte*>(address);  // NOLINT(performance-no-int-to-ptr): the protocol
+    for (const nb::handle one : nb::cast<nb::tuple>(fields["shape"]))
+        array.shape.push_back(nb::cast<std::int64_t>(one));
+    if (has("strides")) {
+        for (const nb::handle one : nb::cast<nb::tuple>(fields["strides"]))
+            array.strides.push_back(nb::cast<std::int64_t>(one));
+        if (array.strides.size() != array.shape.size()) refuse_type(name, "as many strides as dimensions", "others");
+    } else {
+        set_rows_in_order(array);
+    }
+    return array;
+}
+
+std::optional<host_array> read_dlpack(nb::handle given, std::string_view name) {
+    if (!nb::hasattr(given, "__dlpack__")) return {};
+    nb::ndarray<nb::ro> tensor;
+    if (!nb::try_cast(nb::borrow(given), tensor)) return {};
+    if (tensor.device_type() != nb::device::cpu::value)
+        refuse_type(name, "an array in the memory of the host", "one of a device; copy it there");
+    using code = nb::dlpack::dtype_code;
+    const nb::dlpack::dtype dtype = tensor.dtype();
+    const auto is = [&](code c) { return dtype.code == static_cast<std::uint8_t>(c); };
+    const std::size_t bytes = dtype.bits / 8;
+    std::optional<number_type> type;
+    if (dtype.lanes == 1 && dtype.bits % 8 == 0) {
+        if (is(code::Int)) type = integer_type(true, bytes);
+        if (is(code::UInt)) type = integer_type(false, bytes);
+        if (is(code::Float)) type = float_type(bytes);
+        if (is(code::Bfloat) && bytes == 2) type = number_type::bf16;
+        if (is(code::Bool) && bytes == 1) type = number_type::boolean;
+    }
+    if (!type) refuse_numbers(name, "others by DLPack");
+    host_array array;
+    array.type = *type;
+    array.data = static_cast<const std::byte*>(tensor.data());
+    for (std::size_t d = 0; d < tensor.ndim(); ++d) {
+        array.shape.push_back(static_cast<std::int64_t>(tensor.shape(d)));
+        array.strides.push_back(tensor.stride(d) * static_cast<std::int64_t>(bytes));
+    }
+    auto* const kept = new nb::ndarray<nb::ro>(std::move(tensor));
+    array.owner = nb::capsule(kept, [](void* held) noexcept { delete static_cast<nb::ndarray<nb::ro>*>(held); });
+    return array;
+}
+
+/// Whether the array lies in the memory of a GPU.
+bool is_on_device(nb::handle given) {
+    if (nb::hasattr(given, "__cuda_array_interface__")) return true;
+    if (!nb::hasattr(given, "__dlpack_device__")) return false;
+    const nb::object device = given.attr("__dlpack_device__")();
+    constexpr int cpu = 1, cuda_host = 3;  // of DLPack
+    const auto where = nb::cast<int>(device[0]);
+    return where != cpu && where != cuda_host;
+}
+
+nb::object copied_to_host(nb::handle given, std::string_view name) {
+    for (const char* const method : {"get", "cpu"}) {
+        if (!nb::hasattr(given, method)) continue;
+        nb::object copy = given.attr(method)();
+        if (is_on_device(copy)) break;
+        log_note(std::string(name) + ": the array of a GPU was copied to the host");
+        return copy;
+    }
+    refuse_type(name, "an array in the memory of the host", "one of a GPU without the methods get() or cpu()");
+}
+
+host_array read_on_host(nb::handle given, std::string_view name) {
+    if (auto array = read_buffer(given, name)) return *std::move(array);
+    if (auto array = read_interface(given, name)) return *std::move(array);
+    if (auto array = read_dlpack(given, name)) return *std::move(array);
+    refuse_type(name, what_is_read, name_of_type(given));
+}
+
+void copy_rows(const host_array& from, std::size_t dimension, const std::byte* at, std::byte*& to, std::size_t bytes) {
+    if (dimension == from.dimensions()) {
+        std::memcpy(to, at, bytes);
+        to += bytes;
+        return;
+    }
+    for (std::int64_t i = 0; i < from.shape[dimension]; ++i)
+        copy_rows(from, dimension + 1, at + i * from.strides[dimension], to, bytes);
+}
+
+}  // namespace
+
+std::size_t bytes_of(number_type type) {
+    using enum number_type;
+    switch (type) {
+        case f64:
+        case i64:
+        case u64:
+            return 8;
+        case f32:
+        case i32:
+        case u32:
+            return 4;
+        case f16:
+        case bf16:
+        case i16:
+        case u16:
+            return 2;
+        default:
+            return 1;
+    }
+}
+
+std::uint64_t host_array::size() const {
+    std::uint64_t product = 1;
+    for (const std::int64_t extent : shape) product *= static_cast<std::uint64_t>(extent);
+    return product;
+}
+
+bool host_array::is_contiguous() const {
+    if (size() == 0) return true;
+    auto stride = static_cast<std::int64_t>(bytes_of(type));
+    for (std::size_t d = shape.size(); d-- > 0;) {
+        if (shape[d] != 1 && strides[d] != stride) return false;
+        stride *= shape[d];
+    }
+    return reinterpret_cast<std::uintptr_t>(data) % bytes_of(type) == 0;
+}
+
+std::string host_array::shape_text() const {
+    std::string text = "(";
+    for (std::size_t d = 0; d < shape.size(); ++d) text += (d == 0 ? "" : ", ") + std::to_string(shape[d]);
+    return text + (shape.size() == 1 ? ",)" : ")");
+}
+
+host_array read_array(nb::handle given, std::string_view name) {
+    if (nb::hasattr(given, "filled") && nb::hasattr(given, "mask"))
+        refuse_type(name, "an array without a mask", name_of_type(given) + "; fill it: x.filled(…)");
+    if (auto array = read_buffer(given, name)) return *std::move(array);
+    if (is_on_device(given)) return read_on_host(copied_to_host(given, name), name);
+    const bool by_protocol = nb::hasattr(given, "__array_interface__") || nb::hasattr(given, "__dlpack__");
+    if (!by_protocol && nb::hasattr(given, "__array__") && !nb::isinstance<nb::type_object>(given))
+        return read_on_host(nb::module_::import_("numpy").attr("asarray")(given), name);
+    return read_on_host(given, name);
+}
+
+host_array contiguous(host_array given, std::string_view name) {
+    if (given.is_contiguous()) {
+        set_rows_in_order(given);
+        return given;
+    }
+    const std::size_t bytes = bytes_of(given.type);
+    const std::uint64_t total = given.size() * bytes;
+    auto* const memory = new std::vector<std::uint64_t>((total + 7) / 8);
+    nb::object owner =
+        nb::capsule(memory, [](void* held) noexcept { delete static_cast<std::vector<std::uint64_t>*>(held); });
+    auto* to = reinterpret_cast<std::byte*>(memory->data());
+    host_array copy = given;
+    copy.owner = std::move(owner);
+    copy.data = to;
+    copy_rows(given, 0, given.data, to, bytes);
+    set_rows_in_order(copy);
+    log_note(std::string(name) + ": an array of shape " + given.shape_text() +
+             " that is not contiguous was copied (numpy.ascontiguousarray avoids this)");
+    return copy;
+}
+
+std::span<const std::uint64_t> whole_numbers_of(host_array& kept, std::vector<std::uint64_t>& widened,
+                                                std::string_view name) {
+    if (kept.dimensions() != 1)
+        refuse_type(name, "an array of one dimension", "one of shape " + kept.shape_text());
+    using enum number_type;
+    if (kept.type == boolean || kept.type == f16 || kept.type == bf16 || kept.type == f32 || kept.type == f64)
+        refuse_type(name, "whole numbers", name_of(kept.type));
+    kept = contiguous(std::move(kept), name);
+    const std::uint64_t size = kept.size();
+    const auto refuse_negative = [&](std::uint64_t at) {
+        refuse(std::string(name) + "[" + std::to_string(at) + "] is negative (expected whole numbers of at least 0)");
+    };
+    if (kept.type == u64) return {reinterpret_cast<const std::uint64_t*>(kept.data), size};
+    if (kept.type == i64) {
+        const auto* const values = reinterpret_cast<const std::int64_t*>(kept.data);
+        for (std::uint64_t i = 0; i < size; ++i)
+            if (values[i] < 0) refuse_negative(i);
+        return {reinterpret_cast<const std::uint64_t*>(kept.data), size};
+    }
+    widened.resize(size);
+    const auto widen = [&]<class Number>(Number) {
+        const auto* const values = reinterpret_cast<const Number*>(kept.data);
+        for (std::uint64_t i = 0; i < size; ++i) {
+            if constexpr (std::is_signed_v<Number>)
+                if (values[i] < 0) refuse_negative(i);
+            widened[i] = static_cast<std::uint64_t>(values[i]);
+        }
+    };
+    switch (kept.type) {
+        case i8:
+            widen(std::int8_t{});
+            break;
+        case i16:
+            widen(std::int16_t{});
+            break;
+        case i32:
+            widen(std::int32_t{});
+            break;
+        case u8:
+            widen(std::uint8_t{});
+            break;
+        case u16:
+            widen(std::uint16_t{});
+            break;
+        default:
+            widen(std::uint32_t{});
+    }
+    return widened;
+}
+
+void refuse_type(std::string_view name, std::string_view expected, std::string_view got) {
+    const std::string text =
+        std::string(name) + ": expected " + std::string(expected) + ", got " + std::string(got);
+    throw nb::type_error(text.c_str());
+}
+
+void log_note(const std::string& text) {
+    nb::module_::import_("logging").attr("getLogger")("quern").attr("info")("%s", text);
+}
+
+bool is_compressed_rows(nb::handle given) {
+    for (const char* const member : {"indptr", "indices", "data", "shape"})
+        if (!nb::hasattr(given, member)) return false;
+    return true;
+}
+
+std::pair<std::uint64_t, std::uint64_t> shape_of(nb::handle given, std::string_view name) {
+    const nb::object shape = given.attr("shape");
+    if (nb::len(shape) != 2) refuse_type(name, "a matrix", "one of " + std::to_string(nb::len(shape)) + " dimensions");
+    return {nb::cast<std::uint64_t>(shape[0]), nb::cast<std::uint64_t>(shape[1])};
+}
+
+}  // namespace quern::python

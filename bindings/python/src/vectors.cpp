@@ -1,0 +1,698 @@
+// SPDX-License-Identifier: Apache-2.0
+// quern.VectorSet: exact nearest neighbours of arrays, read where they lie.
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "arrays.hpp"
+#include "errors.hpp"
+#include "fingerprint.hpp"
+#include "module.hpp"
+#include "parameters.hpp"
+#include "quern/base/error.hpp"
+#include "quern/base/rows.hpp"
+#include "quern/ops/nearest_option_table.hpp"
+#include "quern/tasks/opened_files.hpp"
+
+namespace nb = nanobind;
+
+namespace quern::python {
+namespace {
+
+struct set_call : call {
+    vector_set_options options;
+    bool has_metric = false;
+    std::optional<std::uint64_t> bits;
+    std::string tensor;
+};
+
+// ---- Arrays as vectors ----
+
+std::optional<vector_type> vector_type_of(number_type type) {
+    using enum number_type;
+    switch (type) {
+        case f32:
+            return vector_type::f32;
+        case f16:
+            return vector_type::f16;
+        case bf16:
+            return vector_type::bf16;
+        case i16:
+            return vector_type::i16;
+        case i8:
+            return vector_type::i8;
+        case u8:
+            return vector_type::u8;
+        case f64:
+            return vector_type::f64;
+        default:
+            return {};
+    }
+}
+
+/// Vectors in memory that this object keeps.
+struct held_vectors {
+    nb::object source;  ///< as given by the user
+    host_array values;
+    std::vector<std::uint64_t> offsets;  ///< copies, if the arrays are of other types
+    std::vector<std::uint32_t> columns;
+    host_array offset_values, column_values;
+    std::optional<vectors_file> file;
+
+    bool is_sparse = false, is_single = false;  ///< single: an array of one dimension
+    vectors_view dense;
+    sparse_vectors_view sparse;
+
+    std::uint64_t rows() const { return is_sparse ? sparse.rows : dense.rows; }
+    std::uint32_t dimensions() const { return is_sparse ? sparse.dimensions : dense.dimensions; }
+};
+
+[[noreturn]] void refuse_component(number_type type, std::string_view name) {
+    std::string hint = "; convert them, such as by x.astype('float32')";
+    if (type == number_type::boolean)
+        hint = "; pack them: numpy.packbits(x, axis=1, bitorder='little'), with metric='hamming' and bits=x.shape[1]";
+    refuse_type(name, "numbers of float32, float64, float16, bfloat16, int8, uint8 or int16",
+                std::string(name_of(type)) + hint);
+}
+
+std::uint32_t dimensions_of(std::uint64_t columns, std::string_view name) {
+    if (columns == 0) refuse(std::string(name) + ": vectors of no dimensions (expected an array of shape (rows, dimensions))");
+    if (columns > std::numeric_limits<std::uint32_t>::max())
+        refuse(std::string(name) + ": " + std::to_string(columns) + " dimensions (expected fewer than 2^32)");
+    return static_cast<std::uint32_t>(columns);
+}
+
+/// Rows may lie apart, as in x[::2] and x[:, :8]; other arrays are copied.
+bool has_usable_rows(const host_array& array, std::uint64_t row_bytes) {
+    const auto component = static_cast<std::int64_t>(bytes_of(array.type));
+    if (array.size() == 0) return true;
+    const std::int64_t step = array.strides[0];
+    return (array.shape[1] == 1 || array.strides[1] == component) &&
+           (array.shape[0] == 1 || (step >= static_cast<std::int64_t>(row_bytes) && step % component == 0)) &&
+           reinterpret_cast<std::uintptr_t>(array.data) % static_cast<std::uintptr_t>(component) == 0;
+}
+
+void read_dense(held_vectors& into, nb::handle given, const std::optional<std::uint64_t>& bits,
+                std::string_view name) {
+    host_array array = read_array(given, name);
+    const auto type = vector_type_of(array.type);
+    if (!type) refuse_component(array.type, name);
+    if (array.dimensions() == 1) {
+        into.is_single = true;
+        array.shape.insert(array.shape.begin(), 1);
+        array.strides.insert(array.strides.begin(), array.shape[1] * array.strides[0]);
+    }
+    if (array.dimensions() != 2)
+        refuse_type(name, "an array of shape (rows, dimensions)", "one of shape " + array.shape_text());
+    const auto columns = static_cast<std::uint64_t>(array.shape[1]);
+    vectors_view& view = into.dense;
+    view.type = *type;
+    view.rows = static_cast<std::uint64_t>(array.shape[0]);
+    view.dimensions = dimensions_of(columns, name);
+    if (bits) {
+        if (array.type != number_type::u8) refuse_type(name, "uint8 for packed bits", name_of(array.type));
+        if (columns != (*bits + 7) / 8)
+            refuse(std::string(name) + ": rows of " + std::to_string(columns) + " bytes, but " + std::to_string(*bits) +
+                   " bits take " + std::to_string((*bits + 7) / 8));
+        view.type = vector_type::bits;
+        view.dimensions = dimensions_of(*bits, name);
+    }
+    const std::uint64_t row_bytes = view.row_bytes();
+    if (!has_usable_rows(array, row_bytes)) array = contiguous(std::move(array), name);
+    view.stride = view.rows > 1 && array.size() != 0 ? static_cast<std::uint64_t>(array.strides[0]) : row_bytes;
+    view.values = {array.data, view.rows == 0 ? 0 : (view.rows - 1) * view.stride + row_bytes};
+    into.values = std::move(array);
+}
+
+void read_sparse(held_vectors& into, nb::handle given, std::string_view name) {
+    if (nb::hasattr(given, "format") && nb::cast<std::string>(nb::str(given.attr("format"))) != "csr")
+        refuse_type(name, "a matrix by rows", "one in another format; convert it: x.tocsr()");
+    const std::string base(name);
+    const auto [rows, columns] = shape_of(given, name);
+    into.is_sparse = true;
+    into.values = read_array(given.attr("data"), base + ".data");
+    if (into.values.type != number_type::f32)
+        refuse_type(base + ".data", "float32",
+                    std::string(name_of(into.values.type)) + "; convert it: x.astype('float32')");
+    sparse_vectors_view& view = into.sparse;
+    view.rows = rows;
+    view.dimensions = dimensions_of(columns, name);
+    view.values = numbers_of<float>(into.values, base + ".data");
+    into.offset_values = read_array(given.attr("indptr"), base + ".indptr");
+    view.offsets = whole_numbers_of(into.offset_values, into.offsets, base + ".indptr");
+    into.column_values = read_array(given.attr("indices"), base + ".indices");
+    if (into.column_values.type == number_type::i32 && into.column_values.dimensions() == 1) {
+        into.column_values = contiguous(std::move(into.column_values), base + ".indices");
+        // A negative one becomes a column past the last dimension, which is refused with its row.
+        view.columns = {reinterpret_cast<const std::uint32_t*>(into.column_values.data), into.column_values.size()};
+        return;
+    }
+    std::vector<std::uint64_t> widened;
+    const auto wide = whole_numbers_of(into.column_values, widened, base + ".indices");
+    into.columns.resize(wide.size());
+    for (std::size_t i = 0; i < wide.size(); ++i) {
+        if (wide[i] >= columns)
+            refuse(base + ".indices[" + std::to_string(i) + "] is " + std::to_string(wide[i]) + ", but there are " +
+                   std::to_string(columns) + " columns");
+        into.columns[i] = static_cast<std::uint32_t>(wide[i]);
+    }
+    into.column_values = {};
+    view.columns = into.columns;
+}
+
+bool is_path(nb::handle given) {
+    return nb::isinstance<nb::str>(given) || nb::hasattr(given, "__fspath__");
+}
+
+void read_vectors(held_vectors& into, nb::handle given, const set_call& requested, std::string_view name) {
+    into.source = nb::borrow(given);
+    if (is_path(given)) {
+        const vectors_file_request request{
+            .path = text_of(name, given),
+            .tensor = requested.tensor,
+            .as_bits = requested.has_metric && requested.options.metric == vector_metric::hamming};
+        into.file = run_for(requested.run, [&](const context& ctx) { return open_vectors_file(request, ctx); });
+        for (const std::string& note : into.file->notes()) log_note(request.path.string() + ": " + note);
+        into.is_sparse = into.file->sparse();
+        if (into.is_sparse)
+            into.sparse = into.file->sparse_rows();
+        else
+            into.dense = into.file->dense();
+        return;
+    }
+    if (is_compressed_rows(given)) return read_sparse(into, given, name);
+    if (nb::hasattr(given, "tocsr"))
+        refuse_type(name, "a matrix by rows", "a sparse one in another format; convert it: x.tocsr()");
+    read_dense(into, given, requested.bits, name);
+}
+
+// ---- The set ----
+
+constexpr std::uint64_t short_work = std::uint64_t{1} << 24;  ///< components: some milliseconds
+
+/// As the rule of the program for the text of a distance.
+enum class distance_kind { float32, float64, whole };
+
+class python_vector_set {
+  public:
+    python_vector_set(nb::handle given, const nb::kwargs& options);
+
+    nb::object search(nb::handle queries, nb::handle k, nb::handle radius, nb::handle allow);
+    nb::object range_search(nb::handle queries, double radius, nb::handle allow);
+    nb::dict record() const;
+
+    const held_vectors& vectors() const { return vectors_; }
+    const set_call& requested() const { return requested_; }
+    std::string content() const;  ///< a fingerprint of the vectors
+
+  private:
+    struct neighbours {
+        std::vector<std::uint64_t> lims{0};
+        std::vector<std::int64_t> ids;
+        std::vector<float> narrow;
+        std::vector<double> wide;
+    };
+    template <class Work>
+    void one_at_a_time(const Work& work);
+    template <class Work>
+    void run_or_call(std::uint64_t components, const Work& work);
+    held_vectors read_queries(nb::handle given) const;
+    std::uint64_t allowed_from(nb::handle allow, std::vector<std::uint64_t>& bitmap) const;
+    void find(const held_vectors& queries, const retrieval_options& options, const vector_set::sink& each);
+    std::uint64_t work_of(const held_vectors& queries) const;
+    bool is_narrow() const { return kind_ == distance_kind::float32; }
+    nb::object result(nb::object distances, nb::object ids, const char* made) const;
+
+    set_call requested_;
+    held_vectors vectors_;
+    distance_kind kind_ = distance_kind::float32;
+    std::timed_mutex lock_;
+    std::atomic<int> stop_{0};
+    const context* current_ = nullptr;  ///< of the run in progress
+    std::optional<vector_set> set_;
+};
+
+const parameters<set_call> set_parameters =
+    parameters<set_call>("__init__")
+        .table<&set_call::options>({"metric"})
+        .add({"metric", "Literal['l2', 'sql2', 'ip', 'cosine', 'l1', 'linf', 'hamming'] | None", "None",
+              std::string(option_of<vector_set_options>("metric").help) + " Default: l2, hamming for bits."},
+             [](set_call& requested, nb::handle given) {
+                 const auto& row = option_of<vector_set_options>("metric");
+                 row.set(requested.options, value_of(row, given));
+                 requested.has_metric = true;
+             })
+        .add({"bits", "int | None", "None",
+              "The rows are packed bits, so many each: component j is bit j % 8, from the lowest, of byte j / 8, as "
+              "numpy.packbits(x, axis=1, bitorder='little') makes them. Bits after the last are 0."},
+             [](set_call& requested, nb::handle given) { requested.bits = whole_of("bits", given, 1, 0xffffffff); })
+        .add({"tensor", "str | None", "None", "The tensor to read from a safetensors file with several."},
+             [](set_call& requested, nb::handle given) { requested.tensor = text_of("tensor", given); })
+        .common();
+
+/// Waits for the lock; Ctrl-C ends the wait.
+std::unique_lock<std::timed_mutex> taken(std::timed_mutex& lock) {
+    std::unique_lock held(lock, std::try_to_lock);
+    while (!held.owns_lock()) {
+        {
+            const nb::gil_scoped_release released;
+            if (held.try_lock_for(std::chrono::milliseconds(50))) break;
+        }
+        if (PyErr_CheckSignals() != 0) throw nb::python_error();
+    }
+    return held;
+}
+
+python_vector_set::python_vector_set(nb::handle given, const nb::kwargs& options)
+    : requested_(set_parameters.read(options)) {
+    read_vectors(vectors_, given, requested_, "x");
+    const bool sparse = vectors_.is_sparse;
+    if (sparse && requested_.bits) refuse("bits: sparse vectors have none");
+    const vector_type type = vectors_.dense.type;
+    if (!requested_.has_metric && !sparse && type == vector_type::bits)
+        requested_.options.metric = vector_metric::hamming;
+    const vector_metric metric = requested_.options.metric;
+    const bool floats =
+        sparse || type == vector_type::f32 || type == vector_type::f16 || type == vector_type::bf16;
+    if (metric == vector_metric::l2 || (!sparse && type == vector_type::f64))
+        kind_ = distance_kind::float64;
+    else
+        kind_ = floats || metric == vector_metric::cosine ? distance_kind::float32 : distance_kind::whole;
+    if (vectors_.is_single) {
+        vectors_ = {};
+        refuse_type("x", "an array of shape (rows, dimensions)", "one of one dimension");
+    }
+    run_or_call(vectors_.rows() * vectors_.dimensions(), [&] {
+        context ctx = requested_.run.ctx;
+        ctx.stop_signal = &stop_;
+        ctx.on_log = [this](log_level level, std::string_view text) {
+            if (current_ != nullptr) current_->log(level, text);
+        };
+        ctx.on_progress = [this](const progress& now) {
+            if (current_ != nullptr) current_->report(now);
+        };
+        if (sparse)
+            set_.emplace(vectors_.sparse, requested_.options, ctx);
+        else
+            set_.emplace(vectors_.dense, requested_.options, ctx);
+    });
+}
+
+template <class Work>
+void python_vector_set::run_or_call(std::uint64_t components, const Work& work) {
+    if (components <= short_work && requested_.run.progress.is_none()) {
+        const nb::gil_scoped_release released;
+        stop_ = 0;
+        work();
+        return;
+    }
+    run_options options = requested_.run;
+    options.stop = &stop_;
+    run(options, [&](const context& ctx, calling_thread&) {
+        current_ = &ctx;
+        const std::shared_ptr<void> ended(nullptr, [&](void*) { current_ = nullptr; });
+        work();
+    });
+}
+
+std::uint64_t python_vector_set::work_of(const held_vectors& queries) const {
+    const std::uint64_t components =
+        vectors_.is_sparse ? vectors_.sparse.values.size() + vectors_.rows() : vectors_.rows() * vectors_.dimensions();
+    const std::uint64_t count = std::max<std::uint64_t>(queries.rows(), 1);
+    return components > short_work ? components : components * std::min(count, short_work);
+}
+
+held_vectors python_vector_set::read_queries(nb::handle given) const {
+    held_vectors queries;
+    read_vectors(queries, given, requested_, "queries");
+    if (queries.is_sparse != vectors_.is_sparse)
+        refuse_type("queries", vectors_.is_sparse ? "sparse rows (x.tocsr())" : "a dense array",
+                    queries.is_sparse ? "sparse rows" : "a dense array");
+    if (!queries.is_sparse && queries.dense.type != vectors_.dense.type) {
+        const auto name = [](const vectors_view& view) { return vector_type_names[static_cast<std::size_t>(view.type)]; };
+        refuse_type("queries", std::string(name(vectors_.dense)) + " as the vectors", name(queries.dense));
+    }
+    if (queries.dimensions() != vectors_.dimensions())
+        refuse("queries: vectors of " + std::to_string(queries.dimensions()) + " dimensions (expected " +
+               std::to_string(vectors_.dimensions()) + ")");
+    return queries;
+}
+
+/// Sets the bitmap of a mask or of ids; returns the number of allowed rows.
+std::uint64_t python_vector_set::allowed_from(nb::handle allow, std::vector<std::uint64_t>& bitmap) const {
+    const std::uint64_t rows = vectors_.rows();
+    if (allow.is_none()) return rows;
+    nb::object given = nb::borrow(allow);
+    if (nb::isinstance<nb::list>(given) || nb::isinstance<nb::tuple>(given)) {
+        given = nb::module_::import_("numpy").attr("asarray")(given);
+        if (nb::len(given) == 0) given = given.attr("astype")("int64");
+    }
+    host_array array = read_array(given, "allow");
+    if (array.dimensions() != 1)
+        refuse_type("allow", "an array of one dimension", "one of shape " + array.shape_text());
+    bitmap.assign((rows + 63) / 64, 0);
+    const auto set = [&](std::uint64_t row) { bitmap[row / 64] |= std::uint64_t{1} << row % 64; };
+    if (array.type == number_type::boolean) {
+        if (array.size() != rows)
+            refuse("allow: a mask of " + std::to_string(array.size()) + " values for " + std::to_string(rows) +
+                   " vectors");
+        array = contiguous(std::move(array), "allow");
+        for (std::uint64_t row = 0; row < rows; ++row)
+            if (array.data[row] != std::byte{0}) set(row);
+    } else {
+        std::vector<std::uint64_t> widened;
+        const auto ids = whole_numbers_of(array, widened, "allow");
+        for (std::size_t i = 0; i < ids.size(); ++i) {
+            if (ids[i] >= rows)
+                refuse("allow[" + std::to_string(i) + "] is " + std::to_string(ids[i]) + ", but there are " +
+                       std::to_string(rows) + " vectors");
+            set(ids[i]);
+        }
+    }
+    std::uint64_t count = 0;
+    for (const std::uint64_t word : bitmap) count += static_cast<std::uint64_t>(std::popcount(word));
+    return count;
+}
+
+void python_vector_set::find(const held_vectors& queries, const retrieval_options& options,
+                             const vector_set::sink& each) {
+    run_or_call(work_of(queries), [&] {
+        if (vectors_.is_sparse)
+            set_->search(queries.sparse, options, each);
+        else
+            set_->search(queries.dense, options, each);
+    });
+}
+
+nb::object python_vector_set::result(nb::object distances, nb::object ids, const char* made) const {
+    static const nb::handle classes = nb::module_::import_("quern._vectors").release();
+    return classes.attr(made)(std::move(distances), std::move(ids), kind_ == distance_kind::whole);
+}
+
+std::uint64_t k_of(nb::handle given) {
+    if (given.is_none()) return all_vectors;
+    const auto& row = option_of<retrieval_options>("top");
+    retrieval_options options;
+    option_description named = row;
+    named.name = "k";
+    row.set(options, value_of(named, given));
+    return options.k;
+}
+
+template <class Distance>
+nb::object shaped(std::vector<Distance>&& values, bool single, std::uint64_t rows, std::uint64_t columns) {
+    if (single) return array_from(std::move(values), {columns});
+    return array_from(std::move(values), {rows, columns});
+}
+
+nb::object python_vector_set::search(nb::handle given, nb::handle k, nb::handle radius, nb::handle allow) {
+    const held_vectors queries = read_queries(given);
+    retrieval_options options{.k = k_of(k)};
+    if (!radius.is_none()) {
+        options.radius = PyFloat_AsDouble(radius.ptr());
+        if (PyErr_Occurred() != nullptr) throw nb::python_error();
+    }
+    std::vector<std::uint64_t> bitmap;
+    const std::uint64_t candidates = allowed_from(allow, bitmap);
+    options.allowed = bitmap;
+    const std::uint64_t columns = options.k == all_vectors ? candidates : options.k, rows = queries.rows();
+    const std::uint64_t each_bytes = sizeof(std::int64_t) + (is_narrow() ? sizeof(float) : sizeof(double));
+    const std::uint64_t limit = requested_.run.ctx.memory_limit() / each_bytes;
+    if (rows != 0 && columns > limit / rows)
+        throw out_of_memory("the rankings of " + std::to_string(rows) + " queries, " + std::to_string(columns) + " each",
+                            columns > all_vectors / each_bytes / rows ? all_vectors : rows * columns * each_bytes, limit * each_bytes);
+
+    const double farthest = requested_.options.metric == vector_metric::ip
+                                ? -std::numeric_limits<double>::infinity()
+                                : std::numeric_limits<double>::infinity();
+    std::vector<std::int64_t> ids;
+    std::vector<float> narrow;
+    std::vector<double> wide;
+    {
+        const auto held = taken(lock_);
+        {
+            const nb::gil_scoped_release released;
+            ids.assign(rows * columns, -1);
+            if (is_narrow())
+                narrow.assign(rows * columns, static_cast<float>(farthest));
+            else
+                wide.assign(rows * columns, farthest);
+        }
+        find(queries, options,
+             [&](std::uint64_t query, std::span<const std::uint32_t> found, std::span<const double> distances) {
+                 const auto at = static_cast<std::ptrdiff_t>(query * columns);
+                 std::copy(found.begin(), found.end(), ids.begin() + at);
+                 if (is_narrow())
+                     std::transform(distances.begin(), distances.end(), narrow.begin() + at,
+                                    [](double distance) { return static_cast<float>(distance); });
+                 else
+                     std::copy(distances.begin(), distances.end(), wide.begin() + at);
+             });
+    }
+    const bool single = queries.is_single;
+    return result(is_narrow() ? shaped(std::move(narrow), single, rows, columns)
+                              : shaped(std::move(wide), single, rows, columns),
+                  shaped(std::move(ids), single, rows, columns), "Neighbors");
+}
+
+nb::object python_vector_set::range_search(nb::handle given, double radius, nb::handle allow) {
+    const held_vectors queries = read_queries(given);
+    std::vector<std::uint64_t> bitmap;
+    (void)allowed_from(allow, bitmap);
+    const retrieval_options options{.k = all_vectors, .radius = radius, .allowed = bitmap};
+    std::vector<std::int64_t> lims{0}, ids;
+    std::vector<float> narrow;
+    std::vector<double> wide;
+    {
+        const auto held = taken(lock_);
+        find(queries, options,
+             [&](std::uint64_t, std::span<const std::uint32_t> found, std::span<const double> distances) {
+                 ids.insert(ids.end(), found.begin(), found.end());
+                 if (is_narrow())
+                     for (const double distance : distances) narrow.push_back(static_cast<float>(distance));
+                 else
+                     wide.insert(wide.end(), distances.begin(), distances.end());
+                 lims.push_back(static_cast<std::int64_t>(ids.size()));
+             });
+    }
+    static const nb::handle classes = nb::module_::import_("quern._vectors").release();
+    nb::object distances = is_narrow() ? array_from(std::move(narrow)) : array_from(std::move(wide));
+    return classes.attr("RangeNeighbors")(array_from(std::move(lims)), distances, array_from(std::move(ids)),
+                                          kind_ == distance_kind::whole);
+}
+
+nb::dict python_vector_set::record() const {
+    const retrieval_record& last = set_->record();
+    nb::dict fields;
+    fields["place"] = last.place;
+    fields["distances"] = last.distances;
+    fields["filtered"] = last.filtered;
+    fields["tiles"] = last.tiles;
+    fields["tile_bytes"] = last.tile_bytes;
+    fields["prepare_seconds"] = last.prepare_seconds;
+    fields["search_seconds"] = last.search_seconds;
+    return fields;
+}
+
+std::string python_vector_set::content() const {
+    fingerprint digest;
+    const auto add = [&](auto values) {
+        const auto bytes = std::as_bytes(values);
+        digest.add({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+    };
+    const std::uint64_t form[] = {vectors_.rows(), vectors_.dimensions(), vectors_.is_sparse ? 1u : 0u,
+                                  static_cast<std::uint64_t>(vectors_.dense.type)};
+    add(std::span(form));
+    if (vectors_.is_sparse) {
+        add(vectors_.sparse.offsets);
+        add(vectors_.sparse.columns);
+        add(vectors_.sparse.values);
+    } else {
+        const vectors_view& view = vectors_.dense;
+        for (std::uint64_t row = 0; row < view.rows; ++row)
+            add(view.values.subspan(row * view.stride, view.row_bytes()));
+    }
+    return digest.text();
+}
+
+// ---- What the program writes ----
+
+/// Rows of query, rank, id, distance; `lims`: where each query's begin.
+std::string fingerprint_of_rankings(nb::handle lims, nb::handle distances, nb::handle ids, bool whole) {
+    std::vector<std::uint64_t> none;
+    host_array lim_array = read_array(lims, "lims"), distance_array = read_array(distances, "distances"),
+               id_array = read_array(ids, "ids");
+    const auto begins = whole_numbers_of(lim_array, none, "lims");
+    const auto id = numbers_of<std::int64_t>(id_array, "ids");
+    const bool narrow = distance_array.type == number_type::f32;
+    const auto floats = narrow ? numbers_of<float>(distance_array, "distances") : std::span<const float>();
+    const auto doubles = narrow ? std::span<const double>() : numbers_of<double>(distance_array, "distances");
+    const nb::gil_scoped_release released;
+    fingerprint digest;
+    row_writer rows(row_format::tsv, {"query", "rank", "id", "distance"},
+                    [&](std::string_view bytes) { digest.add(bytes); });
+    for (std::uint64_t query = 0; query + 1 < begins.size(); ++query) {
+        for (std::uint64_t at = begins[query], rank = 1; at < begins[query + 1]; ++at, ++rank) {
+            if (id[at] < 0) break;  // the ranking is shorter
+            cell distance;
+            if (narrow)
+                distance = floats[at];
+            else if (whole)
+                distance = static_cast<std::int64_t>(doubles[at]);
+            else
+                distance = doubles[at];
+            rows.row({query, rank, id[at], distance});
+        }
+    }
+    rows.finish();
+    return digest.text();
+}
+
+}  // namespace
+
+void declare_vectors(nb::module_& module) {
+    nb::class_<python_vector_set>(module, "VectorSet", R"(Vectors to search for nearest neighbours, exactly.
+
+The order is that of the true distances, real numbers without rounding, ties by ascending id: the same ids and bits on
+every device and for any number of threads. No index is built, and arrays are searched where they lie.
+
+>>> import numpy, quern
+>>> vectors = quern.VectorSet(numpy.array([[0, 0], [3, 4], [6, 8]], dtype="float32"))
+>>> distances, ids = vectors.search(numpy.array([[3, 3]], dtype="float32"), k=2)
+>>> distances.tolist(), ids.tolist()
+([[1.0, 4.242640686919913]], [[1, 0]])
+
+Methods: docs/nearest_neighbours.md; Zhou, Hu, Zhang, Huang and Jiang 2011, "High-Dimensional Space Retrieval Sorting
+Based on CUDA", for method="reduction".)")
+        .def(
+            "__init__",
+            [](python_vector_set* self, const nb::object& x, const nb::kwargs& options) {
+                new (self) python_vector_set(x, options);
+            },
+            nb::arg("x"), nb::arg("options"), nb::sig(set_parameters.signature("self, x: object", "None")),
+            set_parameters.doc(R"(Reads the description of `x` and checks its numbers.
+
+x: rows of vectors. One of
+- an array of shape (rows, dimensions): NumPy, memory-mapped and read-only ones too, and every object with the buffer
+  protocol, `__array_interface__` or DLPack; float32, float64, float16, bfloat16, int8, uint8, int16, or packed bits
+  (`bits`). Rows may lie apart, as in x[::2]; other arrays are copied once, and `logging` has a note.
+- sparse rows: scipy's CSR or an object with its members indptr, indices, data (float32) and shape. Columns rise in every
+  row: x.sort_indices() and x.sum_duplicates() make them so.
+- the path of a file in a format of docs/vectors.md.
+- an array of a GPU (CuPy, PyTorch): it is copied to the host once, by its own method, and `logging` has a note.
+
+The set uses the array's memory and keeps it alive: do not change it meanwhile. Raises TypeError for objects and numbers of
+another kind, InvalidInput, with the row as `position`, for numbers that are not finite, UsageError for a metric that the
+type does not support. Cost: one pass over the numbers.)"))
+        .def("search", &python_vector_set::search, nb::arg("queries"), nb::arg("k").none() = 10, nb::kw_only(),
+             nb::arg("radius").none() = nb::none(), nb::arg("allow").none() = nb::none(),
+             nb::sig("def search(self, queries: object, k: int | Literal['all'] | None = 10, *, radius: float | None = "
+                     "None, allow: object | None = None) -> Neighbors"),
+             R"(The k nearest vectors of each query: (distances, ids), best first, in the order of FAISS.
+
+queries: an array of the vectors' type and dimensions, a path, or one vector of one dimension, for which the results have
+one dimension, too. k: None or "all" is the complete ranking. radius: only vectors within this distance (ip: with at least
+this product). allow: only these vectors: a bool array, one per vector, or ids.
+
+Returns arrays of shape (queries, k); k=None: (queries, allowed vectors). ids is int64. distances is float32 if the type and
+the metric give 24 bits, else float64 (l2, float64 vectors, and integers, which are exact up to 2^53). A ranking shorter than
+k ends with ids of -1 and distances of inf (ip: -inf). Ties by ascending id.
+
+Raises TypeError, UsageError, InvalidInput with the query as `position`, OutOfMemory. One search of a set runs at a time,
+others wait; the interpreter's lock is free meanwhile. Ctrl-C drops the search; the set remains valid. Cost: rows *
+dimensions a query.)")
+        .def("range_search", &python_vector_set::range_search, nb::arg("queries"), nb::arg("radius"), nb::kw_only(),
+             nb::arg("allow").none() = nb::none(),
+             nb::sig("def range_search(self, queries: object, radius: float, *, allow: object | None = None) -> "
+                     "RangeNeighbors"),
+             R"(All vectors within a distance of each query: (lims, distances, ids), in the order of FAISS.
+
+The neighbours of query q are distances[lims[q]:lims[q + 1]] and ids[lims[q]:lims[q + 1]], best first; lims is int64. A
+distance equal to the radius is within; for ip the product is at least the radius. Otherwise as search.)")
+        .def_prop_ro("record", &python_vector_set::record, nb::sig("def record(self) -> dict[str, Any]"),
+                     "The work of the last search: place, distances computed exactly, pairs that the filter examined, "
+                     "tiles, bytes moved to devices, seconds.")
+        .def_prop_ro(
+            "shape",
+            [](const python_vector_set& set) {
+                return nb::make_tuple(set.vectors().rows(), set.vectors().dimensions());
+            },
+            nb::sig("def shape(self) -> tuple[int, int]"), "Rows and dimensions.")
+        .def_prop_ro(
+            "dtype",
+            [](const python_vector_set& set) {
+                const held_vectors& all = set.vectors();
+                return std::string(all.is_sparse ? "float32"
+                                                 : vector_type_names[static_cast<std::size_t>(all.dense.type)]);
+            },
+            "The type of a component: float32, …, bits.")
+        .def_prop_ro(
+            "metric",
+            [](const python_vector_set& set) {
+                return std::string(vector_metric_names[static_cast<std::size_t>(set.requested().options.metric)]);
+            },
+            "The name of the metric.")
+        .def_prop_ro(
+            "names",
+            [](const python_vector_set& set) {
+                nb::list names;
+                if (set.vectors().file)
+                    for (const std::string_view name : set.vectors().file->names())
+                        names.append(nb::str(name.data(), name.size()));
+                return names;
+            },
+            nb::sig("def names(self) -> list[str]"), "The words of a word2vec or GloVe file, one per vector; else empty.")
+        .def_prop_ro("content", &python_vector_set::content,
+                     "16 hexadecimal digits, XXH3-64 of the vectors and their form. Cost: one pass over the numbers.")
+        .def_prop_ro("_source", [](const python_vector_set& set) { return set.vectors().source; })
+        .def_prop_ro("_options",
+                     [](const python_vector_set& set) {
+                         nb::dict options;
+                         const set_call& requested = set.requested();
+                         options["metric"] =
+                             std::string(vector_metric_names[static_cast<std::size_t>(requested.options.metric)]);
+                         options["method"] =
+                             std::string(retrieval_method_names[static_cast<std::size_t>(requested.options.method)]);
+                         if (requested.bits) options["bits"] = *requested.bits;
+                         if (!requested.tensor.empty()) options["tensor"] = requested.tensor;
+                         if (requested.run.ctx.threads != 0) options["threads"] = requested.run.ctx.threads;
+                         return options;
+                     })
+        .def(
+            "as_sklearn",
+            [](nb::handle self) { return nb::module_::import_("quern._vectors").attr("NearestNeighbors").attr("_of")(self); },
+            nb::sig("def as_sklearn(self) -> NearestNeighbors"),
+            "A fitted quern.NearestNeighbors of these vectors.")
+        .def("__len__", [](const python_vector_set& set) { return set.vectors().rows(); })
+        .def(
+            "__reduce__",
+            [](nb::handle self) { return nb::module_::import_("quern._vectors").attr("reduce")(self); },
+            nb::sig("def __reduce__(self) -> tuple[Any, ...]"))
+        .def(
+            "__repr__",
+            [](nb::handle self) {
+                return nb::module_::import_("quern._vectors").attr("text_of")(self);
+            },
+            nb::sig("def __repr__(self) -> str"))
+        .def(
+            "_repr_html_",
+            [](nb::handle self) { return nb::module_::import_("quern._vectors").attr("html_of")(self); },
+            nb::sig("def _repr_html_(self) -> str"));
+    module.def("_fingerprint_of_rankings", fingerprint_of_rankings, nb::arg("lims"), nb::arg("distances"), nb::arg("ids"),
+               nb::arg("whole"),
+               nb::sig("def _fingerprint_of_rankings(lims: object, distances: object, ids: object, whole: bool) -> str"));
+}
+
+}  // namespace quern::python
