@@ -340,6 +340,24 @@ std::span<const std::uint64_t> whole_numbers_of(host_array& kept, std::vector<st
     return widened;
 }
 
+nb::object empty_array(std::span<const std::uint64_t> shape, number_type type, void*& data) {
+    // Kept until the interpreter ends.
+    static const nb::handle make = nb::object(nb::module_::import_("numpy").attr("empty")).release();
+    static nb::handle dtypes[std::size(number_type_names)];
+    nb::handle& dtype = dtypes[static_cast<std::size_t>(type)];
+    if (!dtype.is_valid())
+        dtype = nb::module_::import_("numpy").attr("dtype")(std::string(name_of(type))).release();
+    const nb::object extents = nb::steal(PyTuple_New(static_cast<Py_ssize_t>(shape.size())));
+    for (std::size_t d = 0; d < shape.size(); ++d)
+        PyTuple_SetItem(extents.ptr(), static_cast<Py_ssize_t>(d), PyLong_FromUnsignedLongLong(shape[d]));
+    nb::object array = make(extents, dtype);
+    Py_buffer buffer;
+    if (PyObject_GetBuffer(array.ptr(), &buffer, PyBUF_WRITABLE) != 0) throw nb::python_error();
+    data = buffer.buf;
+    PyBuffer_Release(&buffer);  // NumPy's memory stays where it is
+    return array;
+}
+
 void refuse_type(std::string_view name, std::string_view expected, std::string_view got) {
     const std::string text =
         std::string(name) + ": expected " + std::string(expected) + ", got " + std::string(got);

@@ -178,6 +178,7 @@ bool is_path(nb::handle given) {
 
 void read_vectors(held_vectors& into, nb::handle given, const set_call& requested, std::string_view name) {
     into.source = nb::borrow(given);
+    if (PyObject_CheckBuffer(given.ptr()) != 0) return read_dense(into, given, requested.bits, name);
     if (is_path(given)) {
         const vectors_file_request request{
             .path = text_of(name, given),
@@ -233,9 +234,10 @@ class python_vector_set {
     void find(const held_vectors& queries, const retrieval_options& options, const vector_set::sink& each);
     std::uint64_t work_of(const held_vectors& queries) const;
     bool is_narrow() const { return kind_ == distance_kind::float32; }
-    nb::object result(nb::object distances, nb::object ids, const char* made) const;
+    nb::object result(nb::object distances, nb::object ids) const;
 
     set_call requested_;
+    std::uint64_t memory_limit_;
     held_vectors vectors_;
     distance_kind kind_ = distance_kind::float32;
     std::timed_mutex lock_;
@@ -276,7 +278,7 @@ std::unique_lock<std::timed_mutex> taken(std::timed_mutex& lock) {
 }
 
 python_vector_set::python_vector_set(nb::handle given, const nb::kwargs& options)
-    : requested_(set_parameters.read(options)) {
+    : requested_(set_parameters.read(options)), memory_limit_(requested_.run.ctx.memory_limit()) {
     read_vectors(vectors_, given, requested_, "x");
     const bool sparse = vectors_.is_sparse;
     if (sparse && requested_.bits) refuse("bits: sparse vectors have none");
@@ -396,25 +398,24 @@ void python_vector_set::find(const held_vectors& queries, const retrieval_option
     });
 }
 
-nb::object python_vector_set::result(nb::object distances, nb::object ids, const char* made) const {
-    static const nb::handle classes = nb::module_::import_("quern._vectors").release();
-    return classes.attr(made)(std::move(distances), std::move(ids), kind_ == distance_kind::whole);
+nb::object python_vector_set::result(nb::object distances, nb::object ids) const {
+    static const nb::handle neighbors = nb::object(nb::module_::import_("quern._vectors").attr("Neighbors")).release();
+    return neighbors(std::move(distances), std::move(ids), kind_ == distance_kind::whole);
 }
 
 std::uint64_t k_of(nb::handle given) {
     if (given.is_none()) return all_vectors;
+    if (PyLong_CheckExact(given.ptr())) {
+        const long k = PyLong_AsLong(given.ptr());
+        if (k > 0) return static_cast<std::uint64_t>(k);
+        PyErr_Clear();
+    }
     const auto& row = option_of<retrieval_options>("top");
     retrieval_options options;
     option_description named = row;
     named.name = "k";
     row.set(options, value_of(named, given));
     return options.k;
-}
-
-template <class Distance>
-nb::object shaped(std::vector<Distance>&& values, bool single, std::uint64_t rows, std::uint64_t columns) {
-    if (single) return array_from(std::move(values), {columns});
-    return array_from(std::move(values), {rows, columns});
 }
 
 nb::object python_vector_set::search(nb::handle given, nb::handle k, nb::handle radius, nb::handle allow) {
@@ -429,7 +430,7 @@ nb::object python_vector_set::search(nb::handle given, nb::handle k, nb::handle 
     options.allowed = bitmap;
     const std::uint64_t columns = options.k == all_vectors ? candidates : options.k, rows = queries.rows();
     const std::uint64_t each_bytes = sizeof(std::int64_t) + (is_narrow() ? sizeof(float) : sizeof(double));
-    const std::uint64_t limit = requested_.run.ctx.memory_limit() / each_bytes;
+    const std::uint64_t limit = memory_limit_ / each_bytes;
     if (rows != 0 && columns > limit / rows)
         throw out_of_memory("the rankings of " + std::to_string(rows) + " queries, " + std::to_string(columns) + " each",
                             columns > all_vectors / each_bytes / rows ? all_vectors : rows * columns * each_bytes, limit * each_bytes);
@@ -437,34 +438,33 @@ nb::object python_vector_set::search(nb::handle given, nb::handle k, nb::handle 
     const double farthest = requested_.options.metric == vector_metric::ip
                                 ? -std::numeric_limits<double>::infinity()
                                 : std::numeric_limits<double>::infinity();
-    std::vector<std::int64_t> ids;
-    std::vector<float> narrow;
-    std::vector<double> wide;
+    const std::uint64_t shape[] = {rows, columns};
+    const auto extents = std::span<const std::uint64_t>(shape).last(queries.is_single ? 1 : 2);
+    const auto ids = make_new_array<std::int64_t>(extents);
+    const auto narrow = is_narrow() ? make_new_array<float>(extents) : new_array<float>();
+    const auto wide = is_narrow() ? new_array<double>() : make_new_array<double>(extents);
+    const auto put = [&](std::uint64_t query, std::span<const std::uint32_t> found, auto distances, const auto& into,
+                         double rest) {
+        const auto row = into.values.subspan(query * columns, columns);
+        const auto row_ids = ids.values.subspan(query * columns, columns);
+        std::copy(found.begin(), found.end(), row_ids.begin());
+        using number = typename std::remove_cvref_t<decltype(row)>::value_type;
+        std::transform(distances.begin(), distances.end(), row.begin(),
+                       [](double distance) { return static_cast<number>(distance); });
+        std::ranges::fill(row.subspan(found.size()), static_cast<number>(rest));
+        std::ranges::fill(row_ids.subspan(found.size()), -1);
+    };
     {
         const auto held = taken(lock_);
-        {
-            const nb::gil_scoped_release released;
-            ids.assign(rows * columns, -1);
-            if (is_narrow())
-                narrow.assign(rows * columns, static_cast<float>(farthest));
-            else
-                wide.assign(rows * columns, farthest);
-        }
         find(queries, options,
              [&](std::uint64_t query, std::span<const std::uint32_t> found, std::span<const double> distances) {
-                 const auto at = static_cast<std::ptrdiff_t>(query * columns);
-                 std::copy(found.begin(), found.end(), ids.begin() + at);
                  if (is_narrow())
-                     std::transform(distances.begin(), distances.end(), narrow.begin() + at,
-                                    [](double distance) { return static_cast<float>(distance); });
+                     put(query, found, distances, narrow, farthest);
                  else
-                     std::copy(distances.begin(), distances.end(), wide.begin() + at);
+                     put(query, found, distances, wide, farthest);
              });
     }
-    const bool single = queries.is_single;
-    return result(is_narrow() ? shaped(std::move(narrow), single, rows, columns)
-                              : shaped(std::move(wide), single, rows, columns),
-                  shaped(std::move(ids), single, rows, columns), "Neighbors");
+    return result(is_narrow() ? narrow.array : wide.array, ids.array);
 }
 
 nb::object python_vector_set::range_search(nb::handle given, double radius, nb::handle allow) {
