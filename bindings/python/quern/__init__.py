@@ -26,4 +26,5 @@ from ._quern import (
 
 __all__ = [name for name in dir() if not name.startswith("_")]
 from ._quern import VectorSet
+from ._quern import Graph, LinkRanks, Product, SparseMatrix, TopK, VectorSet, top_k
 from ._vectors import Neighbors, NearestNeighbors, RangeNeighbors

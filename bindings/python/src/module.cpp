@@ -14,4 +14,7 @@ NB_MODULE(_quern, module) {
     declare_dedup(module);
     declare_doctor(module);
     declare_vectors(module);
+    declare_graph(module);
+    declare_sparse(module);
+    declare_aggregation(module);
 }

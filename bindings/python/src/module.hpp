@@ -10,5 +10,8 @@ void declare_decontaminate(nanobind::module_& module);
 void declare_dedup(nanobind::module_& module);
 void declare_doctor(nanobind::module_& module);
 void declare_vectors(nanobind::module_& module);
+void declare_graph(nanobind::module_& module);
+void declare_sparse(nanobind::module_& module);
+void declare_aggregation(nanobind::module_& module);
 
 }  // namespace quern::python

@@ -1,0 +1,557 @@
+// SPDX-License-Identifier: Apache-2.0
+// quern.top_k: the best objects over several ranked lists.
+#include <nanobind/stl/string.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <deque>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "arrays.hpp"
+#include "errors.hpp"
+#include "fingerprint.hpp"
+#include "module.hpp"
+#include "parameters.hpp"
+#include "quern/base/error.hpp"
+#include "quern/base/rows.hpp"
+#include "quern/ops/rank_aggregation_option_table.hpp"
+#include "table.hpp"
+
+namespace nb = nanobind;
+
+namespace quern::python {
+namespace {
+
+constexpr std::uint32_t max_objects = std::numeric_limits<std::uint32_t>::max() - 1;
+
+struct top_k_call : call {
+    aggregation_options options;
+    nb::object weights = nb::none(), floors = nb::none();
+    std::optional<std::uint32_t> objects;
+};
+
+const parameters<top_k_call>& call_parameters() {
+    static const option_description rule = [] {
+        option_description named = option_of<aggregation_options>("aggregate");
+        named.name = "score";
+        return named;
+    }();
+    static const parameters<top_k_call> all =
+        parameters<top_k_call>("top_k")
+            .add(text_of(rule, std::uint64_t{0}),
+                 [](top_k_call& requested, nb::handle given) {
+                     option_of<aggregation_options>("aggregate").set(requested.options, value_of(rule, given));
+                 })
+            .table<&top_k_call::options>({"top", "aggregate"})
+            .add({"weights", "Sequence[float] | None", "None", "One for each list; positive. Default: 1 each."},
+                 [](top_k_call& requested, nb::handle given) { requested.weights = nb::borrow(given); })
+            .add({"floors", "float | Sequence[float] | None", "None",
+                  "Score of an object that a list lacks; one for each list, or one for all. No score of a list is below it. "
+                  "Default: 0."},
+                 [](top_k_call& requested, nb::handle given) { requested.floors = nb::borrow(given); })
+            .add({"objects", "int | None", "None",
+                  "Ids are below this number. Needed with generators; else found in the lists."},
+                 [](top_k_call& requested, nb::handle given) {
+                     requested.objects = static_cast<std::uint32_t>(whole_of("objects", given, 0, max_objects));
+                 })
+            .common();
+    return all;
+}
+
+std::string name_of_list(std::size_t list) {
+    return "lists[" + std::to_string(list) + "]";
+}
+
+// ---- Lists in memory ----
+
+struct held_list {
+    host_array id_array, score_array;
+    std::vector<std::uint64_t> widened;
+    std::span<const std::uint64_t> wide;    ///< ids of 64 bits
+    std::span<const std::uint32_t> narrow;  ///< ids of 32 bits
+    std::vector<nb::object> kept;
+    std::vector<std::string> texts;  ///< ids that are texts
+    std::vector<std::uint32_t> numbers;
+    std::vector<double> doubles;
+
+    std::size_t size() const { return score_array.size(); }
+};
+
+bool is_pulled(nb::handle given) {
+    return nb::hasattr(given, "__next__");
+}
+
+nb::object as_array(nb::handle given, const char* type) {
+    if (!nb::isinstance<nb::list>(given) && !nb::isinstance<nb::tuple>(given)) return nb::borrow(given);
+    return nb::module_::import_("numpy").attr("asarray")(given, nb::str(type));
+}
+
+bool is_list_of_texts(nb::handle given) {
+    if (nb::isinstance<nb::list>(given) || nb::isinstance<nb::tuple>(given))
+        return nb::len(given) != 0 && nb::isinstance<nb::str>(given[0]);
+    if (!nb::hasattr(given, "dtype") || !nb::hasattr(given.attr("dtype"), "kind")) return false;
+    const auto kind = nb::cast<std::string>(nb::str(given.attr("dtype").attr("kind")));
+    return kind == "U" || kind == "O" || kind == "T";
+}
+
+void read_list(held_list& into, nb::handle given, std::size_t position) {
+    const std::string name = name_of_list(position);
+    const bool is_pair = (nb::isinstance<nb::tuple>(given) || nb::isinstance<nb::list>(given)) && nb::len(given) == 2;
+    if (!is_pair)
+        refuse_type(name, "a pair (ids, scores) of arrays, or an iterator of (id, score)",
+                    nb::cast<std::string>(nb::type_name(given.type())));
+    const nb::object ids = given[0], scores = given[1];
+    into.score_array = contiguous(read_array(as_array(scores, "float64"), name + " scores"), name + " scores");
+    if (into.score_array.type != number_type::f32 && into.score_array.type != number_type::f64)
+        refuse_type(name + " scores", "float64 or float32", name_of(into.score_array.type));
+    if (into.score_array.dimensions() != 1)
+        refuse_type(name + " scores", "an array of one dimension", "one of shape " + into.score_array.shape_text());
+    std::size_t count = 0;
+    if (is_list_of_texts(ids)) {
+        const nb::object all = nb::hasattr(ids, "tolist") ? ids.attr("tolist")() : nb::borrow(ids);
+        for (const nb::handle id : all) {
+            if (!nb::isinstance<nb::str>(id))
+                refuse_type(name + " ids", "all to be texts, or all whole numbers", nb::cast<std::string>(nb::repr(id)));
+            into.texts.push_back(nb::cast<std::string>(id));
+        }
+        count = into.texts.size();
+    } else {
+        into.id_array = read_array(as_array(ids, "int64"), name + " ids");
+        if (into.id_array.type == number_type::u32) {
+            into.narrow = numbers_of<std::uint32_t>(into.id_array, name + " ids");
+            count = into.narrow.size();
+        } else {
+            into.wide = whole_numbers_of(into.id_array, into.widened, name + " ids");
+            count = into.wide.size();
+        }
+    }
+    if (count != into.size())
+        refuse(name + ": " + std::to_string(count) + " ids and " + std::to_string(into.size()) + " scores");
+}
+
+/// Numbers below `size` for the ids of all lists, in their order: as numbers if all are integers, else by bytes.
+struct numbering {
+    std::uint32_t size = 0;
+    std::vector<std::uint64_t> integers;  ///< by number; empty: the ids are the numbers
+    std::vector<std::string> texts;       ///< by number, if the ids are texts
+
+    bool is_identity() const { return integers.empty() && texts.empty(); }
+};
+
+bool is_written_as_integer(const std::string& text) {
+    return !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; }) &&
+           (text.size() == 1 || text[0] != '0') && text.size() <= 19;
+}
+
+template <class Ids>
+std::uint32_t distinct_size(Ids& ids) {
+    std::ranges::sort(ids);
+    const auto rest = std::ranges::unique(ids);
+    ids.erase(rest.begin(), rest.end());
+    if (ids.size() > max_objects) refuse("lists: more than " + std::to_string(max_objects) + " different ids");
+    return static_cast<std::uint32_t>(ids.size());
+}
+
+numbering number_texts(std::deque<held_list>& lists) {
+    numbering made;
+    bool integers = true;
+    for (const held_list& list : lists) {
+        if (list.texts.size() != list.size())
+            refuse("lists: the ids of some are texts, those of others whole numbers (expected one kind)");
+        for (const std::string& text : list.texts) {
+            integers = integers && is_written_as_integer(text);
+            made.texts.push_back(text);
+        }
+    }
+    made.size = distinct_size(made.texts);
+    const auto less = [&](const std::string& a, const std::string& b) {
+        return integers && a.size() != b.size() ? a.size() < b.size() : a < b;
+    };
+    std::ranges::sort(made.texts, less);
+    for (held_list& list : lists)
+        for (const std::string& text : list.texts)
+            list.numbers.push_back(
+                static_cast<std::uint32_t>(std::ranges::lower_bound(made.texts, text, less) - made.texts.begin()));
+    return made;
+}
+
+/// Ids up to a few times their count stay as they are; others are numbered.
+numbering number_integers(std::deque<held_list>& lists, const std::optional<std::uint32_t>& objects) {
+    numbering made;
+    std::uint64_t end = 0, entries = 0;
+    for (const held_list& list : lists) {
+        for (const std::uint64_t id : list.wide) end = std::max(end, id + 1 == 0 ? id : id + 1);
+        for (const std::uint32_t id : list.narrow) end = std::max(end, std::uint64_t{id} + 1);
+        entries += list.size();
+    }
+    constexpr std::uint64_t small = std::uint64_t{1} << 24;
+    if (objects || end <= std::max(small, 4 * entries)) {
+        const std::uint64_t size = objects ? *objects : end;
+        if (size <= max_objects) {
+            made.size = static_cast<std::uint32_t>(size);
+            for (std::size_t i = 0; i < lists.size(); ++i) {
+                held_list& list = lists[i];
+                list.numbers.reserve(list.wide.size());
+                for (std::size_t at = 0; at < list.wide.size(); ++at) {
+                    if (list.wide[at] >= size)
+                        refuse(name_of_list(i) + ": id " + std::to_string(list.wide[at]) + " at position " +
+                               std::to_string(at) + " (expected ids below objects, " + std::to_string(size) + ")");
+                    list.numbers.push_back(static_cast<std::uint32_t>(list.wide[at]));
+                }
+            }
+            return made;
+        }
+    }
+    made.integers.reserve(entries);
+    for (const held_list& list : lists) {
+        made.integers.insert(made.integers.end(), list.wide.begin(), list.wide.end());
+        made.integers.insert(made.integers.end(), list.narrow.begin(), list.narrow.end());
+    }
+    made.size = distinct_size(made.integers);
+    for (held_list& list : lists) {
+        const auto number = [&](std::uint64_t id) {
+            list.numbers.push_back(
+                static_cast<std::uint32_t>(std::ranges::lower_bound(made.integers, id) - made.integers.begin()));
+        };
+        for (const std::uint64_t id : list.wide) number(id);
+        for (const std::uint32_t id : list.narrow) number(id);
+        list.narrow = {};
+    }
+    return made;
+}
+
+numbering number_ids(std::deque<held_list>& lists, const std::optional<std::uint32_t>& objects) {
+    if (std::ranges::any_of(lists, [](const held_list& list) { return !list.texts.empty(); })) return number_texts(lists);
+    return number_integers(lists, objects);
+}
+
+// ---- Pulled lists ----
+
+/// An iterator of Python: of pairs (id, score), or of pairs of arrays. It is asked on the calling thread.
+class python_stream final : public ranked_stream {
+  public:
+    python_stream(nb::handle iterator, std::size_t list) : iterator_(iterator), name_(name_of_list(list)) {}
+    void set_thread(calling_thread& thread) { thread_ = &thread; }
+
+    std::size_t read(std::span<std::uint32_t> ids, std::span<double> scores) override {
+        std::size_t size = 0;
+        thread_->call([&] { size = read_here(ids, scores); });
+        return size;
+    }
+
+  private:
+    std::size_t read_here(std::span<std::uint32_t> ids, std::span<double> scores) {
+        std::size_t size = 0;
+        while (size < ids.size()) {
+            if (at_ == held_ids_.size() && !pull()) break;
+            const std::size_t count = std::min(ids.size() - size, held_ids_.size() - at_);
+            for (std::size_t i = 0; i < count; ++i, ++at_, ++size) {
+                ids[size] = held_ids_[at_];
+                scores[size] = held_scores_[at_];
+            }
+        }
+        return size;
+    }
+
+    /// The next entry or entries; false at the end.
+    bool pull() {
+        held_ids_.clear();
+        held_scores_.clear();
+        at_ = 0;
+        while (held_ids_.empty()) {
+            const nb::object next = nb::steal(PyIter_Next(iterator_.ptr()));
+            if (!next.is_valid()) {
+                if (PyErr_Occurred() != nullptr) throw nb::python_error();
+                return false;
+            }
+            take(next);
+        }
+        return true;
+    }
+
+    void take(const nb::object& entry) {
+        const bool is_pair = (nb::isinstance<nb::tuple>(entry) || nb::isinstance<nb::list>(entry)) && nb::len(entry) == 2;
+        if (!is_pair)
+            refuse_type(name_, "its iterator to yield (id, score)", nb::cast<std::string>(nb::repr(entry)));
+        const nb::object ids = entry[0], scores = entry[1];
+        if (PyIndex_Check(ids.ptr()) != 0 && !nb::hasattr(ids, "__len__")) {
+            held_ids_.push_back(static_cast<std::uint32_t>(
+                whole_of(name_ + " id", ids, 0, std::numeric_limits<std::uint32_t>::max())));
+            const double score = PyFloat_AsDouble(scores.ptr());
+            if (score == -1 && PyErr_Occurred() != nullptr) throw nb::python_error();
+            held_scores_.push_back(score);
+            return;
+        }
+        held_list list;
+        const nb::object pair = nb::make_tuple(ids, scores);
+        read_list(list, pair, 0);
+        for (const std::uint64_t id : list.wide)
+            held_ids_.push_back(static_cast<std::uint32_t>(std::min<std::uint64_t>(id, 0xffffffff)));
+        held_ids_.insert(held_ids_.end(), list.narrow.begin(), list.narrow.end());
+        if (list.score_array.type == number_type::f64) {
+            const auto values = numbers_of<double>(list.score_array, name_);
+            held_scores_.assign(values.begin(), values.end());
+        } else {
+            const auto values = numbers_of<float>(list.score_array, name_);
+            held_scores_.assign(values.begin(), values.end());
+        }
+    }
+
+    nb::handle iterator_;
+    std::string name_;
+    calling_thread* thread_ = nullptr;
+    std::vector<std::uint32_t> held_ids_;
+    std::vector<double> held_scores_;
+    std::size_t at_ = 0;
+};
+
+// ---- Results ----
+
+/// As quern.TopK.
+struct python_top_k {
+    aggregation_result found;
+    numbering ids;
+
+    std::string text(std::size_t at) const {
+        const std::uint32_t number = found.ids[at];
+        if (!ids.texts.empty()) return ids.texts[number];
+        return std::to_string(ids.integers.empty() ? number : ids.integers[number]);
+    }
+};
+
+nb::object ids_of(const python_top_k& top) {
+    if (!top.ids.texts.empty()) {
+        nb::list texts;
+        for (std::size_t at = 0; at < top.found.ids.size(); ++at) texts.append(nb::str(top.text(at).c_str()));
+        return texts;
+    }
+    std::vector<std::uint64_t> numbers;
+    for (const std::uint32_t number : top.found.ids)
+        numbers.push_back(top.ids.integers.empty() ? number : top.ids.integers[number]);
+    return array_from(std::move(numbers));
+}
+
+table table_of(const python_top_k& top) {
+    table rows("objects");
+    if (!top.ids.texts.empty()) {
+        text_column texts;
+        for (std::size_t at = 0; at < top.found.ids.size(); ++at) texts.add(top.text(at));
+        rows.add("id", std::move(texts));
+    } else {
+        number_column<std::uint64_t> numbers;
+        for (const std::uint32_t number : top.found.ids)
+            numbers.push_back(top.ids.integers.empty() ? number : top.ids.integers[number]);
+        rows.add("id", std::move(numbers));
+    }
+    rows.add("score", number_column<double>(top.found.scores));
+    return rows;
+}
+
+std::string fingerprint_of(const python_top_k& top) {
+    fingerprint digest;
+    row_writer rows(row_format::tsv, {"id", "score"}, [&](std::string_view bytes) { digest.add(bytes); });
+    for (std::size_t at = 0; at < top.found.ids.size(); ++at) {
+        const std::string id = top.text(at);
+        rows.row({std::string_view(id), top.found.scores[at]});
+    }
+    rows.finish();
+    return digest.text();
+}
+
+std::vector<double> numbers_for(nb::handle given, std::size_t lists, double usual, std::string_view name, bool one_for_all) {
+    if (given.is_none()) return std::vector<double>(lists, usual);
+    const bool is_single = one_for_all && PyNumber_Check(given.ptr()) != 0 && !nb::hasattr(given, "__len__");
+    if (is_single) return std::vector<double>(lists, number_of(name, given));
+    std::vector<double> numbers;
+    for (const nb::handle one : nb::borrow<nb::object>(given)) numbers.push_back(number_of(name, one));
+    if (numbers.size() != lists)
+        refuse(std::string(name) + ": " + std::to_string(numbers.size()) + " for " + std::to_string(lists) + " lists");
+    return numbers;
+}
+
+template <class Score>
+aggregation_result top_k_of(std::deque<held_list>& lists, const numbering& ids, const std::vector<double>& weights,
+                            const std::vector<double>& floors, const top_k_call& requested) {
+    std::vector<ranked_list_view<Score>> views;
+    for (std::size_t i = 0; i < lists.size(); ++i) {
+        held_list& list = lists[i];
+        std::span<const Score> scores;
+        if constexpr (std::is_same_v<Score, double>) {
+            if (list.score_array.type == number_type::f32) {
+                const auto narrow = numbers_of<float>(list.score_array, "scores");
+                list.doubles.assign(narrow.begin(), narrow.end());
+                scores = list.doubles;
+            } else {
+                scores = numbers_of<double>(list.score_array, "scores");
+            }
+        } else {
+            scores = numbers_of<float>(list.score_array, "scores");
+        }
+        const std::span<const std::uint32_t> numbers = list.narrow.empty() ? list.numbers : list.narrow;
+        views.push_back({numbers, scores, weights[i], floors[i]});
+    }
+    return run_for(requested.run, [&](const context& ctx) {
+        return top_k<Score>(std::span<const ranked_list_view<Score>>(views), ids.size, requested.options, ctx);
+    });
+}
+
+aggregation_result top_k_pulled(const std::vector<nb::object>& iterators, std::uint32_t objects,
+                                const std::vector<double>& weights, const std::vector<double>& floors,
+                                const top_k_call& requested) {
+    std::deque<python_stream> streams;
+    std::vector<pulled_list> lists;
+    for (std::size_t i = 0; i < iterators.size(); ++i) {
+        streams.emplace_back(iterators[i], i);
+        lists.push_back({&streams.back(), weights[i], floors[i]});
+    }
+    std::optional<aggregation_result> found;
+    run(requested.run, [&](const context& ctx, calling_thread& thread) {
+        for (python_stream& stream : streams) stream.set_thread(thread);
+        found = top_k(std::span<const pulled_list>(lists), objects, requested.options, ctx);
+    });
+    return *std::move(found);
+}
+
+std::uint32_t k_of(nb::handle given) {
+    const auto& row = option_of<aggregation_options>("top");
+    option_description named = row;
+    named.name = "k";
+    aggregation_options options;
+    if (given.is_none()) return static_cast<std::uint32_t>(*row.whole.all);
+    row.set(options, value_of(named, given));
+    return options.k;
+}
+
+python_top_k top_k_of_lists(nb::handle lists, nb::handle k, const nb::kwargs& given) {
+    top_k_call requested = call_parameters().read(given);
+    requested.options.k = k_of(k);
+    std::vector<nb::object> all;
+    for (const nb::handle list : nb::borrow<nb::object>(lists)) all.push_back(nb::borrow(list));
+    const auto weights = numbers_for(requested.weights, all.size(), 1, "weights", false);
+    const auto floors = numbers_for(requested.floors, all.size(), 0, "floors", true);
+    python_top_k made;
+    try {
+        if (std::ranges::any_of(all, is_pulled)) {
+            if (!requested.objects)
+                refuse("objects: needed with lists that are pulled, for the memory of their ids (expected a number above "
+                       "every id)");
+            for (nb::object& list : all) {
+                if (is_pulled(list)) continue;
+                const nb::object entries = nb::make_tuple(list);  // one chunk: a pair of arrays
+                list = nb::steal(PyObject_GetIter(entries.ptr()));
+            }
+            made.found = top_k_pulled(all, *requested.objects, weights, floors, requested);
+            return made;
+        }
+        std::deque<held_list> held(all.size());
+        bool all_narrow = !all.empty();
+        for (std::size_t i = 0; i < all.size(); ++i) {
+            read_list(held[i], all[i], i);
+            all_narrow = all_narrow && held[i].score_array.type == number_type::f32;
+        }
+        made.ids = number_ids(held, requested.objects);
+        made.found = all_narrow ? top_k_of<float>(held, made.ids, weights, floors, requested)
+                                : top_k_of<double>(held, made.ids, weights, floors, requested);
+    } catch (const list_fault& fault) {
+        throw invalid_value(name_of_list(fault.list()) + ", position " + std::to_string(fault.position()) + ": " +
+                                fault.what(),
+                            fault.position());
+    }
+    return made;
+}
+
+}  // namespace
+
+void declare_aggregation(nb::module_& module) {
+    nb::class_<python_top_k>(module, "TopK", R"(The result of top_k: a sequence of (id, score), best first.)")
+        .def_prop_ro("ids", ids_of, nb::sig("def ids(self) -> NDArray[numpy.uint64] | list[str]"), "Best first, ties by id.")
+        .def_prop_ro("scores", [](const python_top_k& top) {
+                return array_from(std::vector<double>(top.found.scores));
+            }, nb::sig("def scores(self) -> NDArray[numpy.float64]"), "float64, as many as ids.")
+        .def_prop_ro("depths", [](const python_top_k& top) {
+                return array_from(std::vector<std::uint64_t>(top.found.depths));
+            }, nb::sig("def depths(self) -> NDArray[numpy.uint64]"), "Entries read of each list.")
+        .def_prop_ro("candidates", [](const python_top_k& top) { return top.found.candidates; },
+                     "The maximum number of objects held at a time.")
+        .def_prop_ro("read_all", [](const python_top_k& top) { return top.found.read_all; },
+                     "Whether everything was read.")
+        .def_prop_ro("place", [](const python_top_k& top) { return top.found.place; }, "The device, with the reason.")
+        .def_prop_ro("table", table_of, nb::sig("def table(self) -> Table"), "Rows of id and score.")
+        .def_prop_ro("fingerprint", fingerprint_of,
+                     "XXH3-64 of the rows that `quern topk --format tsv` writes for the lists.")
+        .def("__len__", [](const python_top_k& top) { return top.found.ids.size(); })
+        .def("__getitem__", [](const python_top_k& top, std::int64_t at) {
+                const auto size = static_cast<std::int64_t>(top.found.ids.size());
+                if (at < 0) at += size;
+                if (at < 0 || at >= size) throw nb::index_error("rank out of range");
+                const auto rank = static_cast<std::size_t>(at);
+                const std::string text = top.text(rank);
+                const nb::object id = top.ids.texts.empty() ? nb::steal(PyLong_FromString(text.c_str(), nullptr, 10))
+                                                            : nb::object(nb::str(text.c_str()));
+                return nb::make_tuple(id, top.found.scores[rank]);
+            }, nb::arg("rank"), nb::sig("def __getitem__(self, rank: int, /) -> tuple[int | str, float]"))
+        .def("__getstate__", [](const python_top_k& top) {
+                std::vector<std::uint64_t> ids;
+                std::vector<std::string> texts;
+                nb::list kept;
+                for (std::size_t at = 0; at < top.found.ids.size(); ++at) kept.append(nb::str(top.text(at).c_str()));
+                return nb::make_tuple(kept, !top.ids.texts.empty(), array_from(std::vector<double>(top.found.scores)),
+                                      array_from(std::vector<std::uint64_t>(top.found.depths)), top.found.candidates,
+                                      top.found.read_all, top.found.place);
+            })
+        .def("__setstate__", [](python_top_k& self, const nb::tuple& state) {
+                python_top_k made;
+                const bool texts = nb::cast<bool>(state[1]);
+                for (const nb::handle id : state[0]) {
+                    made.found.ids.push_back(static_cast<std::uint32_t>(made.found.ids.size()));
+                    if (texts)
+                        made.ids.texts.push_back(nb::cast<std::string>(id));
+                    else
+                        made.ids.integers.push_back(std::stoull(nb::cast<std::string>(id)));
+                }
+                host_array scores = read_array(state[2], "scores"), depths = read_array(state[3], "depths");
+                const auto score_values = numbers_of<double>(scores, "scores");
+                const auto depth_values = numbers_of<std::uint64_t>(depths, "depths");
+                made.found.scores.assign(score_values.begin(), score_values.end());
+                made.found.depths.assign(depth_values.begin(), depth_values.end());
+                made.found.candidates = nb::cast<std::uint64_t>(state[4]);
+                made.found.read_all = nb::cast<bool>(state[5]);
+                made.found.place = nb::cast<std::string>(state[6]);
+                new (&self) python_top_k(std::move(made));
+            })
+        .def("__repr__", [](const python_top_k& top) {
+                return nb::module_::import_("quern._display").attr("table_text")(nb::cast(table_of(top)));
+            }, nb::sig("def __repr__(self) -> str"))
+        .def("_repr_html_", [](const python_top_k& top) {
+                return nb::module_::import_("quern._display").attr("table_html")(nb::cast(table_of(top)));
+            }, nb::sig("def _repr_html_(self) -> str"));
+
+    const auto& all = call_parameters();
+    module.def("top_k", top_k_of_lists, nb::arg("lists"), nb::arg("k").none() = 10, nb::arg("options"),
+               nb::sig(all.signature("lists: Sequence[object], k: int | Literal['all'] | None = 10", "TopK")),
+               all.doc(R"(The k best objects over several ranked lists, each read from the top no further than needed.
+
+lists: at most 64. Each is a pair (ids, scores) by falling score: ids are an array of whole numbers or a list of texts,
+scores an array of float32 or float64; or an iterator that yields pairs (id, score), or pairs of arrays, and is asked for no
+more than one step beyond what the result needs (then give `objects`). k: None or "all" for all objects.
+
+Returns a TopK: `ids`, `scores`, `depths` (entries read of each list), `candidates`. Scores are one sum (minimum, maximum,
+product) over the lists in their order, in double; ties by rising id, as numbers if all ids are integers, else by bytes. Every
+method and device gives the same ids and bits.
+
+Raises InvalidInput with `position` for a score that rises, is not finite or below the floor, and for a repeated id, as far as
+a list is read; UsageError and TypeError for other faults. Method: docs/rank_aggregation.md; Fagin, Lotem and Naor 2003, "Optimal
+aggregation algorithms for middleware".
+
+>>> import quern
+>>> best = quern.top_k([(["b", "a"], [0.9, 0.5]), (["a", "c"], [0.8, 0.1])], k=2)
+>>> list(best)
+[('a', 1.3), ('b', 0.9)])"));
+}
+
+}  // namespace quern::python

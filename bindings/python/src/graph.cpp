@@ -1,0 +1,756 @@
+// SPDX-License-Identifier: Apache-2.0
+// quern.Graph: PageRank and HITS of links in arrays, files and stores.
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/unique_ptr.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "arrays.hpp"
+#include "errors.hpp"
+#include "fingerprint.hpp"
+#include "module.hpp"
+#include "parameters.hpp"
+#include "quern/base/error.hpp"
+#include "quern/base/rows.hpp"
+#include "quern/ops/link_rank_option_table.hpp"
+#include "quern/tasks/graph.hpp"
+#include "quern/tasks/link_rank_option_table.hpp"
+#include "table.hpp"
+
+namespace nb = nanobind;
+
+namespace quern::python {
+namespace {
+
+// ---- Nodes ----
+
+/// The ids of the nodes, by node.
+class node_ids {
+  public:
+    virtual ~node_ids() = default;
+    virtual std::string text(std::uint32_t node) const = 0;
+    virtual std::optional<std::uint32_t> node_of(std::string_view id) const = 0;
+    virtual bool are_integers() const = 0;
+};
+
+class graph_ids final : public node_ids {
+  public:
+    explicit graph_ids(node_graph graph) : graph_(std::move(graph)) {}
+    std::string text(std::uint32_t node) const override { return graph_.id_of(node); }
+    std::optional<std::uint32_t> node_of(std::string_view id) const override { return graph_.node_of(id); }
+    bool are_integers() const override { return graph_.ids_are_integers(); }
+
+  private:
+    node_graph graph_;
+};
+
+/// 0, 1, 2 …
+class position_ids final : public node_ids {
+  public:
+    explicit position_ids(std::uint32_t nodes) : nodes_(nodes) {}
+    std::string text(std::uint32_t node) const override { return std::to_string(node); }
+    std::optional<std::uint32_t> node_of(std::string_view id) const override {
+        std::uint32_t node = 0;
+        const auto [end, failure] = std::from_chars(id.data(), id.data() + id.size(), node);
+        if (failure != std::errc() || end != id.data() + id.size() || node >= nodes_ || text(node) != id) return {};
+        return node;
+    }
+    bool are_integers() const override { return true; }
+
+  private:
+    std::uint32_t nodes_;
+};
+
+/// Ids that the user lists.
+class listed_ids final : public node_ids {
+  public:
+    listed_ids(std::vector<std::string> ids, bool integers) : ids_(std::move(ids)), integers_(integers) {
+        for (std::uint32_t node = 0; node < ids_.size(); ++node) {
+            if (!nodes_.emplace(ids_[node], node).second)
+                refuse("ids: '" + ids_[node] + "' is repeated at position " + std::to_string(node));
+        }
+    }
+    std::string text(std::uint32_t node) const override { return ids_[node]; }
+    std::optional<std::uint32_t> node_of(std::string_view id) const override {
+        const auto at = nodes_.find(id);
+        return at == nodes_.end() ? std::nullopt : std::optional(at->second);
+    }
+    bool are_integers() const override { return integers_; }
+
+  private:
+    std::vector<std::string> ids_;
+    std::unordered_map<std::string_view, std::uint32_t> nodes_;
+    bool integers_;
+};
+
+std::string text_of_id(nb::handle id) {
+    if (nb::isinstance<nb::str>(id)) return nb::cast<std::string>(id);
+    if (PyBool_Check(id.ptr()) == 0 && PyIndex_Check(id.ptr()) != 0)
+        return nb::cast<std::string>(nb::str(nb::steal(PyNumber_Index(id.ptr()))));
+    refuse_type("ids", "texts or whole numbers", nb::cast<std::string>(nb::repr(id)));
+}
+
+/// Python's text of an id: an int, or a str.
+nb::object python_id(const node_ids& ids, std::uint32_t node) {
+    const std::string text = ids.text(node);
+    if (ids.are_integers()) return nb::steal(PyLong_FromString(text.c_str(), nullptr, 10));
+    return nb::str(text.data(), text.size());
+}
+
+// ---- Results ----
+
+/// As quern.LinkRanks.
+struct python_ranks {
+    std::shared_ptr<const node_ids> ids;
+    std::shared_ptr<const std::vector<double>> ranks, hubs;  ///< hubs: of hits, else null
+    std::shared_ptr<const std::vector<std::uint32_t>> order;
+    std::uint32_t iterations = 0;
+    double change = 0, error = 0;
+    bool converged = false;
+    std::string place;
+};
+
+python_ranks result_of(std::shared_ptr<const node_ids> ids, link_ranks&& found) {
+    python_ranks made;
+    made.ids = std::move(ids);
+    made.ranks = std::make_shared<const std::vector<double>>(std::move(found.ranks));
+    made.order = std::make_shared<const std::vector<std::uint32_t>>(std::move(found.order));
+    made.iterations = found.iterations;
+    made.change = found.change;
+    made.error = found.error_bound;
+    made.converged = found.converged;
+    made.place = std::move(found.place);
+    return made;
+}
+
+table table_of(const python_ranks& found) {
+    table rows("nodes");
+    if (found.ids->are_integers()) {
+        number_column<std::uint64_t> ids;
+        ids.reserve(found.order->size());
+        for (const std::uint32_t node : *found.order) ids.push_back(std::stoull(found.ids->text(node)));
+        rows.add("id", std::move(ids));
+    } else {
+        text_column ids;
+        for (const std::uint32_t node : *found.order) ids.add(found.ids->text(node));
+        rows.add("id", std::move(ids));
+    }
+    const auto by_rank = [&](const std::vector<double>& values) {
+        number_column<double> column;
+        column.reserve(found.order->size());
+        for (const std::uint32_t node : *found.order) column.push_back(values[node]);
+        return column;
+    };
+    rows.add(found.hubs ? "authority" : "rank", by_rank(*found.ranks));
+    if (found.hubs) rows.add("hub", by_rank(*found.hubs));
+    return rows;
+}
+
+std::string fingerprint_of(const python_ranks& found) {
+    fingerprint digest;
+    const auto columns = found.hubs ? std::vector<std::string>{"id", "authority", "hub"}
+                                    : std::vector<std::string>{"id", "rank"};
+    row_writer rows(row_format::tsv, columns, [&](std::string_view bytes) { digest.add(bytes); });
+    for (const std::uint32_t node : *found.order) {
+        const std::string id = found.ids->text(node);
+        if (found.hubs)
+            rows.row({std::string_view(id), (*found.ranks)[node], (*found.hubs)[node]});
+        else
+            rows.row({std::string_view(id), (*found.ranks)[node]});
+    }
+    rows.finish();
+    return digest.text();
+}
+
+// ---- Graphs ----
+
+struct make_call : call {
+    bool weighted = false;
+    std::string input_format;
+};
+struct rank_call : call {
+    page_rank_options options;
+    nb::object personalize = nb::none(), warm = nb::none();
+};
+struct hits_call : call {
+    hits_options options;
+};
+
+const parameters<call> edge_parameters = parameters<call>("from_edges").common();
+const parameters<make_call> matrix_parameters =
+    parameters<make_call>("from_scipy")
+        .add({"weighted", "bool", "False", "The values of the matrix are weights of links; positive and finite."},
+             [](make_call& requested, nb::handle given) { requested.weighted = bool_of("weighted", given); })
+        .common();
+const parameters<make_call> file_parameters =
+    parameters<make_call>("from_file")
+        .add({"weighted", "bool", "False", std::string(option_of<link_rank_options>("weighted").help)},
+             [](make_call& requested, nb::handle given) { requested.weighted = bool_of("weighted", given); })
+        .add({"input_format", "Literal['edges', 'matrix-market'] | None", "None",
+              "edges or matrix-market. Default: detected from the content."},
+             [](make_call& requested, nb::handle given) {
+                 const auto& row = option_of<link_rank_options>("input_format");
+                 requested.input_format = std::get<std::string>(value_of(row, given));
+             })
+        .common();
+
+constexpr const char* node_numbers_help =
+    "a dict of id and weight, a list of ids (weight 1 each), or an array of float64, one per node; at least 0, finite and "
+    "not all 0";
+const parameters<rank_call> rank_parameters =
+    parameters<rank_call>("pagerank")
+        .table<&rank_call::options>()
+        .add({"personalize", "Mapping[int | str, float] | Sequence[int | str] | object | None", "None",
+              std::string("Teleport to these nodes only: ") + node_numbers_help + ". An id that is not a node is an error."},
+             [](rank_call& requested, nb::handle given) { requested.personalize = nb::borrow(given); })
+        .add({"warm", "Mapping[int | str, float] | Sequence[int | str] | object | None", "None",
+              std::string("Start from these ranks, such as those of an earlier result: ") + node_numbers_help +
+                  ". Ids that the graph lacks are ignored."},
+             [](rank_call& requested, nb::handle given) { requested.warm = nb::borrow(given); })
+        .common();
+const parameters<hits_call> hits_parameters = parameters<hits_call>("hits").table<&hits_call::options>().common();
+
+class python_graph {
+  public:
+    explicit python_graph(node_graph graph)
+        : ids_(std::make_shared<graph_ids>(graph)), read_(std::move(graph)) {}
+    python_graph(link_graph graph, std::shared_ptr<const node_ids> ids) : ids_(std::move(ids)), own_(std::move(graph)) {}
+
+    link_graph_view links() const { return read_ ? read_->links() : own_.view(); }
+    const std::shared_ptr<const node_ids>& ids() const { return ids_; }
+
+  private:
+    std::shared_ptr<const node_ids> ids_;
+    std::optional<node_graph> read_;
+    link_graph own_;
+};
+
+/// The nodes of the links: numbers below `nodes`.
+std::uint32_t count_of_nodes(std::uint64_t nodes, std::string_view name) {
+    constexpr std::uint64_t most = 0xfffffffd;
+    if (nodes > most) refuse(std::string(name) + ": " + std::to_string(nodes) + " nodes (expected at most 4294967293)");
+    return static_cast<std::uint32_t>(nodes);
+}
+
+/// Weights of float64, or of another type of numbers, widened.
+std::span<const double> weights_of(nb::handle given, host_array& kept, std::vector<double>& widened,
+                                   std::string_view name) {
+    kept = read_array(given, name);
+    if (kept.type == number_type::f64) return numbers_of<double>(kept, name);
+    if (kept.type == number_type::f32) {
+        const auto narrow = numbers_of<float>(kept, name);
+        widened.assign(narrow.begin(), narrow.end());
+        return widened;
+    }
+    std::vector<std::uint64_t> buffer;
+    for (const std::uint64_t value : whole_numbers_of(kept, buffer, name)) widened.push_back(static_cast<double>(value));
+    return widened;
+}
+
+/// Texts of a list, a column of pandas or Arrow, or a NumPy array of str or objects, held by `kept`.
+std::vector<std::string_view> texts_of(nb::handle given, std::vector<nb::object>& kept, std::string_view name) {
+    nb::object all = nb::borrow(given);
+    for (const char* const method : {"to_pylist", "tolist", "to_list"}) {
+        if (!nb::hasattr(all, method)) continue;
+        all = all.attr(method)();
+        break;
+    }
+    std::vector<std::string_view> texts;
+    for (const nb::handle one : all) {
+        if (PyUnicode_Check(one.ptr()) == 0)
+            refuse_type(name, "all ids to be texts, or all whole numbers",
+                        nb::cast<std::string>(nb::repr(one)) + " at position " + std::to_string(texts.size()));
+        Py_ssize_t size = 0;
+        const char* const bytes = PyUnicode_AsUTF8AndSize(one.ptr(), &size);
+        if (bytes == nullptr) throw nb::python_error();
+        texts.emplace_back(bytes, static_cast<std::size_t>(size));
+        kept.push_back(nb::borrow(one));
+    }
+    return texts;
+}
+
+/// Whether ids are texts: a list of str, or an array whose numbers are none.
+bool has_texts(nb::handle given) {
+    if (nb::isinstance<nb::list>(given) || nb::isinstance<nb::tuple>(given))
+        return nb::len(given) != 0 && nb::isinstance<nb::str>(given[0]);
+    if (!nb::hasattr(given, "dtype")) return nb::hasattr(given, "to_pylist") && !nb::hasattr(given, "__dlpack__");
+    const nb::object dtype = given.attr("dtype");
+    if (nb::hasattr(dtype, "kind")) {
+        const auto kind = nb::cast<std::string>(nb::str(dtype.attr("kind")));
+        return kind == "U" || kind == "O" || kind == "T";
+    }
+    const auto text = nb::cast<std::string>(nb::str(dtype));
+    return text == "String" || text == "Utf8" || text == "Categorical";
+}
+
+nb::object list_as_array(nb::handle given) {
+    if (!nb::isinstance<nb::list>(given) && !nb::isinstance<nb::tuple>(given)) return nb::borrow(given);
+    if (nb::len(given) == 0) return nb::module_::import_("numpy").attr("empty")(0, "int64");
+    return nb::module_::import_("numpy").attr("asarray")(given);
+}
+
+/// An end of all links.
+struct ends {
+    host_array array;
+    std::vector<std::uint64_t> widened;
+    std::span<const std::uint64_t> wide;
+    std::span<const std::uint32_t> narrow;  ///< of uint32 arrays, and of int32 without negative ones
+
+    void read(nb::handle given, std::string_view name) {
+        array = read_array(list_as_array(given), name);
+        const bool is_int32 = array.type == number_type::i32 && array.dimensions() == 1;
+        if ((array.type == number_type::u32 && array.dimensions() == 1) || is_int32) {
+            array = contiguous(std::move(array), name);
+            narrow = {reinterpret_cast<const std::uint32_t*>(array.data), array.size()};
+            if (is_int32) {
+                const auto at = std::ranges::find_if(narrow, [](std::uint32_t id) { return id >> 31 != 0; });
+                if (at != narrow.end())
+                    refuse(std::string(name) + "[" + std::to_string(at - narrow.begin()) +
+                           "] is negative (expected whole numbers of at least 0)");
+            }
+            return;
+        }
+        wide = whole_numbers_of(array, widened, name);
+    }
+    bool is_narrow() const { return wide.empty() && !narrow.empty(); }
+    std::size_t size() const { return is_narrow() ? narrow.size() : wide.size(); }
+    std::uint64_t at(std::size_t i) const { return is_narrow() ? narrow[i] : wide[i]; }
+    std::span<const std::uint64_t> widen() {
+        if (is_narrow()) {
+            widened.assign(narrow.begin(), narrow.end());
+            wide = widened;
+        }
+        return wide;
+    }
+};
+
+link_graph numbered_graph(const ends& from, const ends& to, std::span<const double> weights, std::uint32_t nodes,
+                          const context& ctx) {
+    std::vector<link> links(from.size());
+    for (std::size_t i = 0; i < links.size(); ++i) {
+        const std::uint64_t source = from.at(i), target = to.at(i);
+        if (source >= nodes || target >= nodes)
+            throw usage_error("link " + std::to_string(i) + " from " + std::to_string(source) + " to " +
+                              std::to_string(target) + ", but there are " + std::to_string(nodes) + " nodes");
+        links[i] = {static_cast<std::uint32_t>(source), static_cast<std::uint32_t>(target)};
+    }
+    return make_link_graph(nodes, links, weights, ctx);
+}
+
+void check_as_many(std::size_t from, std::size_t to, std::size_t weights, bool weighted) {
+    if (from != to)
+        refuse(std::to_string(from) + " sources and " + std::to_string(to) + " targets (expected one of each per link)");
+    if (weighted && weights != from)
+        refuse("weights: " + std::to_string(weights) + " for " + std::to_string(from) + " links");
+}
+
+std::unique_ptr<python_graph> from_arrays(nb::handle src, nb::handle dst, nb::handle weights, nb::handle ids,
+                                          nb::handle nodes, const call& requested) {
+    host_array weight_array;
+    std::vector<double> widened_weights;
+    std::span<const double> weight_values;
+    const bool weighted = !weights.is_none();
+    if (weighted) weight_values = weights_of(list_as_array(weights), weight_array, widened_weights, "weights");
+    if (has_texts(src) || has_texts(dst)) {
+        if (!ids.is_none() || !nodes.is_none())
+            refuse("ids, nodes: links between names bring their nodes (expected src and dst as positions)");
+        std::vector<nb::object> kept;
+        const auto from = texts_of(src, kept, "src"), to = texts_of(dst, kept, "dst");
+        check_as_many(from.size(), to.size(), weight_values.size(), weighted);
+        return std::make_unique<python_graph>(
+            run_for(requested.run, [&](const context& ctx) { return graph_of_ids(from, to, weight_values, ctx); }));
+    }
+    ends from, to;
+    from.read(src, "src");
+    to.read(dst, "dst");
+    check_as_many(from.size(), to.size(), weight_values.size(), weighted);
+    if (ids.is_none() && nodes.is_none()) {
+        return std::make_unique<python_graph>(run_for(requested.run, [&](const context& ctx) {
+            if (from.is_narrow() && to.is_narrow()) return graph_of_ids(from.narrow, to.narrow, weight_values, ctx);
+            return graph_of_ids(from.widen(), to.widen(), weight_values, ctx);
+        }));
+    }
+    std::shared_ptr<const node_ids> names;
+    std::uint32_t count = 0;
+    if (!ids.is_none()) {
+        std::vector<std::string> texts;
+        bool integers = true;
+        for (const nb::handle id : nb::borrow<nb::object>(ids)) {
+            integers = integers && !nb::isinstance<nb::str>(id);
+            texts.push_back(text_of_id(id));
+            integers = integers && !texts.back().starts_with('-');
+        }
+        count = count_of_nodes(texts.size(), "ids");
+        if (!nodes.is_none() && whole_of("nodes", nodes) != count)
+            refuse("nodes: invalid value " + std::to_string(whole_of("nodes", nodes)) + " (expected " +
+                   std::to_string(count) + ", the number of ids)");
+        names = std::make_shared<listed_ids>(std::move(texts), integers);
+    } else {
+        count = count_of_nodes(whole_of("nodes", nodes), "nodes");
+        names = std::make_shared<position_ids>(count);
+    }
+    link_graph graph = run_for(
+        requested.run, [&](const context& ctx) { return numbered_graph(from, to, weight_values, count, ctx); });
+    return std::make_unique<python_graph>(std::move(graph), std::move(names));
+}
+
+std::unique_ptr<python_graph> from_scipy(nb::handle given, const nb::kwargs& options) {
+    const make_call requested = matrix_parameters.read(options);
+    nb::object matrix = nb::borrow(given);
+    if (!is_compressed_rows(matrix) || (nb::hasattr(matrix, "format") &&
+                                        nb::cast<std::string>(nb::str(matrix.attr("format"))) != "csr")) {
+        if (!nb::hasattr(matrix, "tocsr"))
+            refuse_type("matrix", "a sparse matrix of scipy, or an object with indptr, indices, data and shape",
+                        nb::cast<std::string>(nb::type_name(given.type())));
+        matrix = matrix.attr("tocsr")();
+    }
+    const auto [rows, columns] = shape_of(matrix, "matrix");
+    if (rows != columns)
+        refuse("matrix: " + std::to_string(rows) + " rows and " + std::to_string(columns) +
+               " columns (the matrix of a graph has as many of each)");
+    const std::uint32_t nodes = count_of_nodes(rows, "matrix");
+    ends targets;
+    targets.read(matrix.attr("indices"), "matrix.indices");
+    host_array offset_array = read_array(matrix.attr("indptr"), "matrix.indptr");
+    std::vector<std::uint64_t> widened;
+    const auto offsets = whole_numbers_of(offset_array, widened, "matrix.indptr");
+    const bool rises = offsets.size() == rows + 1 && std::ranges::is_sorted(offsets) && offsets.front() == 0 &&
+                       offsets.back() == targets.size();
+    if (!rises) refuse("matrix.indptr: does not ascend from 0 to the number of entries, " + std::to_string(targets.size()));
+    host_array weight_array;
+    std::vector<double> widened_weights;
+    std::span<const double> weights;
+    if (requested.weighted) {
+        weights = weights_of(matrix.attr("data"), weight_array, widened_weights, "matrix.data");
+        check_as_many(targets.size(), targets.size(), weights.size(), true);
+    }
+    link_graph graph = run_for(requested.run, [&](const context& ctx) {
+        ends sources;
+        sources.widened.resize(targets.size());
+        for (std::uint64_t row = 0; row < rows; ++row)
+            std::fill(sources.widened.begin() + static_cast<std::ptrdiff_t>(offsets[row]),
+                      sources.widened.begin() + static_cast<std::ptrdiff_t>(offsets[row + 1]), row);
+        sources.wide = sources.widened;
+        return numbered_graph(sources, targets, weights, nodes, ctx);
+    });
+    return std::make_unique<python_graph>(std::move(graph), std::make_shared<position_ids>(nodes));
+}
+
+/// Values by node, from a dict, a list of ids or an array.
+std::vector<double> node_numbers(const python_graph& graph, nb::handle given, std::string_view name, bool ignores_unknown) {
+    const std::uint32_t nodes = graph.links().nodes;
+    std::vector<double> numbers;
+    const bool is_list = nb::isinstance<nb::list>(given) || nb::isinstance<nb::tuple>(given) ||
+                         nb::isinstance<nb::set>(given);
+    const bool is_dict = !is_list && nb::hasattr(given, "items") && nb::hasattr(given, "keys") &&
+                         !nb::hasattr(given, "__array__");
+    if (is_list || is_dict) {
+        numbers.resize(nodes, 0);
+        std::vector<bool> seen(nodes, false);
+        const auto set = [&](nb::handle id, double value) {
+            const std::string text = text_of_id(id);
+            const auto node = graph.ids()->node_of(text);
+            if (!node) {
+                if (ignores_unknown) return;
+                refuse(std::string(name) + ": '" + text + "' is not a node of the graph");
+            }
+            if (seen[*node]) refuse(std::string(name) + ": '" + text + "' is repeated");
+            seen[*node] = true;
+            numbers[*node] = value;
+        };
+        if (is_list)
+            for (const nb::handle id : nb::borrow<nb::object>(given)) set(id, 1);
+        else
+            for (const nb::handle item : given.attr("items")()) set(item[0], number_of(name, item[1]));
+    } else {
+        host_array array;
+        std::vector<double> widened;
+        const auto values = weights_of(given, array, widened, name);
+        if (values.size() != nodes)
+            refuse(std::string(name) + ": " + std::to_string(values.size()) + " values for " + std::to_string(nodes) +
+                   " nodes");
+        numbers.assign(values.begin(), values.end());
+    }
+    bool any = false;
+    for (std::size_t node = 0; node < numbers.size(); ++node) {
+        if (!std::isfinite(numbers[node]) || numbers[node] < 0)
+            refuse(std::string(name) + ": the value of node " + graph.ids()->text(static_cast<std::uint32_t>(node)) +
+                   " is " + shortest(numbers[node]) + " (expected a finite number of at least 0)");
+        any = any || numbers[node] > 0;
+    }
+    if (!any && nodes != 0) refuse(std::string(name) + ": no node has a number above 0");
+    return numbers;
+}
+
+python_ranks page_rank_of(const python_graph& graph, const nb::kwargs& given) {
+    rank_call requested = rank_parameters.read(given);
+    std::vector<double> preference, start;
+    if (!requested.personalize.is_none()) {
+        preference = node_numbers(graph, requested.personalize, "personalize", false);
+        requested.options.preference = preference;
+    }
+    if (!requested.warm.is_none()) {
+        start = node_numbers(graph, requested.warm, "warm", true);
+        requested.options.start = start;
+    }
+    return result_of(graph.ids(), run_for(requested.run, [&](const context& ctx) {
+                         return page_rank(graph.links(), requested.options, ctx);
+                     }));
+}
+
+python_ranks hits_of(const python_graph& graph, const nb::kwargs& given) {
+    const hits_call requested = hits_parameters.read(given);
+    hits_scores found = run_for(
+        requested.run, [&](const context& ctx) { return hits(graph.links(), requested.options, ctx); });
+    python_ranks made = result_of(graph.ids(), std::move(found.authorities));
+    made.hubs = std::make_shared<const std::vector<double>>(std::move(found.hubs.ranks));
+    return made;
+}
+
+nb::object ids_of(const node_ids& ids, std::uint32_t nodes) {
+    if (ids.are_integers()) {
+        std::vector<std::uint64_t> numbers(nodes);
+        for (std::uint32_t node = 0; node < nodes; ++node) numbers[node] = std::stoull(ids.text(node));
+        return array_from(std::move(numbers));
+    }
+    nb::list texts;
+    for (std::uint32_t node = 0; node < nodes; ++node) texts.append(python_id(ids, node));
+    return texts;
+}
+
+void declare_ranks(nb::module_& module) {
+    nb::class_<python_ranks>(module, "LinkRanks", R"(The ranks of a graph's nodes, of Graph.pagerank and Graph.hits.
+
+`ranks` has one number per node; `order` the nodes by falling rank, ties by node. `ids` names the nodes. `table` has a row
+per node, best first: id and rank, for hits id, authority and hub.)")
+        .def_prop_ro("ranks", [](const python_ranks& found) { return nb::cast(array_of(found.ranks)); },
+                     nb::sig("def ranks(self) -> NDArray[numpy.float64]"),
+                     "float64, by node; for hits the authorities. PageRanks are exact multiples of 2^-k, and their sum is 1 "
+                     "except with dangling='none'.")
+        .def_prop_ro(
+            "hubs",
+            [](const python_ranks& found) -> nb::object {
+                if (!found.hubs) return nb::none();
+                return nb::cast(array_of(found.hubs));
+            },
+            nb::sig("def hubs(self) -> NDArray[numpy.float64] | None"), "float64, by node, for hits; else None.")
+        .def_prop_ro("order", [](const python_ranks& found) { return nb::cast(array_of(found.order)); },
+                     nb::sig("def order(self) -> NDArray[numpy.uint32]"), "uint32: nodes by falling rank, ties by node.")
+        .def_prop_ro(
+            "ids",
+            [](const python_ranks& found) {
+                return ids_of(*found.ids, static_cast<std::uint32_t>(found.ranks->size()));
+            },
+            nb::sig("def ids(self) -> NDArray[numpy.uint64] | list[str]"), "The ids, by node.")
+        .def_prop_ro("table", table_of, nb::sig("def table(self) -> Table"), "Rows by falling rank.")
+        .def_ro("iterations", &python_ranks::iterations, "Steps.")
+        .def_ro("change", &python_ranks::change, "The L1 change of the last step.")
+        .def_ro("error", &python_ranks::error,
+                "Upper bound of the sum of |rank - true rank|, proved in docs/link_rank.md; NaN for hits.")
+        .def_ro("converged", &python_ranks::converged, "Whether the change of the last step is below the tolerance.")
+        .def_ro("place", &python_ranks::place, "The device, with the reason.")
+        .def_prop_ro("fingerprint", fingerprint_of,
+                     "XXH3-64 of the rows that `quern pagerank --format tsv` writes for the graph.")
+        .def("__len__", [](const python_ranks& found) { return found.ranks->size(); })
+        .def(
+            "__getitem__",
+            [](const python_ranks& found, const nb::object& id) {
+                const std::string text = text_of_id(id);
+                const auto node = found.ids->node_of(text);
+                if (!node) throw nb::key_error(("'" + text + "' is not a node of the graph").c_str());
+                return (*found.ranks)[*node];
+            },
+            nb::arg("id"), nb::sig("def __getitem__(self, id: int | str, /) -> float"))
+        .def("__getstate__",
+             [](const python_ranks& found) {
+                 const auto nodes = static_cast<std::uint32_t>(found.ranks->size());
+                 return nb::make_tuple(ids_of(*found.ids, nodes), found.ids->are_integers(),
+                                       nb::cast(array_of(found.ranks)),
+                                       found.hubs ? nb::cast(array_of(found.hubs)) : nb::none(),
+                                       nb::cast(array_of(found.order)), found.iterations, found.change, found.error,
+                                       found.converged, found.place);
+             })
+        .def("__setstate__",
+             [](python_ranks& self, const nb::tuple& state) {
+                 std::vector<std::string> texts;
+                 for (const nb::handle id : state[0]) texts.push_back(text_of_id(id));
+                 const auto doubles = [](nb::handle given) {
+                     host_array kept = read_array(given, "ranks");
+                     const auto values = numbers_of<double>(kept, "ranks");
+                     return std::make_shared<const std::vector<double>>(values.begin(), values.end());
+                 };
+                 host_array kept = read_array(state[4], "order");
+                 const auto order = numbers_of<std::uint32_t>(kept, "order");
+                 new (&self) python_ranks{std::make_shared<listed_ids>(std::move(texts), nb::cast<bool>(state[1])),
+                                          doubles(state[2]),
+                                          state[3].is_none() ? nullptr : doubles(state[3]),
+                                          std::make_shared<const std::vector<std::uint32_t>>(order.begin(), order.end()),
+                                          nb::cast<std::uint32_t>(state[5]),
+                                          nb::cast<double>(state[6]),
+                                          nb::cast<double>(state[7]),
+                                          nb::cast<bool>(state[8]),
+                                          nb::cast<std::string>(state[9])};
+             })
+        .def("__repr__",
+             [](nb::handle self) { return nb::module_::import_("quern._graphs").attr("text_of_ranks")(self); },
+             nb::sig("def __repr__(self) -> str"))
+        .def("_repr_html_",
+             [](nb::handle self) { return nb::module_::import_("quern._graphs").attr("html_of_ranks")(self); },
+             nb::sig("def _repr_html_(self) -> str"));
+}
+
+}  // namespace
+
+void declare_graph(nb::module_& module) {
+    declare_ranks(module);
+    nb::class_<python_graph>(module, "Graph", R"(A graph of links between nodes, for PageRank and HITS.
+
+Made by Graph.from_edges, from_scipy, from_networkx and from_file. Nodes are numbered from 0 in the order that breaks ties.
+A link that occurs twice counts twice; a link from a node to itself is kept.
+
+>>> import quern
+>>> graph = quern.Graph.from_edges(["a", "a", "b"], ["b", "c", "c"])
+>>> ranks = graph.pagerank()
+>>> ranks.table["id"], ranks.converged
+(['c', 'b', 'a'], True))")
+        .def_static(
+            "from_edges",
+            [](const nb::object& src, const nb::object& dst, const nb::object& weights, const nb::object& ids,
+               const nb::object& nodes, const nb::kwargs& options) {
+                const call requested = edge_parameters.read(options);
+                if (!dst.is_none()) return from_arrays(src, dst, weights, ids, nodes, requested);
+                const nb::object columns = nb::module_::import_("quern._graphs").attr("columns_of")(src);
+                const bool own_weights = nb::len(columns) > 2 && weights.is_none();
+                return from_arrays(columns[0], columns[1], own_weights ? nb::object(columns[2]) : weights, ids, nodes,
+                                   requested);
+            },
+            nb::arg("src"), nb::arg("dst").none() = nb::none(), nb::arg("weights").none() = nb::none(),
+            nb::arg("ids").none() = nb::none(), nb::arg("nodes").none() = nb::none(), nb::arg("options"),
+            nb::sig(edge_parameters.signature("src: object, dst: object | None = None, weights: object | None = None, "
+                                              "ids: Sequence[int | str] | None = None, nodes: int | None = None",
+                                              "Graph")),
+            edge_parameters.doc(R"(A graph of links from src[i] to dst[i].
+
+src, dst: arrays of whole numbers, without a copy if they are contiguous; or texts, in a list or a column. Without `dst`, a
+frame (pandas, polars, an Arrow table) of two columns, or of three with weights.
+weights: one per link, positive and finite.
+The nodes are the ids that occur, in rising order: as numbers if all ids are integers, else by bytes, as the program reads
+them from a file. With nodes=N, src and dst are numbers below N, and all N nodes exist. With ids=[…], they are positions in
+this list, whose order breaks ties.
+
+Raises UsageError with the number of the link for an end of `nodes` or more, a negative id, or an invalid weight; TypeError
+for other types. Memory: 20 bytes a link (44 with weights) and 16 a node at the peak, less than half of it afterwards.
+
+>>> import numpy, quern
+>>> graph = quern.Graph.from_edges(numpy.array([5, 7]), numpy.array([7, 5]), nodes=9)
+>>> graph.nodes, graph.links
+(9, 2))"))
+        .def_static(
+            "from_scipy", [](const nb::object& matrix, const nb::kwargs& options) { return from_scipy(matrix, options); },
+            nb::arg("matrix"), nb::arg("options"), nb::sig(matrix_parameters.signature("matrix: object", "Graph")),
+            matrix_parameters.doc(R"(A graph of a square sparse matrix: entry (i, j) is the link from i to j.
+
+matrix: scipy's, or an object with indptr, indices, data and shape; other formats become CSR by their method tocsr(). Every
+stored entry is a link, zeros too. Ids are the row numbers, from 0, and all nodes exist. Raises as from_edges does.)"))
+        .def_static(
+            "from_file",
+            [](const nb::object& path, const nb::kwargs& options) {
+                const make_call requested = file_parameters.read(options);
+                const std::filesystem::path name = text_of("path", path);
+                return std::make_unique<python_graph>(run_for(requested.run, [&](const context& ctx) {
+                    return open_graph(name, requested.input_format, requested.weighted, ctx);
+                }));
+            },
+            nb::arg("path"), nb::arg("options"), nb::sig(file_parameters.signature("path: str | os.PathLike[str]", "Graph")),
+            file_parameters.doc(R"(A graph from a file in a format of docs/graphs.md, or of the links between a store's documents.
+
+Raises UsageError (no such file), InvalidInput with `path` and `line`, StorageError, DamagedStore, OutOfMemory.)"))
+        .def_static(
+            "from_networkx",
+            [](const nb::object& graph, const nb::object& weight) {
+                return nb::module_::import_("quern._graphs").attr("from_networkx")(graph, weight);
+            },
+            nb::arg("graph"), nb::arg("weight").none() = nb::none(),
+            nb::sig("def from_networkx(graph: object, weight: str | None = None) -> Graph"),
+            R"(A graph of networkx, directed or not; multigraphs, too.
+
+The ids are the labels, which must be texts or whole numbers of at least 0, in networkx's order, and all nodes exist. An
+edge without direction is a link each way, from a node to itself one link. weight: the name of an attribute with the weights
+of links; 1 where it is missing. Any object with nodes, edges(data=True) and is_directed() serves.)")
+        .def("pagerank", page_rank_of, nb::arg("options"), nb::sig(rank_parameters.signature("self", "LinkRanks")),
+             rank_parameters.doc(R"(PageRank (Page, Brin, Motwani and Winograd 1999) of every node.
+
+r = damping * (G'r + d v) + (1 - damping) * v, where G_ij is the weight of i -> j divided by all weights of i, d the rank of
+nodes without outgoing links, and v the preference. Ranks are fixed-point integers: the same bits for any order of links,
+number of threads and device (docs/link_rank.md has the proof of `error`). Ties by node. A graph without nodes has none.
+
+Raises UsageError for options out of range, OutOfMemory, DeviceError. Cost: a step reads 4 bytes per link and gathers 4.
+
+>>> import quern
+>>> ranks = quern.Graph.from_edges([0, 1, 2], [1, 2, 0]).pagerank()
+>>> ranks.ranks.round(6).tolist(), ranks.converged
+([0.333333, 0.333333, 0.333333], True))"))
+        .def("hits", hits_of, nb::arg("options"), nb::sig(hits_parameters.signature("self", "LinkRanks")),
+             hits_parameters.doc(R"(Authorities and hubs (Kleinberg 1999) of every node: `ranks` and `hubs`, each with sum 1.
+
+a = A'h, h = A a, from h = 1/n. With several largest eigenvalues (a disconnected graph) the result is the limit from this
+start. Without links all are 0. `order` is by authority. Otherwise as pagerank.)"))
+        .def_prop_ro("nodes", [](const python_graph& graph) { return graph.links().nodes; }, "The number of nodes.")
+        .def_prop_ro("links", [](const python_graph& graph) { return graph.links().sources.size(); },
+                     "The number of links.")
+        .def_prop_ro("weighted", [](const python_graph& graph) { return !graph.links().weights.empty(); },
+                     "Whether links have weights.")
+        .def_prop_ro(
+            "ids", [](const python_graph& graph) { return ids_of(*graph.ids(), graph.links().nodes); },
+            nb::sig("def ids(self) -> NDArray[numpy.uint64] | list[str]"),
+            "The ids, by node: uint64 if all are integers, else texts.")
+        .def("__repr__",
+             [](const python_graph& graph) {
+                 const auto grouped = [](std::uint64_t number) {
+                     return nb::cast<std::string>(nb::cast(number).attr("__format__")(","));
+                 };
+                 return "Graph(" + grouped(graph.links().nodes) + " nodes, " + grouped(graph.links().sources.size()) +
+                        (graph.links().weights.empty() ? " links)" : " weighted links)");
+             })
+        .def("_repr_html_",
+             [](nb::handle self) {
+                 return "<code>" + nb::cast<std::string>(nb::repr(self)) + "</code>";
+             })
+        .def("__getstate__",
+             [](nb::handle self) {
+                 const auto& graph = nb::cast<const python_graph&>(self);
+                 const link_graph_view links = graph.links();
+                 return nb::make_tuple(ids_of(*graph.ids(), links.nodes), graph.ids()->are_integers(), links.nodes,
+                                       view_array(links.offsets, self), view_array(links.sources, self),
+                                       view_array(links.weights, self), view_array(links.out_degrees, self));
+             })
+        .def("__setstate__", [](python_graph& self, const nb::tuple& state) {
+            std::vector<std::string> texts;
+            for (const nb::handle id : state[0]) texts.push_back(text_of_id(id));
+            const auto copied = [&]<class Number>(std::vector<Number>& to, std::size_t at) {
+                host_array kept = read_array(state[at], "graph");
+                const auto values = numbers_of<Number>(kept, "graph");
+                to.assign(values.begin(), values.end());
+            };
+            link_graph graph;
+            graph.nodes = nb::cast<std::uint32_t>(state[2]);
+            copied(graph.offsets, 3);
+            copied(graph.sources, 4);
+            copied(graph.weights, 5);
+            copied(graph.out_degrees, 6);
+            new (&self) python_graph(std::move(graph),
+                                     std::make_shared<listed_ids>(std::move(texts), nb::cast<bool>(state[1])));
+        });
+}
+
+}  // namespace quern::python
