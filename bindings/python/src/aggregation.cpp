@@ -43,21 +43,25 @@ const parameters<top_k_call>& call_parameters() {
     }();
     static const parameters<top_k_call> all =
         parameters<top_k_call>("top_k")
-            .add(text_of(rule, std::uint64_t{0}),
-                 [](top_k_call& requested, nb::handle given) {
-                     option_of<aggregation_options>("aggregate").set(requested.options, value_of(rule, given));
-                 })
+            .add(
+                text_of(rule, std::uint64_t{0}),
+                [](top_k_call& requested, nb::handle given) {
+                    option_of<aggregation_options>("aggregate").set(requested.options, value_of(rule, given));
+                })
             .table<&top_k_call::options>({"top", "aggregate"})
-            .add({"weights", "Sequence[float] | None", "None", "One for each list; positive. Default: 1 each."},
+            .add({"weights", "Sequence[float] | None", "None",
+                  "One for each list; positive. Default: 1 each."},
                  [](top_k_call& requested, nb::handle given) { requested.weights = nb::borrow(given); })
             .add({"floors", "float | Sequence[float] | None", "None",
-                  "Score of an object that a list lacks; one for each list, or one for all. No score of a list is below it. "
+                  "Score of an object that a list lacks; one for each list, or one for all. No score of a "
+                  "list is below it. "
                   "Default: 0."},
                  [](top_k_call& requested, nb::handle given) { requested.floors = nb::borrow(given); })
             .add({"objects", "int | None", "None",
                   "Ids are below this number. Needed with generators; else found in the lists."},
                  [](top_k_call& requested, nb::handle given) {
-                     requested.objects = static_cast<std::uint32_t>(whole_of("objects", given, 0, max_objects));
+                     requested.objects =
+                         static_cast<std::uint32_t>(whole_of("objects", given, 0, max_objects));
                  })
             .common();
     return all;
@@ -101,22 +105,26 @@ bool is_list_of_texts(nb::handle given) {
 
 void read_list(held_list& into, nb::handle given, std::size_t position) {
     const std::string name = name_of_list(position);
-    const bool is_pair = (nb::isinstance<nb::tuple>(given) || nb::isinstance<nb::list>(given)) && nb::len(given) == 2;
+    const bool is_pair =
+        (nb::isinstance<nb::tuple>(given) || nb::isinstance<nb::list>(given)) && nb::len(given) == 2;
     if (!is_pair)
         refuse_type(name, "a pair (ids, scores) of arrays, or an iterator of (id, score)",
                     nb::cast<std::string>(nb::type_name(given.type())));
     const nb::object ids = given[0], scores = given[1];
-    into.score_array = contiguous(read_array(as_array(scores, "float64"), name + " scores"), name + " scores");
+    into.score_array =
+        contiguous(read_array(as_array(scores, "float64"), name + " scores"), name + " scores");
     if (into.score_array.type != number_type::f32 && into.score_array.type != number_type::f64)
         refuse_type(name + " scores", "float64 or float32", name_of(into.score_array.type));
     if (into.score_array.dimensions() != 1)
-        refuse_type(name + " scores", "an array of one dimension", "one of shape " + into.score_array.shape_text());
+        refuse_type(name + " scores", "an array of one dimension",
+                    "one of shape " + into.score_array.shape_text());
     std::size_t count = 0;
     if (is_list_of_texts(ids)) {
         const nb::object all = nb::hasattr(ids, "tolist") ? ids.attr("tolist")() : nb::borrow(ids);
         for (const nb::handle id : all) {
             if (!nb::isinstance<nb::str>(id))
-                refuse_type(name + " ids", "all to be texts, or all whole numbers", nb::cast<std::string>(nb::repr(id)));
+                refuse_type(name + " ids", "all to be texts, or all whole numbers",
+                            nb::cast<std::string>(nb::repr(id)));
             into.texts.push_back(nb::cast<std::string>(id));
         }
         count = into.texts.size();
@@ -153,7 +161,8 @@ std::uint32_t distinct_size(Ids& ids) {
     std::ranges::sort(ids);
     const auto rest = std::ranges::unique(ids);
     ids.erase(rest.begin(), rest.end());
-    if (ids.size() > max_objects) refuse("lists: more than " + std::to_string(max_objects) + " different ids");
+    if (ids.size() > max_objects)
+        refuse("lists: more than " + std::to_string(max_objects) + " different ids");
     return static_cast<std::uint32_t>(ids.size());
 }
 
@@ -175,8 +184,8 @@ numbering number_texts(std::deque<held_list>& lists) {
     std::ranges::sort(made.texts, less);
     for (held_list& list : lists)
         for (const std::string& text : list.texts)
-            list.numbers.push_back(
-                static_cast<std::uint32_t>(std::ranges::lower_bound(made.texts, text, less) - made.texts.begin()));
+            list.numbers.push_back(static_cast<std::uint32_t>(
+                std::ranges::lower_bound(made.texts, text, less) - made.texts.begin()));
     return made;
 }
 
@@ -200,7 +209,8 @@ numbering number_integers(std::deque<held_list>& lists, const std::optional<std:
                 for (std::size_t at = 0; at < list.wide.size(); ++at) {
                     if (list.wide[at] >= size)
                         refuse(name_of_list(i) + ": id " + std::to_string(list.wide[at]) + " at position " +
-                               std::to_string(at) + " (expected ids below objects, " + std::to_string(size) + ")");
+                               std::to_string(at) + " (expected ids below objects, " + std::to_string(size) +
+                               ")");
                     list.numbers.push_back(static_cast<std::uint32_t>(list.wide[at]));
                 }
             }
@@ -215,8 +225,8 @@ numbering number_integers(std::deque<held_list>& lists, const std::optional<std:
     made.size = distinct_size(made.integers);
     for (held_list& list : lists) {
         const auto number = [&](std::uint64_t id) {
-            list.numbers.push_back(
-                static_cast<std::uint32_t>(std::ranges::lower_bound(made.integers, id) - made.integers.begin()));
+            list.numbers.push_back(static_cast<std::uint32_t>(std::ranges::lower_bound(made.integers, id) -
+                                                              made.integers.begin()));
         };
         for (const std::uint64_t id : list.wide) number(id);
         for (const std::uint32_t id : list.narrow) number(id);
@@ -226,7 +236,8 @@ numbering number_integers(std::deque<held_list>& lists, const std::optional<std:
 }
 
 numbering number_ids(std::deque<held_list>& lists, const std::optional<std::uint32_t>& objects) {
-    if (std::ranges::any_of(lists, [](const held_list& list) { return !list.texts.empty(); })) return number_texts(lists);
+    if (std::ranges::any_of(lists, [](const held_list& list) { return !list.texts.empty(); }))
+        return number_texts(lists);
     return number_integers(lists, objects);
 }
 
@@ -275,7 +286,8 @@ class python_stream final : public ranked_stream {
     }
 
     void take(const nb::object& entry) {
-        const bool is_pair = (nb::isinstance<nb::tuple>(entry) || nb::isinstance<nb::list>(entry)) && nb::len(entry) == 2;
+        const bool is_pair =
+            (nb::isinstance<nb::tuple>(entry) || nb::isinstance<nb::list>(entry)) && nb::len(entry) == 2;
         if (!is_pair)
             refuse_type(name_, "its iterator to yield (id, score)", nb::cast<std::string>(nb::repr(entry)));
         const nb::object ids = entry[0], scores = entry[1];
@@ -353,30 +365,31 @@ table table_of(const python_top_k& top) {
 }
 
 std::string fingerprint_of(const python_top_k& top) {
-    fingerprint digest;
-    row_writer rows(row_format::tsv, {"id", "score"}, [&](std::string_view bytes) { digest.add(bytes); });
-    for (std::size_t at = 0; at < top.found.ids.size(); ++at) {
-        const std::string id = top.text(at);
-        rows.row({std::string_view(id), top.found.scores[at]});
-    }
-    rows.finish();
-    return digest.text();
+    return fingerprint_of_rows({"id", "score"}, [&](row_writer& rows) {
+        for (std::size_t at = 0; at < top.found.ids.size(); ++at) {
+            const std::string id = top.text(at);
+            rows.row({std::string_view(id), top.found.scores[at]});
+        }
+    });
 }
 
-std::vector<double> numbers_for(nb::handle given, std::size_t lists, double usual, std::string_view name, bool one_for_all) {
+std::vector<double> numbers_for(nb::handle given, std::size_t lists, double usual, std::string_view name,
+                                bool one_for_all) {
     if (given.is_none()) return std::vector<double>(lists, usual);
     const bool is_single = one_for_all && PyNumber_Check(given.ptr()) != 0 && !nb::hasattr(given, "__len__");
     if (is_single) return std::vector<double>(lists, number_of(name, given));
     std::vector<double> numbers;
     for (const nb::handle one : nb::borrow<nb::object>(given)) numbers.push_back(number_of(name, one));
     if (numbers.size() != lists)
-        refuse(std::string(name) + ": " + std::to_string(numbers.size()) + " for " + std::to_string(lists) + " lists");
+        refuse(std::string(name) + ": " + std::to_string(numbers.size()) + " for " + std::to_string(lists) +
+               " lists");
     return numbers;
 }
 
 template <class Score>
-aggregation_result top_k_of(std::deque<held_list>& lists, const numbering& ids, const std::vector<double>& weights,
-                            const std::vector<double>& floors, const top_k_call& requested) {
+aggregation_result top_k_of(std::deque<held_list>& lists, const numbering& ids,
+                            const std::vector<double>& weights, const std::vector<double>& floors,
+                            const top_k_call& requested) {
     std::vector<ranked_list_view<Score>> views;
     for (std::size_t i = 0; i < lists.size(); ++i) {
         held_list& list = lists[i];
@@ -396,7 +409,8 @@ aggregation_result top_k_of(std::deque<held_list>& lists, const numbering& ids, 
         views.push_back({numbers, scores, weights[i], floors[i]});
     }
     return run_for(requested.run, [&](const context& ctx) {
-        return top_k<Score>(std::span<const ranked_list_view<Score>>(views), ids.size, requested.options, ctx);
+        return top_k<Score>(std::span<const ranked_list_view<Score>>(views), ids.size, requested.options,
+                            ctx);
     });
 }
 
@@ -438,8 +452,10 @@ python_top_k top_k_of_lists(nb::handle lists, nb::handle k, const nb::kwargs& gi
     try {
         if (std::ranges::any_of(all, is_pulled)) {
             if (!requested.objects)
-                refuse("objects: needed with lists that are pulled, for the memory of their ids (expected a number above "
-                       "every id)");
+                refuse(
+                    "objects: needed with lists that are pulled, for the memory of their ids (expected a "
+                    "number above "
+                    "every id)");
             for (nb::object& list : all) {
                 if (is_pulled(list)) continue;
                 const nb::object entries = nb::make_tuple(list);  // one chunk: a pair of arrays
@@ -458,8 +474,8 @@ python_top_k top_k_of_lists(nb::handle lists, nb::handle k, const nb::kwargs& gi
         made.found = all_narrow ? top_k_of<float>(held, made.ids, weights, floors, requested)
                                 : top_k_of<double>(held, made.ids, weights, floors, requested);
     } catch (const list_fault& fault) {
-        throw invalid_value(name_of_list(fault.list()) + ", position " + std::to_string(fault.position()) + ": " +
-                                fault.what(),
+        throw invalid_value(name_of_list(fault.list()) + ", position " + std::to_string(fault.position()) +
+                                ": " + fault.what(),
                             fault.position());
     }
     return made;
@@ -469,72 +485,94 @@ python_top_k top_k_of_lists(nb::handle lists, nb::handle k, const nb::kwargs& gi
 
 void declare_aggregation(nb::module_& module) {
     nb::class_<python_top_k>(module, "TopK", R"(The result of top_k: a sequence of (id, score), best first.)")
-        .def_prop_ro("ids", ids_of, nb::sig("def ids(self) -> NDArray[numpy.uint64] | list[str]"), "Best first, ties by id.")
-        .def_prop_ro("scores", [](const python_top_k& top) {
-                return array_from(std::vector<double>(top.found.scores));
-            }, nb::sig("def scores(self) -> NDArray[numpy.float64]"), "float64, as many as ids.")
-        .def_prop_ro("depths", [](const python_top_k& top) {
-                return array_from(std::vector<std::uint64_t>(top.found.depths));
-            }, nb::sig("def depths(self) -> NDArray[numpy.uint64]"), "Entries read of each list.")
-        .def_prop_ro("candidates", [](const python_top_k& top) { return top.found.candidates; },
-                     "The maximum number of objects held at a time.")
-        .def_prop_ro("read_all", [](const python_top_k& top) { return top.found.read_all; },
-                     "Whether everything was read.")
-        .def_prop_ro("place", [](const python_top_k& top) { return top.found.place; }, "The device, with the reason.")
+        .def_prop_ro("ids", ids_of, nb::sig("def ids(self) -> NDArray[numpy.uint64] | list[str]"),
+                     "Best first, ties by id.")
+        .def_prop_ro(
+            "scores",
+            [](const python_top_k& top) { return array_from(std::vector<double>(top.found.scores)); },
+            nb::sig("def scores(self) -> NDArray[numpy.float64]"), "float64, as many as ids.")
+        .def_prop_ro(
+            "depths",
+            [](const python_top_k& top) { return array_from(std::vector<std::uint64_t>(top.found.depths)); },
+            nb::sig("def depths(self) -> NDArray[numpy.uint64]"), "Entries read of each list.")
+        .def_prop_ro(
+            "candidates", [](const python_top_k& top) { return top.found.candidates; },
+            "The maximum number of objects held at a time.")
+        .def_prop_ro(
+            "read_all", [](const python_top_k& top) { return top.found.read_all; },
+            "Whether everything was read.")
+        .def_prop_ro(
+            "place", [](const python_top_k& top) { return top.found.place; }, "The device, with the reason.")
         .def_prop_ro("table", table_of, nb::sig("def table(self) -> Table"), "Rows of id and score.")
         .def_prop_ro("fingerprint", fingerprint_of,
                      "XXH3-64 of the rows that `quern topk --format tsv` writes for the lists.")
         .def("__len__", [](const python_top_k& top) { return top.found.ids.size(); })
-        .def("__getitem__", [](const python_top_k& top, std::int64_t at) {
+        .def(
+            "__getitem__",
+            [](const python_top_k& top, std::int64_t at) {
                 const auto size = static_cast<std::int64_t>(top.found.ids.size());
                 if (at < 0) at += size;
                 if (at < 0 || at >= size) throw nb::index_error("rank out of range");
                 const auto rank = static_cast<std::size_t>(at);
                 const std::string text = top.text(rank);
-                const nb::object id = top.ids.texts.empty() ? nb::steal(PyLong_FromString(text.c_str(), nullptr, 10))
-                                                            : nb::object(nb::str(text.c_str()));
+                const nb::object id = top.ids.texts.empty()
+                                          ? nb::steal(PyLong_FromString(text.c_str(), nullptr, 10))
+                                          : nb::object(nb::str(text.c_str()));
                 return nb::make_tuple(id, top.found.scores[rank]);
-            }, nb::arg("rank"), nb::sig("def __getitem__(self, rank: int, /) -> tuple[int | str, float]"))
-        .def("__getstate__", [](const python_top_k& top) {
-                std::vector<std::uint64_t> ids;
-                std::vector<std::string> texts;
-                nb::list kept;
-                for (std::size_t at = 0; at < top.found.ids.size(); ++at) kept.append(nb::str(top.text(at).c_str()));
-                return nb::make_tuple(kept, !top.ids.texts.empty(), array_from(std::vector<double>(top.found.scores)),
-                                      array_from(std::vector<std::uint64_t>(top.found.depths)), top.found.candidates,
-                                      top.found.read_all, top.found.place);
-            })
-        .def("__setstate__", [](python_top_k& self, const nb::tuple& state) {
-                python_top_k made;
-                const bool texts = nb::cast<bool>(state[1]);
-                for (const nb::handle id : state[0]) {
-                    made.found.ids.push_back(static_cast<std::uint32_t>(made.found.ids.size()));
-                    if (texts)
-                        made.ids.texts.push_back(nb::cast<std::string>(id));
-                    else
-                        made.ids.integers.push_back(std::stoull(nb::cast<std::string>(id)));
-                }
-                host_array scores = read_array(state[2], "scores"), depths = read_array(state[3], "depths");
-                const auto score_values = numbers_of<double>(scores, "scores");
-                const auto depth_values = numbers_of<std::uint64_t>(depths, "depths");
-                made.found.scores.assign(score_values.begin(), score_values.end());
-                made.found.depths.assign(depth_values.begin(), depth_values.end());
-                made.found.candidates = nb::cast<std::uint64_t>(state[4]);
-                made.found.read_all = nb::cast<bool>(state[5]);
-                made.found.place = nb::cast<std::string>(state[6]);
-                new (&self) python_top_k(std::move(made));
-            })
-        .def("__repr__", [](const python_top_k& top) {
+            },
+            nb::arg("rank"), nb::sig("def __getitem__(self, rank: int, /) -> tuple[int | str, float]"))
+        .def("__getstate__",
+             [](const python_top_k& top) {
+                 std::vector<std::uint64_t> ids;
+                 std::vector<std::string> texts;
+                 nb::list kept;
+                 for (std::size_t at = 0; at < top.found.ids.size(); ++at)
+                     kept.append(nb::str(top.text(at).c_str()));
+                 return nb::make_tuple(kept, !top.ids.texts.empty(),
+                                       array_from(std::vector<double>(top.found.scores)),
+                                       array_from(std::vector<std::uint64_t>(top.found.depths)),
+                                       top.found.candidates, top.found.read_all, top.found.place);
+             })
+        .def("__setstate__",
+             [](python_top_k& self, const nb::tuple& state) {
+                 python_top_k made;
+                 const bool texts = nb::cast<bool>(state[1]);
+                 for (const nb::handle id : state[0]) {
+                     made.found.ids.push_back(static_cast<std::uint32_t>(made.found.ids.size()));
+                     if (texts)
+                         made.ids.texts.push_back(nb::cast<std::string>(id));
+                     else
+                         made.ids.integers.push_back(std::stoull(nb::cast<std::string>(id)));
+                 }
+                 host_array scores = read_array(state[2], "scores"), depths = read_array(state[3], "depths");
+                 const auto score_values = numbers_of<double>(scores, "scores");
+                 const auto depth_values = numbers_of<std::uint64_t>(depths, "depths");
+                 made.found.scores.assign(score_values.begin(), score_values.end());
+                 made.found.depths.assign(depth_values.begin(), depth_values.end());
+                 made.found.candidates = nb::cast<std::uint64_t>(state[4]);
+                 made.found.read_all = nb::cast<bool>(state[5]);
+                 made.found.place = nb::cast<std::string>(state[6]);
+                 new (&self) python_top_k(std::move(made));
+             })
+        .def(
+            "__repr__",
+            [](const python_top_k& top) {
                 return nb::module_::import_("quern._display").attr("table_text")(nb::cast(table_of(top)));
-            }, nb::sig("def __repr__(self) -> str"))
-        .def("_repr_html_", [](const python_top_k& top) {
+            },
+            nb::sig("def __repr__(self) -> str"))
+        .def(
+            "_repr_html_",
+            [](const python_top_k& top) {
                 return nb::module_::import_("quern._display").attr("table_html")(nb::cast(table_of(top)));
-            }, nb::sig("def _repr_html_(self) -> str"));
+            },
+            nb::sig("def _repr_html_(self) -> str"));
 
     const auto& all = call_parameters();
-    module.def("top_k", top_k_of_lists, nb::arg("lists"), nb::arg("k").none() = 10, nb::arg("options"),
-               nb::sig(all.signature("lists: Sequence[object], k: int | Literal['all'] | None = 10", "TopK")),
-               all.doc(R"(The k best objects over several ranked lists, each read from the top no further than needed.
+    module.def(
+        "top_k", top_k_of_lists, nb::arg("lists"), nb::arg("k").none() = 10, nb::arg("options"),
+        nb::sig(all.signature("lists: Sequence[object], k: int | Literal['all'] | None = 10", "TopK")),
+        all.doc(
+            R"(The k best objects over several ranked lists, each read from the top no further than needed.
 
 lists: at most 64. Each is a pair (ids, scores) by falling score: ids are an array of whole numbers or a list of texts,
 scores an array of float32 or float64; or an iterator that yields pairs (id, score), or pairs of arrays, and is asked for no

@@ -26,7 +26,8 @@ std::string name_of_type(nb::handle given) {
 }
 
 [[noreturn]] void refuse_order(std::string_view name) {
-    refuse_type(name, "little-endian numbers", "big-endian ones; convert them: x.astype(x.dtype.newbyteorder('<'))");
+    refuse_type(name, "little-endian numbers",
+                "big-endian ones; convert them: x.astype(x.dtype.newbyteorder('<'))");
 }
 
 std::optional<number_type> integer_type(bool is_signed, std::size_t bytes) {
@@ -126,18 +127,21 @@ std::optional<host_array> read_interface(nb::handle given, std::string_view name
     const auto fields = nb::cast<nb::dict>(described);
     const auto has = [&](const char* key) { return fields.contains(key) && !fields[key].is_none(); };
     if (has("mask")) refuse_type(name, "an array without a mask", "a masked one");
-    if (!has("typestr") || !has("shape") || !has("data") || !nb::isinstance<nb::tuple>(fields["data"])) return {};
+    if (!has("typestr") || !has("shape") || !has("data") || !nb::isinstance<nb::tuple>(fields["data"]))
+        return {};
     host_array array;
     array.owner = nb::make_tuple(nb::borrow(given), described);
     array.type = type_of_typestr(given, nb::cast<std::string>(fields["typestr"]), name);
     const auto address = nb::cast<std::uintptr_t>(nb::cast<nb::tuple>(fields["data"])[0]);
-    array.data = reinterpret_cast<const std::byte*>(address);  // NOLINT(performance-no-int-to-ptr): the protocol
+    array.data =
+        reinterpret_cast<const std::byte*>(address);  // NOLINT(performance-no-int-to-ptr): the protocol
     for (const nb::handle one : nb::cast<nb::tuple>(fields["shape"]))
         array.shape.push_back(nb::cast<std::int64_t>(one));
     if (has("strides")) {
         for (const nb::handle one : nb::cast<nb::tuple>(fields["strides"]))
             array.strides.push_back(nb::cast<std::int64_t>(one));
-        if (array.strides.size() != array.shape.size()) refuse_type(name, "as many strides as dimensions", "others");
+        if (array.strides.size() != array.shape.size())
+            refuse_type(name, "as many strides as dimensions", "others");
     } else {
         set_rows_in_order(array);
     }
@@ -171,7 +175,8 @@ std::optional<host_array> read_dlpack(nb::handle given, std::string_view name) {
         array.strides.push_back(tensor.stride(d) * static_cast<std::int64_t>(bytes));
     }
     auto* const kept = new nb::ndarray<nb::ro>(std::move(tensor));
-    array.owner = nb::capsule(kept, [](void* held) noexcept { delete static_cast<nb::ndarray<nb::ro>*>(held); });
+    array.owner =
+        nb::capsule(kept, [](void* held) noexcept { delete static_cast<nb::ndarray<nb::ro>*>(held); });
     return array;
 }
 
@@ -193,7 +198,8 @@ nb::object copied_to_host(nb::handle given, std::string_view name) {
         log_note(std::string(name) + ": the array of a GPU was copied to the host");
         return copy;
     }
-    refuse_type(name, "an array in the memory of the host", "one of a GPU without the methods get() or cpu()");
+    refuse_type(name, "an array in the memory of the host",
+                "one of a GPU without the methods get() or cpu()");
 }
 
 host_array read_on_host(nb::handle given, std::string_view name) {
@@ -203,7 +209,8 @@ host_array read_on_host(nb::handle given, std::string_view name) {
     refuse_type(name, what_is_read, name_of_type(given));
 }
 
-void copy_rows(const host_array& from, std::size_t dimension, const std::byte* at, std::byte*& to, std::size_t bytes) {
+void copy_rows(const host_array& from, std::size_t dimension, const std::byte* at, std::byte*& to,
+               std::size_t bytes) {
     if (dimension == from.dimensions()) {
         std::memcpy(to, at, bytes);
         to += bytes;
@@ -277,8 +284,8 @@ host_array contiguous(host_array given, std::string_view name) {
     const std::size_t bytes = bytes_of(given.type);
     const std::uint64_t total = given.size() * bytes;
     auto* const memory = new std::vector<std::uint64_t>((total + 7) / 8);
-    nb::object owner =
-        nb::capsule(memory, [](void* held) noexcept { delete static_cast<std::vector<std::uint64_t>*>(held); });
+    nb::object owner = nb::capsule(
+        memory, [](void* held) noexcept { delete static_cast<std::vector<std::uint64_t>*>(held); });
     auto* to = reinterpret_cast<std::byte*>(memory->data());
     host_array copy = given;
     copy.owner = std::move(owner);
@@ -300,7 +307,8 @@ std::span<const std::uint64_t> whole_numbers_of(host_array& kept, std::vector<st
     kept = contiguous(std::move(kept), name);
     const std::uint64_t size = kept.size();
     const auto refuse_negative = [&](std::uint64_t at) {
-        refuse(std::string(name) + "[" + std::to_string(at) + "] is negative (expected whole numbers of at least 0)");
+        refuse(std::string(name) + "[" + std::to_string(at) +
+               "] is negative (expected whole numbers of at least 0)");
     };
     if (kept.type == u64) return {reinterpret_cast<const std::uint64_t*>(kept.data), size};
     if (kept.type == i64) {
@@ -376,7 +384,8 @@ bool is_compressed_rows(nb::handle given) {
 
 std::pair<std::uint64_t, std::uint64_t> shape_of(nb::handle given, std::string_view name) {
     const nb::object shape = given.attr("shape");
-    if (nb::len(shape) != 2) refuse_type(name, "a matrix", "one of " + std::to_string(nb::len(shape)) + " dimensions");
+    if (nb::len(shape) != 2)
+        refuse_type(name, "a matrix", "one of " + std::to_string(nb::len(shape)) + " dimensions");
     return {nb::cast<std::uint64_t>(shape[0]), nb::cast<std::uint64_t>(shape[1])};
 }
 

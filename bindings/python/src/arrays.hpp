@@ -19,9 +19,9 @@
 namespace quern::python {
 
 enum class number_type : std::uint8_t { f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64, boolean };
-inline constexpr std::string_view number_type_names[] = {"float16", "bfloat16", "float32", "float64", "int8",
-                                                         "int16",   "int32",    "int64",   "uint8",   "uint16",
-                                                         "uint32",  "uint64",   "bool"};
+inline constexpr std::string_view number_type_names[] = {
+    "float16", "bfloat16", "float32", "float64", "int8",   "int16", "int32",
+    "int64",   "uint8",    "uint16",  "uint32",  "uint64", "bool"};
 inline std::string_view name_of(number_type type) {
     return number_type_names[static_cast<std::size_t>(type)];
 }
@@ -99,8 +99,7 @@ new_array<Value> make_new_array(std::span<const std::uint64_t> shape);
 template <class Value>
 nanobind::object view_array(std::span<const Value> values, nanobind::handle owner) {
     const std::size_t all[] = {values.size()};
-    return nanobind::cast(
-        nanobind::ndarray<nanobind::numpy, const Value>(values.data(), 1, all, owner));
+    return nanobind::cast(nanobind::ndarray<nanobind::numpy, const Value>(values.data(), 1, all, owner));
 }
 
 /// numpy.empty(shape, dtype), its memory in `data`.
@@ -117,7 +116,8 @@ new_array<Value> make_new_array(std::span<const std::uint64_t> shape) {
 
 template <class Number>
 std::span<const Number> numbers_of(host_array& kept, std::string_view name) {
-    if (kept.dimensions() != 1) refuse_type(name, "an array of one dimension", "one of shape " + kept.shape_text());
+    if (kept.dimensions() != 1)
+        refuse_type(name, "an array of one dimension", "one of shape " + kept.shape_text());
     if (kept.type != type_of_number<Number>())
         refuse_type(name, "an array of " + std::string(name_of(type_of_number<Number>())),
                     "one of " + std::string(name_of(kept.type)));

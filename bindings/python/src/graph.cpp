@@ -62,7 +62,8 @@ class position_ids final : public node_ids {
     std::optional<std::uint32_t> node_of(std::string_view id) const override {
         std::uint32_t node = 0;
         const auto [end, failure] = std::from_chars(id.data(), id.data() + id.size(), node);
-        if (failure != std::errc() || end != id.data() + id.size() || node >= nodes_ || text(node) != id) return {};
+        if (failure != std::errc() || end != id.data() + id.size() || node >= nodes_ || text(node) != id)
+            return {};
         return node;
     }
     bool are_integers() const override { return true; }
@@ -157,19 +158,17 @@ table table_of(const python_ranks& found) {
 }
 
 std::string fingerprint_of(const python_ranks& found) {
-    fingerprint digest;
     const auto columns = found.hubs ? std::vector<std::string>{"id", "authority", "hub"}
                                     : std::vector<std::string>{"id", "rank"};
-    row_writer rows(row_format::tsv, columns, [&](std::string_view bytes) { digest.add(bytes); });
-    for (const std::uint32_t node : *found.order) {
-        const std::string id = found.ids->text(node);
-        if (found.hubs)
-            rows.row({std::string_view(id), (*found.ranks)[node], (*found.hubs)[node]});
-        else
-            rows.row({std::string_view(id), (*found.ranks)[node]});
-    }
-    rows.finish();
-    return digest.text();
+    return fingerprint_of_rows(columns, [&](row_writer& rows) {
+        for (const std::uint32_t node : *found.order) {
+            const std::string id = found.ids->text(node);
+            if (found.hubs)
+                rows.row({std::string_view(id), (*found.ranks)[node], (*found.hubs)[node]});
+            else
+                rows.row({std::string_view(id), (*found.ranks)[node]});
+        }
+    });
 }
 
 // ---- Graphs ----
@@ -189,7 +188,8 @@ struct hits_call : call {
 const parameters<call> edge_parameters = parameters<call>("from_edges").common();
 const parameters<make_call> matrix_parameters =
     parameters<make_call>("from_scipy")
-        .add({"weighted", "bool", "False", "The values of the matrix are weights of links; positive and finite."},
+        .add({"weighted", "bool", "False",
+              "The values of the matrix are weights of links; positive and finite."},
              [](make_call& requested, nb::handle given) { requested.weighted = bool_of("weighted", given); })
         .common();
 const parameters<make_call> file_parameters =
@@ -205,26 +205,30 @@ const parameters<make_call> file_parameters =
         .common();
 
 constexpr const char* node_numbers_help =
-    "a dict of id and weight, a list of ids (weight 1 each), or an array of float64, one per node; at least 0, finite and "
+    "a dict of id and weight, a list of ids (weight 1 each), or an array of float64, one per node; at least "
+    "0, finite and "
     "not all 0";
 const parameters<rank_call> rank_parameters =
     parameters<rank_call>("pagerank")
         .table<&rank_call::options>()
         .add({"personalize", "Mapping[int | str, float] | Sequence[int | str] | object | None", "None",
-              std::string("Teleport to these nodes only: ") + node_numbers_help + ". An id that is not a node is an error."},
+              std::string("Teleport to these nodes only: ") + node_numbers_help +
+                  ". An id that is not a node is an error."},
              [](rank_call& requested, nb::handle given) { requested.personalize = nb::borrow(given); })
         .add({"warm", "Mapping[int | str, float] | Sequence[int | str] | object | None", "None",
-              std::string("Start from these ranks, such as those of an earlier result: ") + node_numbers_help +
-                  ". Ids that the graph lacks are ignored."},
+              std::string("Start from these ranks, such as those of an earlier result: ") +
+                  node_numbers_help + ". Ids that the graph lacks are ignored."},
              [](rank_call& requested, nb::handle given) { requested.warm = nb::borrow(given); })
         .common();
-const parameters<hits_call> hits_parameters = parameters<hits_call>("hits").table<&hits_call::options>().common();
+const parameters<hits_call> hits_parameters =
+    parameters<hits_call>("hits").table<&hits_call::options>().common();
 
 class python_graph {
   public:
     explicit python_graph(node_graph graph)
         : ids_(std::make_shared<graph_ids>(graph)), read_(std::move(graph)) {}
-    python_graph(link_graph graph, std::shared_ptr<const node_ids> ids) : ids_(std::move(ids)), own_(std::move(graph)) {}
+    python_graph(link_graph graph, std::shared_ptr<const node_ids> ids)
+        : ids_(std::move(ids)), own_(std::move(graph)) {}
 
     link_graph_view links() const { return read_ ? read_->links() : own_.view(); }
     const std::shared_ptr<const node_ids>& ids() const { return ids_; }
@@ -238,7 +242,8 @@ class python_graph {
 /// The nodes of the links: numbers below `nodes`.
 std::uint32_t count_of_nodes(std::uint64_t nodes, std::string_view name) {
     constexpr std::uint64_t most = 0xfffffffd;
-    if (nodes > most) refuse(std::string(name) + ": " + std::to_string(nodes) + " nodes (expected at most 4294967293)");
+    if (nodes > most)
+        refuse(std::string(name) + ": " + std::to_string(nodes) + " nodes (expected at most 4294967293)");
     return static_cast<std::uint32_t>(nodes);
 }
 
@@ -253,12 +258,14 @@ std::span<const double> weights_of(nb::handle given, host_array& kept, std::vect
         return widened;
     }
     std::vector<std::uint64_t> buffer;
-    for (const std::uint64_t value : whole_numbers_of(kept, buffer, name)) widened.push_back(static_cast<double>(value));
+    for (const std::uint64_t value : whole_numbers_of(kept, buffer, name))
+        widened.push_back(static_cast<double>(value));
     return widened;
 }
 
 /// Texts of a list, a column of pandas or Arrow, or a NumPy array of str or objects, held by `kept`.
-std::vector<std::string_view> texts_of(nb::handle given, std::vector<nb::object>& kept, std::string_view name) {
+std::vector<std::string_view> texts_of(nb::handle given, std::vector<nb::object>& kept,
+                                       std::string_view name) {
     nb::object all = nb::borrow(given);
     for (const char* const method : {"to_pylist", "tolist", "to_list"}) {
         if (!nb::hasattr(all, method)) continue;
@@ -268,8 +275,9 @@ std::vector<std::string_view> texts_of(nb::handle given, std::vector<nb::object>
     std::vector<std::string_view> texts;
     for (const nb::handle one : all) {
         if (PyUnicode_Check(one.ptr()) == 0)
-            refuse_type(name, "all ids to be texts, or all whole numbers",
-                        nb::cast<std::string>(nb::repr(one)) + " at position " + std::to_string(texts.size()));
+            refuse_type(
+                name, "all ids to be texts, or all whole numbers",
+                nb::cast<std::string>(nb::repr(one)) + " at position " + std::to_string(texts.size()));
         Py_ssize_t size = 0;
         const char* const bytes = PyUnicode_AsUTF8AndSize(one.ptr(), &size);
         if (bytes == nullptr) throw nb::python_error();
@@ -283,7 +291,8 @@ std::vector<std::string_view> texts_of(nb::handle given, std::vector<nb::object>
 bool has_texts(nb::handle given) {
     if (nb::isinstance<nb::list>(given) || nb::isinstance<nb::tuple>(given))
         return nb::len(given) != 0 && nb::isinstance<nb::str>(given[0]);
-    if (!nb::hasattr(given, "dtype")) return nb::hasattr(given, "to_pylist") && !nb::hasattr(given, "__dlpack__");
+    if (!nb::hasattr(given, "dtype"))
+        return nb::hasattr(given, "to_pylist") && !nb::hasattr(given, "__dlpack__");
     const nb::object dtype = given.attr("dtype");
     if (nb::hasattr(dtype, "kind")) {
         const auto kind = nb::cast<std::string>(nb::str(dtype.attr("kind")));
@@ -334,8 +343,8 @@ struct ends {
     }
 };
 
-link_graph numbered_graph(const ends& from, const ends& to, std::span<const double> weights, std::uint32_t nodes,
-                          const context& ctx) {
+link_graph numbered_graph(const ends& from, const ends& to, std::span<const double> weights,
+                          std::uint32_t nodes, const context& ctx) {
     std::vector<link> links(from.size());
     for (std::size_t i = 0; i < links.size(); ++i) {
         const std::uint64_t source = from.at(i), target = to.at(i);
@@ -349,7 +358,8 @@ link_graph numbered_graph(const ends& from, const ends& to, std::span<const doub
 
 void check_as_many(std::size_t from, std::size_t to, std::size_t weights, bool weighted) {
     if (from != to)
-        refuse(std::to_string(from) + " sources and " + std::to_string(to) + " targets (expected one of each per link)");
+        refuse(std::to_string(from) + " sources and " + std::to_string(to) +
+               " targets (expected one of each per link)");
     if (weighted && weights != from)
         refuse("weights: " + std::to_string(weights) + " for " + std::to_string(from) + " links");
 }
@@ -360,15 +370,16 @@ std::unique_ptr<python_graph> from_arrays(nb::handle src, nb::handle dst, nb::ha
     std::vector<double> widened_weights;
     std::span<const double> weight_values;
     const bool weighted = !weights.is_none();
-    if (weighted) weight_values = weights_of(list_as_array(weights), weight_array, widened_weights, "weights");
+    if (weighted)
+        weight_values = weights_of(list_as_array(weights), weight_array, widened_weights, "weights");
     if (has_texts(src) || has_texts(dst)) {
         if (!ids.is_none() || !nodes.is_none())
             refuse("ids, nodes: links between names bring their nodes (expected src and dst as positions)");
         std::vector<nb::object> kept;
         const auto from = texts_of(src, kept, "src"), to = texts_of(dst, kept, "dst");
         check_as_many(from.size(), to.size(), weight_values.size(), weighted);
-        return std::make_unique<python_graph>(
-            run_for(requested.run, [&](const context& ctx) { return graph_of_ids(from, to, weight_values, ctx); }));
+        return std::make_unique<python_graph>(run_for(
+            requested.run, [&](const context& ctx) { return graph_of_ids(from, to, weight_values, ctx); }));
     }
     ends from, to;
     from.read(src, "src");
@@ -376,7 +387,8 @@ std::unique_ptr<python_graph> from_arrays(nb::handle src, nb::handle dst, nb::ha
     check_as_many(from.size(), to.size(), weight_values.size(), weighted);
     if (ids.is_none() && nodes.is_none()) {
         return std::make_unique<python_graph>(run_for(requested.run, [&](const context& ctx) {
-            if (from.is_narrow() && to.is_narrow()) return graph_of_ids(from.narrow, to.narrow, weight_values, ctx);
+            if (from.is_narrow() && to.is_narrow())
+                return graph_of_ids(from.narrow, to.narrow, weight_values, ctx);
             return graph_of_ids(from.widen(), to.widen(), weight_values, ctx);
         }));
     }
@@ -399,18 +411,20 @@ std::unique_ptr<python_graph> from_arrays(nb::handle src, nb::handle dst, nb::ha
         count = count_of_nodes(whole_of("nodes", nodes), "nodes");
         names = std::make_shared<position_ids>(count);
     }
-    link_graph graph = run_for(
-        requested.run, [&](const context& ctx) { return numbered_graph(from, to, weight_values, count, ctx); });
+    link_graph graph = run_for(requested.run, [&](const context& ctx) {
+        return numbered_graph(from, to, weight_values, count, ctx);
+    });
     return std::make_unique<python_graph>(std::move(graph), std::move(names));
 }
 
 std::unique_ptr<python_graph> from_scipy(nb::handle given, const nb::kwargs& options) {
     const make_call requested = matrix_parameters.read(options);
     nb::object matrix = nb::borrow(given);
-    if (!is_compressed_rows(matrix) || (nb::hasattr(matrix, "format") &&
-                                        nb::cast<std::string>(nb::str(matrix.attr("format"))) != "csr")) {
+    if (!is_compressed_rows(matrix) ||
+        (nb::hasattr(matrix, "format") && nb::cast<std::string>(nb::str(matrix.attr("format"))) != "csr")) {
         if (!nb::hasattr(matrix, "tocsr"))
-            refuse_type("matrix", "a sparse matrix of scipy, or an object with indptr, indices, data and shape",
+            refuse_type("matrix",
+                        "a sparse matrix of scipy, or an object with indptr, indices, data and shape",
                         nb::cast<std::string>(nb::type_name(given.type())));
         matrix = matrix.attr("tocsr")();
     }
@@ -424,9 +438,11 @@ std::unique_ptr<python_graph> from_scipy(nb::handle given, const nb::kwargs& opt
     host_array offset_array = read_array(matrix.attr("indptr"), "matrix.indptr");
     std::vector<std::uint64_t> widened;
     const auto offsets = whole_numbers_of(offset_array, widened, "matrix.indptr");
-    const bool rises = offsets.size() == rows + 1 && std::ranges::is_sorted(offsets) && offsets.front() == 0 &&
-                       offsets.back() == targets.size();
-    if (!rises) refuse("matrix.indptr: does not ascend from 0 to the number of entries, " + std::to_string(targets.size()));
+    const bool rises = offsets.size() == rows + 1 && std::ranges::is_sorted(offsets) &&
+                       offsets.front() == 0 && offsets.back() == targets.size();
+    if (!rises)
+        refuse("matrix.indptr: does not ascend from 0 to the number of entries, " +
+               std::to_string(targets.size()));
     host_array weight_array;
     std::vector<double> widened_weights;
     std::span<const double> weights;
@@ -447,11 +463,12 @@ std::unique_ptr<python_graph> from_scipy(nb::handle given, const nb::kwargs& opt
 }
 
 /// Values by node, from a dict, a list of ids or an array.
-std::vector<double> node_numbers(const python_graph& graph, nb::handle given, std::string_view name, bool ignores_unknown) {
+std::vector<double> node_numbers(const python_graph& graph, nb::handle given, std::string_view name,
+                                 bool ignores_unknown) {
     const std::uint32_t nodes = graph.links().nodes;
     std::vector<double> numbers;
-    const bool is_list = nb::isinstance<nb::list>(given) || nb::isinstance<nb::tuple>(given) ||
-                         nb::isinstance<nb::set>(given);
+    const bool is_list =
+        nb::isinstance<nb::list>(given) || nb::isinstance<nb::tuple>(given) || nb::isinstance<nb::set>(given);
     const bool is_dict = !is_list && nb::hasattr(given, "items") && nb::hasattr(given, "keys") &&
                          !nb::hasattr(given, "__array__");
     if (is_list || is_dict) {
@@ -477,15 +494,16 @@ std::vector<double> node_numbers(const python_graph& graph, nb::handle given, st
         std::vector<double> widened;
         const auto values = weights_of(given, array, widened, name);
         if (values.size() != nodes)
-            refuse(std::string(name) + ": " + std::to_string(values.size()) + " values for " + std::to_string(nodes) +
-                   " nodes");
+            refuse(std::string(name) + ": " + std::to_string(values.size()) + " values for " +
+                   std::to_string(nodes) + " nodes");
         numbers.assign(values.begin(), values.end());
     }
     bool any = false;
     for (std::size_t node = 0; node < numbers.size(); ++node) {
         if (!std::isfinite(numbers[node]) || numbers[node] < 0)
-            refuse(std::string(name) + ": the value of node " + graph.ids()->text(static_cast<std::uint32_t>(node)) +
-                   " is " + shortest(numbers[node]) + " (expected a finite number of at least 0)");
+            refuse(std::string(name) + ": the value of node " +
+                   graph.ids()->text(static_cast<std::uint32_t>(node)) + " is " + shortest(numbers[node]) +
+                   " (expected a finite number of at least 0)");
         any = any || numbers[node] > 0;
     }
     if (!any && nodes != 0) refuse(std::string(name) + ": no node has a number above 0");
@@ -529,23 +547,29 @@ nb::object ids_of(const node_ids& ids, std::uint32_t nodes) {
 }
 
 void declare_ranks(nb::module_& module) {
-    nb::class_<python_ranks>(module, "LinkRanks", R"(The ranks of a graph's nodes, of Graph.pagerank and Graph.hits.
+    nb::class_<python_ranks>(module, "LinkRanks",
+                             R"(The ranks of a graph's nodes, of Graph.pagerank and Graph.hits.
 
 `ranks` has one number per node; `order` the nodes by falling rank, ties by node. `ids` names the nodes. `table` has a row
 per node, best first: id and rank, for hits id, authority and hub.)")
-        .def_prop_ro("ranks", [](const python_ranks& found) { return nb::cast(array_of(found.ranks)); },
-                     nb::sig("def ranks(self) -> NDArray[numpy.float64]"),
-                     "float64, by node; for hits the authorities. PageRanks are exact multiples of 2^-k, and their sum is 1 "
-                     "except with dangling='none'.")
+        .def_prop_ro(
+            "ranks", [](const python_ranks& found) { return nb::cast(array_of(found.ranks)); },
+            nb::sig("def ranks(self) -> NDArray[numpy.float64]"),
+            "float64, by node; for hits the authorities. PageRanks are exact multiples of 2^-k, and their "
+            "sum is 1 "
+            "except with dangling='none'.")
         .def_prop_ro(
             "hubs",
             [](const python_ranks& found) -> nb::object {
                 if (!found.hubs) return nb::none();
                 return nb::cast(array_of(found.hubs));
             },
-            nb::sig("def hubs(self) -> NDArray[numpy.float64] | None"), "float64, by node, for hits; else None.")
-        .def_prop_ro("order", [](const python_ranks& found) { return nb::cast(array_of(found.order)); },
-                     nb::sig("def order(self) -> NDArray[numpy.uint32]"), "uint32: nodes by falling rank, ties by node.")
+            nb::sig("def hubs(self) -> NDArray[numpy.float64] | None"),
+            "float64, by node, for hits; else None.")
+        .def_prop_ro(
+            "order", [](const python_ranks& found) { return nb::cast(array_of(found.order)); },
+            nb::sig("def order(self) -> NDArray[numpy.uint32]"),
+            "uint32: nodes by falling rank, ties by node.")
         .def_prop_ro(
             "ids",
             [](const python_ranks& found) {
@@ -557,7 +581,8 @@ per node, best first: id and rank, for hits id, authority and hub.)")
         .def_ro("change", &python_ranks::change, "The L1 change of the last step.")
         .def_ro("error", &python_ranks::error,
                 "Upper bound of the sum of |rank - true rank|, proved in docs/link_rank.md; NaN for hits.")
-        .def_ro("converged", &python_ranks::converged, "Whether the change of the last step is below the tolerance.")
+        .def_ro("converged", &python_ranks::converged,
+                "Whether the change of the last step is below the tolerance.")
         .def_ro("place", &python_ranks::place, "The device, with the reason.")
         .def_prop_ro("fingerprint", fingerprint_of,
                      "XXH3-64 of the rows that `quern pagerank --format tsv` writes for the graph.")
@@ -577,8 +602,8 @@ per node, best first: id and rank, for hits id, authority and hub.)")
                  return nb::make_tuple(ids_of(*found.ids, nodes), found.ids->are_integers(),
                                        nb::cast(array_of(found.ranks)),
                                        found.hubs ? nb::cast(array_of(found.hubs)) : nb::none(),
-                                       nb::cast(array_of(found.order)), found.iterations, found.change, found.error,
-                                       found.converged, found.place);
+                                       nb::cast(array_of(found.order)), found.iterations, found.change,
+                                       found.error, found.converged, found.place);
              })
         .def("__setstate__",
              [](python_ranks& self, const nb::tuple& state) {
@@ -591,22 +616,25 @@ per node, best first: id and rank, for hits id, authority and hub.)")
                  };
                  host_array kept = read_array(state[4], "order");
                  const auto order = numbers_of<std::uint32_t>(kept, "order");
-                 new (&self) python_ranks{std::make_shared<listed_ids>(std::move(texts), nb::cast<bool>(state[1])),
-                                          doubles(state[2]),
-                                          state[3].is_none() ? nullptr : doubles(state[3]),
-                                          std::make_shared<const std::vector<std::uint32_t>>(order.begin(), order.end()),
-                                          nb::cast<std::uint32_t>(state[5]),
-                                          nb::cast<double>(state[6]),
-                                          nb::cast<double>(state[7]),
-                                          nb::cast<bool>(state[8]),
-                                          nb::cast<std::string>(state[9])};
+                 new (&self) python_ranks{
+                     std::make_shared<listed_ids>(std::move(texts), nb::cast<bool>(state[1])),
+                     doubles(state[2]),
+                     state[3].is_none() ? nullptr : doubles(state[3]),
+                     std::make_shared<const std::vector<std::uint32_t>>(order.begin(), order.end()),
+                     nb::cast<std::uint32_t>(state[5]),
+                     nb::cast<double>(state[6]),
+                     nb::cast<double>(state[7]),
+                     nb::cast<bool>(state[8]),
+                     nb::cast<std::string>(state[9])};
              })
-        .def("__repr__",
-             [](nb::handle self) { return nb::module_::import_("quern._graphs").attr("text_of_ranks")(self); },
-             nb::sig("def __repr__(self) -> str"))
-        .def("_repr_html_",
-             [](nb::handle self) { return nb::module_::import_("quern._graphs").attr("html_of_ranks")(self); },
-             nb::sig("def _repr_html_(self) -> str"));
+        .def(
+            "__repr__",
+            [](nb::handle self) { return nb::module_::import_("quern._graphs").attr("text_of_ranks")(self); },
+            nb::sig("def __repr__(self) -> str"))
+        .def(
+            "_repr_html_",
+            [](nb::handle self) { return nb::module_::import_("quern._graphs").attr("html_of_ranks")(self); },
+            nb::sig("def _repr_html_(self) -> str"));
 }
 
 }  // namespace
@@ -631,14 +659,15 @@ A link that occurs twice counts twice; a link from a node to itself is kept.
                 if (!dst.is_none()) return from_arrays(src, dst, weights, ids, nodes, requested);
                 const nb::object columns = nb::module_::import_("quern._graphs").attr("columns_of")(src);
                 const bool own_weights = nb::len(columns) > 2 && weights.is_none();
-                return from_arrays(columns[0], columns[1], own_weights ? nb::object(columns[2]) : weights, ids, nodes,
-                                   requested);
+                return from_arrays(columns[0], columns[1], own_weights ? nb::object(columns[2]) : weights,
+                                   ids, nodes, requested);
             },
             nb::arg("src"), nb::arg("dst").none() = nb::none(), nb::arg("weights").none() = nb::none(),
             nb::arg("ids").none() = nb::none(), nb::arg("nodes").none() = nb::none(), nb::arg("options"),
-            nb::sig(edge_parameters.signature("src: object, dst: object | None = None, weights: object | None = None, "
-                                              "ids: Sequence[int | str] | None = None, nodes: int | None = None",
-                                              "Graph")),
+            nb::sig(edge_parameters.signature(
+                "src: object, dst: object | None = None, weights: object | None = None, "
+                "ids: Sequence[int | str] | None = None, nodes: int | None = None",
+                "Graph")),
             edge_parameters.doc(R"(A graph of links from src[i] to dst[i].
 
 src, dst: arrays of whole numbers, without a copy if they are contiguous; or texts, in a list or a column. Without `dst`, a
@@ -656,8 +685,10 @@ for other types. Memory: 20 bytes a link (44 with weights) and 16 a node at the 
 >>> graph.nodes, graph.links
 (9, 2))"))
         .def_static(
-            "from_scipy", [](const nb::object& matrix, const nb::kwargs& options) { return from_scipy(matrix, options); },
-            nb::arg("matrix"), nb::arg("options"), nb::sig(matrix_parameters.signature("matrix: object", "Graph")),
+            "from_scipy",
+            [](const nb::object& matrix, const nb::kwargs& options) { return from_scipy(matrix, options); },
+            nb::arg("matrix"), nb::arg("options"),
+            nb::sig(matrix_parameters.signature("matrix: object", "Graph")),
             matrix_parameters.doc(R"(A graph of a square sparse matrix: entry (i, j) is the link from i to j.
 
 matrix: scipy's, or an object with indptr, indices, data and shape; other formats become CSR by their method tocsr(). Every
@@ -671,8 +702,10 @@ stored entry is a link, zeros too. Ids are the row numbers, from 0, and all node
                     return open_graph(name, requested.input_format, requested.weighted, ctx);
                 }));
             },
-            nb::arg("path"), nb::arg("options"), nb::sig(file_parameters.signature("path: str | os.PathLike[str]", "Graph")),
-            file_parameters.doc(R"(A graph from a file in a format of docs/graphs.md, or of the links between a store's documents.
+            nb::arg("path"), nb::arg("options"),
+            nb::sig(file_parameters.signature("path: str | os.PathLike[str]", "Graph")),
+            file_parameters.doc(
+                R"(A graph from a file in a format of docs/graphs.md, or of the links between a store's documents.
 
 Raises UsageError (no such file), InvalidInput with `path` and `line`, StorageError, DamagedStore, OutOfMemory.)"))
         .def_static(
@@ -687,7 +720,8 @@ Raises UsageError (no such file), InvalidInput with `path` and `line`, StorageEr
 The ids are the labels, which must be texts or whole numbers of at least 0, in networkx's order, and all nodes exist. An
 edge without direction is a link each way, from a node to itself one link. weight: the name of an attribute with the weights
 of links; 1 where it is missing. Any object with nodes, edges(data=True) and is_directed() serves.)")
-        .def("pagerank", page_rank_of, nb::arg("options"), nb::sig(rank_parameters.signature("self", "LinkRanks")),
+        .def("pagerank", page_rank_of, nb::arg("options"),
+             nb::sig(rank_parameters.signature("self", "LinkRanks")),
              rank_parameters.doc(R"(PageRank (Page, Brin, Motwani and Winograd 1999) of every node.
 
 r = damping * (G'r + d v) + (1 - damping) * v, where G_ij is the weight of i -> j divided by all weights of i, d the rank of
@@ -701,15 +735,19 @@ Raises UsageError for options out of range, OutOfMemory, DeviceError. Cost: a st
 >>> ranks.ranks.round(6).tolist(), ranks.converged
 ([0.333333, 0.333333, 0.333333], True))"))
         .def("hits", hits_of, nb::arg("options"), nb::sig(hits_parameters.signature("self", "LinkRanks")),
-             hits_parameters.doc(R"(Authorities and hubs (Kleinberg 1999) of every node: `ranks` and `hubs`, each with sum 1.
+             hits_parameters.doc(
+                 R"(Authorities and hubs (Kleinberg 1999) of every node: `ranks` and `hubs`, each with sum 1.
 
 a = A'h, h = A a, from h = 1/n. With several largest eigenvalues (a disconnected graph) the result is the limit from this
 start. Without links all are 0. `order` is by authority. Otherwise as pagerank.)"))
-        .def_prop_ro("nodes", [](const python_graph& graph) { return graph.links().nodes; }, "The number of nodes.")
-        .def_prop_ro("links", [](const python_graph& graph) { return graph.links().sources.size(); },
-                     "The number of links.")
-        .def_prop_ro("weighted", [](const python_graph& graph) { return !graph.links().weights.empty(); },
-                     "Whether links have weights.")
+        .def_prop_ro(
+            "nodes", [](const python_graph& graph) { return graph.links().nodes; }, "The number of nodes.")
+        .def_prop_ro(
+            "links", [](const python_graph& graph) { return graph.links().sources.size(); },
+            "The number of links.")
+        .def_prop_ro(
+            "weighted", [](const python_graph& graph) { return !graph.links().weights.empty(); },
+            "Whether links have weights.")
         .def_prop_ro(
             "ids", [](const python_graph& graph) { return ids_of(*graph.ids(), graph.links().nodes); },
             nb::sig("def ids(self) -> NDArray[numpy.uint64] | list[str]"),
@@ -719,20 +757,20 @@ start. Without links all are 0. `order` is by authority. Otherwise as pagerank.)
                  const auto grouped = [](std::uint64_t number) {
                      return nb::cast<std::string>(nb::cast(number).attr("__format__")(","));
                  };
-                 return "Graph(" + grouped(graph.links().nodes) + " nodes, " + grouped(graph.links().sources.size()) +
+                 return "Graph(" + grouped(graph.links().nodes) + " nodes, " +
+                        grouped(graph.links().sources.size()) +
                         (graph.links().weights.empty() ? " links)" : " weighted links)");
              })
         .def("_repr_html_",
-             [](nb::handle self) {
-                 return "<code>" + nb::cast<std::string>(nb::repr(self)) + "</code>";
-             })
+             [](nb::handle self) { return "<code>" + nb::cast<std::string>(nb::repr(self)) + "</code>"; })
         .def("__getstate__",
              [](nb::handle self) {
                  const auto& graph = nb::cast<const python_graph&>(self);
                  const link_graph_view links = graph.links();
-                 return nb::make_tuple(ids_of(*graph.ids(), links.nodes), graph.ids()->are_integers(), links.nodes,
-                                       view_array(links.offsets, self), view_array(links.sources, self),
-                                       view_array(links.weights, self), view_array(links.out_degrees, self));
+                 return nb::make_tuple(ids_of(*graph.ids(), links.nodes), graph.ids()->are_integers(),
+                                       links.nodes, view_array(links.offsets, self),
+                                       view_array(links.sources, self), view_array(links.weights, self),
+                                       view_array(links.out_degrees, self));
              })
         .def("__setstate__", [](python_graph& self, const nb::tuple& state) {
             std::vector<std::string> texts;
@@ -748,8 +786,8 @@ start. Without links all are 0. `order` is by authority. Otherwise as pagerank.)
             copied(graph.sources, 4);
             copied(graph.weights, 5);
             copied(graph.out_degrees, 6);
-            new (&self) python_graph(std::move(graph),
-                                     std::make_shared<listed_ids>(std::move(texts), nb::cast<bool>(state[1])));
+            new (&self) python_graph(
+                std::move(graph), std::make_shared<listed_ids>(std::move(texts), nb::cast<bool>(state[1])));
         });
 }
 

@@ -37,7 +37,9 @@ struct progress_state {
 class exchange final : public calling_thread {
   public:
     explicit exchange(const run_options& options)
-        : progress_(options.progress), ctx_(options.ctx), stop_(options.stop == nullptr ? own_stop_ : *options.stop) {
+        : progress_(options.progress),
+          ctx_(options.ctx),
+          stop_(options.stop == nullptr ? own_stop_ : *options.stop) {
         stop_ = 0;
         ctx_.stop_signal = &stop_;
         ctx_.on_log = [this](log_level level, std::string_view text) {

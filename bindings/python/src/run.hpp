@@ -16,7 +16,8 @@ namespace quern::python {
 struct run_options {
     context ctx;  ///< resources, without listeners
     nanobind::object progress = nanobind::none();
-    std::atomic<int>* stop = nullptr;  ///< the flag that stops the run, if its work reads one of its own; else null
+    std::atomic<int>* stop =
+        nullptr;  ///< the flag that stops the run, if its work reads one of its own; else null
 };
 
 /// The thread of the Python call, which waits for the run.

@@ -34,8 +34,9 @@ struct product_call : call {
 };
 
 const parameters<matrix_call> matrix_parameters =
-    parameters<matrix_call>("__init__")
-        .add({"shape", "tuple[int, int] | None", "None", "Rows and columns, for arrays of rows, columns and values."},
+    parameters<matrix_call>("SparseMatrix")
+        .add({"shape", "tuple[int, int] | None", "None",
+              "Rows and columns, for arrays of rows, columns and values."},
              [](matrix_call& requested, nb::handle given) { requested.shape = nb::borrow(given); })
         .common();
 const parameters<product_call> product_parameters =
@@ -60,7 +61,8 @@ class python_matrix {
 
   private:
     void read_rows(nb::handle given);
-    void read_entries(nb::handle row, nb::handle column, nb::handle value, std::uint64_t rows, std::uint64_t columns);
+    void read_entries(nb::handle row, nb::handle column, nb::handle value, std::uint64_t rows,
+                      std::uint64_t columns);
     void set_values(nb::handle given, std::uint64_t rows, std::uint64_t columns);
     void set_offsets(std::span<const std::uint64_t> given, std::uint64_t entries, std::uint64_t rows);
     void place_values();
@@ -89,7 +91,8 @@ std::string format_of(nb::handle given) {
 python_matrix::python_matrix(nb::handle given, const nb::kwargs& options) {
     const matrix_call requested = matrix_parameters.read(options);
     const bool is_tuple = nb::isinstance<nb::tuple>(given) && nb::len(given) == 3;
-    if (!requested.shape.is_none() && !is_tuple) refuse("shape: the matrix has its own (expected only with arrays)");
+    if (!requested.shape.is_none() && !is_tuple)
+        refuse("shape: the matrix has its own (expected only with arrays)");
     if (nb::isinstance<nb::str>(given) || nb::hasattr(given, "__fspath__")) {
         const std::filesystem::path path = text_of("matrix", given);
         file_ = run_for(requested.run, [&](const context& ctx) { return open_matrix_file(path, ctx); });
@@ -119,10 +122,11 @@ python_matrix::python_matrix(nb::handle given, const nb::kwargs& options) {
     } else if (nb::hasattr(given, "tocsr")) {
         read_rows(given.attr("tocsr")());
     } else {
-        refuse_type("matrix",
-                    "a path, a sparse matrix of scipy, an object with indptr, indices, data and shape, or a tuple of "
-                    "arrays (rows, columns, values)",
-                    nb::cast<std::string>(nb::type_name(given.type())));
+        refuse_type(
+            "matrix",
+            "a path, a sparse matrix of scipy, an object with indptr, indices, data and shape, or a tuple of "
+            "arrays (rows, columns, values)",
+            nb::cast<std::string>(nb::type_name(given.type())));
     }
     if (offsets().empty()) {  // as of a file without rows
         offsets_.assign(1, 0);
@@ -152,7 +156,8 @@ void python_matrix::read_rows(nb::handle given) {
     column_values_ = read_array(given.attr("indices"), "matrix.indices");
     std::vector<std::uint64_t> widened;
     std::span<const std::uint32_t> column;
-    const bool is_narrow_id = column_values_.type == number_type::i32 || column_values_.type == number_type::u32;
+    const bool is_narrow_id =
+        column_values_.type == number_type::i32 || column_values_.type == number_type::u32;
     if (is_narrow_id && column_values_.dimensions() == 1) {
         column_values_ = contiguous(std::move(column_values_), "matrix.indices");
         // A negative one is a column out of range, which a product refuses with its position.
@@ -165,12 +170,15 @@ void python_matrix::read_rows(nb::handle given) {
     }
     const std::uint64_t entries = is_narrow_ ? narrow_.value.size() : wide_.value.size();
     if (column.size() != entries)
-        refuse("matrix: " + std::to_string(column.size()) + " indices and " + std::to_string(entries) + " values");
-    if (offsets.size() != rows + 1 || offsets.front() != 0 || offsets.back() != entries || !std::ranges::is_sorted(offsets))
+        refuse("matrix: " + std::to_string(column.size()) + " indices and " + std::to_string(entries) +
+               " values");
+    if (offsets.size() != rows + 1 || offsets.front() != 0 || offsets.back() != entries ||
+        !std::ranges::is_sorted(offsets))
         refuse("matrix.indptr: does not ascend from 0 to the number of entries, " + std::to_string(entries));
     for (std::size_t e = 0; e < column.size(); ++e)
         if (column[e] >= columns)
-            refuse("matrix.indices[" + std::to_string(e) + "] is not a column below " + std::to_string(columns));
+            refuse("matrix.indices[" + std::to_string(e) + "] is not a column below " +
+                   std::to_string(columns));
     narrow_.offsets = wide_.offsets = offsets;
     narrow_.column = wide_.column = column;
 }
@@ -185,8 +193,8 @@ void python_matrix::read_entries(nb::handle row, nb::handle column, nb::handle v
     const auto column_of = whole_numbers_of(column_array, wide_columns, "matrix.col");
     const std::uint64_t entries = is_narrow_ ? narrow_.value.size() : wide_.value.size();
     if (row_of.size() != entries || column_of.size() != entries)
-        refuse("matrix: " + std::to_string(row_of.size()) + " rows, " + std::to_string(column_of.size()) + " columns and " +
-               std::to_string(entries) + " values (expected one of each per entry)");
+        refuse("matrix: " + std::to_string(row_of.size()) + " rows, " + std::to_string(column_of.size()) +
+               " columns and " + std::to_string(entries) + " values (expected one of each per entry)");
     offsets_.assign(rows + 1, 0);
     for (std::size_t e = 0; e < entries; ++e) {
         if (row_of[e] >= rows || column_of[e] >= columns)
@@ -234,7 +242,8 @@ struct python_product {
 };
 
 template <class Value>
-product<Value> product_of(const sparse_matrix_view<Value>& matrix, nb::handle x, const product_call& requested) {
+product<Value> product_of(const sparse_matrix_view<Value>& matrix, nb::handle x,
+                          const product_call& requested) {
     host_array array = read_array(x, "x");
     if (array.dimensions() != 1)
         refuse_type("x", "an array of one dimension", "one of shape " + array.shape_text());
@@ -243,10 +252,11 @@ product<Value> product_of(const sparse_matrix_view<Value>& matrix, nb::handle x,
                     std::string(name_of(array.type)));
     const auto values = numbers_of<Value>(array, "x");
     if (values.size() != matrix.columns)
-        refuse("x: " + std::to_string(values.size()) + " values, but the matrix has " + std::to_string(matrix.columns) +
-               " columns");
-    return run_for(requested.run,
-                   [&](const context& ctx) { return multiply<Value>(matrix, values, requested.options, ctx); });
+        refuse("x: " + std::to_string(values.size()) + " values, but the matrix has " +
+               std::to_string(matrix.columns) + " columns");
+    return run_for(requested.run, [&](const context& ctx) {
+        return multiply<Value>(matrix, values, requested.options, ctx);
+    });
 }
 
 python_product multiply_by(const python_matrix& matrix, nb::handle x, const product_call& requested) {
@@ -271,20 +281,19 @@ python_product multiply_by(const python_matrix& matrix, nb::handle x, const prod
 }
 
 std::string fingerprint_of(const python_product& found) {
-    fingerprint digest;
-    row_writer rows(row_format::tsv, {"y"}, [&](std::string_view bytes) { digest.add(bytes); });
-    if (found.wide)
-        for (const double y : *found.wide) rows.row({y});
-    else
-        for (const float y : *found.narrow) rows.row({y});
-    rows.finish();
-    return digest.text();
+    return fingerprint_of_rows({"y"}, [&](row_writer& rows) {
+        if (found.wide)
+            for (const double y : *found.wide) rows.row({y});
+        else
+            for (const float y : *found.narrow) rows.row({y});
+    });
 }
 
 }  // namespace
 
 void declare_sparse(nb::module_& module) {
-    nb::class_<python_product>(module, "Product", "y = A x of SparseMatrix.multiply, and the record of its computation.")
+    nb::class_<python_product>(module, "Product",
+                               "y = A x of SparseMatrix.multiply, and the record of its computation.")
         .def_prop_ro("y", &python_product::y, nb::sig("def y(self) -> NDArray[Any]"),
                      "One value per row, in the type of the matrix.")
         .def_prop_ro(
@@ -295,12 +304,15 @@ void declare_sparse(nb::module_& module) {
             "The format; with storage='auto' the choice.")
         .def_ro("bytes", &python_product::bytes, "Of the matrix as stored.")
         .def_ro("conversion_seconds", &python_product::conversion_seconds)
-        .def_prop_ro("seconds", [](const python_product& found) {
-                return array_from(std::vector<double>(found.seconds));
-            }, nb::sig("def seconds(self) -> NDArray[numpy.float64]"), "Of each of `repeat` products, without transfers.")
+        .def_prop_ro(
+            "seconds",
+            [](const python_product& found) { return array_from(std::vector<double>(found.seconds)); },
+            nb::sig("def seconds(self) -> NDArray[numpy.float64]"),
+            "Of each of `repeat` products, without transfers.")
         .def_ro("place", &python_product::place, "The device, with the reason.")
-        .def_prop_ro("fingerprint", fingerprint_of,
-                     "XXH3-64 of the lines that `quern spmv --format tsv` writes for the matrix and the vector.")
+        .def_prop_ro(
+            "fingerprint", fingerprint_of,
+            "XXH3-64 of the lines that `quern spmv --format tsv` writes for the matrix and the vector.")
         .def("__repr__", [](const python_product& found) {
             const std::size_t rows = found.wide ? found.wide->size() : found.narrow->size();
             return "Product(" + std::to_string(rows) + " values, storage='" +
@@ -323,7 +335,8 @@ number of threads and any order of entries. (`brc` and `brcp-paper` add as their
             [](python_matrix* self, const nb::object& matrix, const nb::kwargs& options) {
                 new (self) python_matrix(matrix, options);
             },
-            nb::arg("matrix"), nb::arg("options"), nb::sig(matrix_parameters.signature("self, matrix: object", "None")),
+            nb::arg("matrix"), nb::arg("options"),
+            nb::sig(matrix_parameters.constructor_signature("matrix: object")),
             matrix_parameters.doc(R"(Reads a matrix of float64 or float32. One of
 
 - scipy's CSR, or an object with indptr, indices, data and shape: used where it lies, if indices are int32 and indptr
@@ -334,54 +347,66 @@ number of threads and any order of entries. (`brc` and `brcp-paper` add as their
 
 Entries at the same position are added. inf and nan are allowed: a sum with them is inf or nan. Raises TypeError for other
 objects and types, UsageError for a position outside of the shape, InvalidInput for a file.)"))
-        .def("multiply",
-             [](const python_matrix& matrix, const nb::object& x, const nb::kwargs& given) {
-                 return multiply_by(matrix, x, product_parameters.read(given));
-             },
-             nb::arg("x"), nb::arg("options"), nb::sig(product_parameters.signature("self, x: object", "Product")),
-             product_parameters.doc(R"(y = A x in a storage format, with times.
+        .def(
+            "multiply",
+            [](const python_matrix& matrix, const nb::object& x, const nb::kwargs& given) {
+                return multiply_by(matrix, x, product_parameters.read(given));
+            },
+            nb::arg("x"), nb::arg("options"),
+            nb::sig(product_parameters.signature("self, x: object", "Product")),
+            product_parameters.doc(R"(y = A x in a storage format, with times.
 
 x: an array of one dimension, one value per column, of the matrix's type. Returns a Product. Raises TypeError, UsageError
 (also for storage='ell' that would be mostly padding), OutOfMemory. Cost: the conversion, once a call, and one pass over the
 matrix. brc, brcp: row compression by bitmaps; docs/spmv.md and its papers.)"))
-        .def("__matmul__",
-             [](const python_matrix& matrix, const nb::object& x) {
-                 return multiply_by(matrix, x, product_parameters.read(nb::kwargs())).y();
-             },
-             nb::arg("x"), nb::sig("def __matmul__(self, x: object, /) -> NDArray[Any]"),
-             "y = A x, in the storage format that is chosen automatically.")
-        .def("to_scipy",
-             [](nb::handle self) {
-                 return nb::module_::import_("quern._matrices").attr("to_scipy")(self);
-             },
-             nb::sig("def to_scipy(self) -> Any"),
-             "A scipy CSR matrix; it shares the values, and the indices unless there are 2^31 columns or more.")
-        .def_prop_ro("shape",
-                     [](const python_matrix& matrix) { return nb::make_tuple(matrix.rows(), matrix.columns()); },
-                     nb::sig("def shape(self) -> tuple[int, int]"), "Rows and columns.")
+        .def(
+            "__matmul__",
+            [](const python_matrix& matrix, const nb::object& x) {
+                return multiply_by(matrix, x, product_parameters.read(nb::kwargs())).y();
+            },
+            nb::arg("x"), nb::sig("def __matmul__(self, x: object, /) -> NDArray[Any]"),
+            "y = A x, in the storage format that is chosen automatically.")
+        .def(
+            "to_scipy",
+            [](nb::handle self) { return nb::module_::import_("quern._matrices").attr("to_scipy")(self); },
+            nb::sig("def to_scipy(self) -> Any"),
+            "A scipy CSR matrix; it shares the values, and the indices unless there are 2^31 columns or "
+            "more.")
+        .def_prop_ro(
+            "shape",
+            [](const python_matrix& matrix) { return nb::make_tuple(matrix.rows(), matrix.columns()); },
+            nb::sig("def shape(self) -> tuple[int, int]"), "Rows and columns.")
         .def_prop_ro("nnz", &python_matrix::entries, "Stored entries, also zeros and repeated ones.")
-        .def_prop_ro("dtype", [](const python_matrix& matrix) { return matrix.is_narrow() ? "float32" : "float64"; },
-                     "float64 or float32.")
-        .def_prop_ro("indptr", [](nb::handle self) {
-                return view_array(nb::cast<const python_matrix&>(self).offsets(), self);
-            }, nb::sig("def indptr(self) -> NDArray[numpy.uint64]"), "Where rows begin: rows + 1, read-only.")
-        .def_prop_ro("indices", [](nb::handle self) {
-                return view_array(nb::cast<const python_matrix&>(self).column(), self);
-            }, nb::sig("def indices(self) -> NDArray[numpy.uint32]"), "Columns of the entries, by row, read-only.")
-        .def_prop_ro("data", [](nb::handle self) {
+        .def_prop_ro(
+            "dtype", [](const python_matrix& matrix) { return matrix.is_narrow() ? "float32" : "float64"; },
+            "float64 or float32.")
+        .def_prop_ro(
+            "indptr",
+            [](nb::handle self) { return view_array(nb::cast<const python_matrix&>(self).offsets(), self); },
+            nb::sig("def indptr(self) -> NDArray[numpy.uint64]"), "Where rows begin: rows + 1, read-only.")
+        .def_prop_ro(
+            "indices",
+            [](nb::handle self) { return view_array(nb::cast<const python_matrix&>(self).column(), self); },
+            nb::sig("def indices(self) -> NDArray[numpy.uint32]"),
+            "Columns of the entries, by row, read-only.")
+        .def_prop_ro(
+            "data",
+            [](nb::handle self) {
                 const auto& matrix = nb::cast<const python_matrix&>(self);
-                return matrix.is_narrow() ? view_array(matrix.narrow().value, self) : view_array(matrix.wide().value, self);
-            }, nb::sig("def data(self) -> NDArray[Any]"), "Values of the entries, by row, read-only.")
-        .def("__reduce__",
-             [](nb::handle self) { return nb::module_::import_("quern._matrices").attr("reduce")(self); },
-             nb::sig("def __reduce__(self) -> tuple[Any, ...]"))
-        .def("__repr__",
-             [](nb::handle self) { return nb::module_::import_("quern._matrices").attr("text_of")(self); },
-             nb::sig("def __repr__(self) -> str"))
+                return matrix.is_narrow() ? view_array(matrix.narrow().value, self)
+                                          : view_array(matrix.wide().value, self);
+            },
+            nb::sig("def data(self) -> NDArray[Any]"), "Values of the entries, by row, read-only.")
+        .def(
+            "__reduce__",
+            [](nb::handle self) { return nb::module_::import_("quern._matrices").attr("reduce")(self); },
+            nb::sig("def __reduce__(self) -> tuple[Any, ...]"))
+        .def(
+            "__repr__",
+            [](nb::handle self) { return nb::module_::import_("quern._matrices").attr("text_of")(self); },
+            nb::sig("def __repr__(self) -> str"))
         .def("_repr_html_",
-             [](nb::handle self) {
-                 return "<code>" + nb::cast<std::string>(nb::repr(self)) + "</code>";
-             });
+             [](nb::handle self) { return "<code>" + nb::cast<std::string>(nb::repr(self)) + "</code>"; });
 }
 
 }  // namespace quern::python

@@ -82,13 +82,17 @@ struct held_vectors {
 [[noreturn]] void refuse_component(number_type type, std::string_view name) {
     std::string hint = "; convert them, such as by x.astype('float32')";
     if (type == number_type::boolean)
-        hint = "; pack them: numpy.packbits(x, axis=1, bitorder='little'), with metric='hamming' and bits=x.shape[1]";
+        hint =
+            "; pack them: numpy.packbits(x, axis=1, bitorder='little'), with metric='hamming' and "
+            "bits=x.shape[1]";
     refuse_type(name, "numbers of float32, float64, float16, bfloat16, int8, uint8 or int16",
                 std::string(name_of(type)) + hint);
 }
 
 std::uint32_t dimensions_of(std::uint64_t columns, std::string_view name) {
-    if (columns == 0) refuse(std::string(name) + ": vectors of no dimensions (expected an array of shape (rows, dimensions))");
+    if (columns == 0)
+        refuse(std::string(name) +
+               ": vectors of no dimensions (expected an array of shape (rows, dimensions))");
     if (columns > std::numeric_limits<std::uint32_t>::max())
         refuse(std::string(name) + ": " + std::to_string(columns) + " dimensions (expected fewer than 2^32)");
     return static_cast<std::uint32_t>(columns);
@@ -124,14 +128,15 @@ void read_dense(held_vectors& into, nb::handle given, const std::optional<std::u
     if (bits) {
         if (array.type != number_type::u8) refuse_type(name, "uint8 for packed bits", name_of(array.type));
         if (columns != (*bits + 7) / 8)
-            refuse(std::string(name) + ": rows of " + std::to_string(columns) + " bytes, but " + std::to_string(*bits) +
-                   " bits take " + std::to_string((*bits + 7) / 8));
+            refuse(std::string(name) + ": rows of " + std::to_string(columns) + " bytes, but " +
+                   std::to_string(*bits) + " bits take " + std::to_string((*bits + 7) / 8));
         view.type = vector_type::bits;
         view.dimensions = dimensions_of(*bits, name);
     }
     const std::uint64_t row_bytes = view.row_bytes();
     if (!has_usable_rows(array, row_bytes)) array = contiguous(std::move(array), name);
-    view.stride = view.rows > 1 && array.size() != 0 ? static_cast<std::uint64_t>(array.strides[0]) : row_bytes;
+    view.stride =
+        view.rows > 1 && array.size() != 0 ? static_cast<std::uint64_t>(array.strides[0]) : row_bytes;
     view.values = {array.data, view.rows == 0 ? 0 : (view.rows - 1) * view.stride + row_bytes};
     into.values = std::move(array);
 }
@@ -156,7 +161,8 @@ void read_sparse(held_vectors& into, nb::handle given, std::string_view name) {
     if (into.column_values.type == number_type::i32 && into.column_values.dimensions() == 1) {
         into.column_values = contiguous(std::move(into.column_values), base + ".indices");
         // A negative one becomes a column past the last dimension, which is refused with its row.
-        view.columns = {reinterpret_cast<const std::uint32_t*>(into.column_values.data), into.column_values.size()};
+        view.columns = {reinterpret_cast<const std::uint32_t*>(into.column_values.data),
+                        into.column_values.size()};
         return;
     }
     std::vector<std::uint64_t> widened;
@@ -164,8 +170,8 @@ void read_sparse(held_vectors& into, nb::handle given, std::string_view name) {
     into.columns.resize(wide.size());
     for (std::size_t i = 0; i < wide.size(); ++i) {
         if (wide[i] >= columns)
-            refuse(base + ".indices[" + std::to_string(i) + "] is " + std::to_string(wide[i]) + ", but there are " +
-                   std::to_string(columns) + " columns");
+            refuse(base + ".indices[" + std::to_string(i) + "] is " + std::to_string(wide[i]) +
+                   ", but there are " + std::to_string(columns) + " columns");
         into.columns[i] = static_cast<std::uint32_t>(wide[i]);
     }
     into.column_values = {};
@@ -184,7 +190,8 @@ void read_vectors(held_vectors& into, nb::handle given, const set_call& requeste
             .path = text_of(name, given),
             .tensor = requested.tensor,
             .as_bits = requested.has_metric && requested.options.metric == vector_metric::hamming};
-        into.file = run_for(requested.run, [&](const context& ctx) { return open_vectors_file(request, ctx); });
+        into.file =
+            run_for(requested.run, [&](const context& ctx) { return open_vectors_file(request, ctx); });
         for (const std::string& note : into.file->notes()) log_note(request.path.string() + ": " + note);
         into.is_sparse = into.file->sparse();
         if (into.is_sparse)
@@ -247,7 +254,7 @@ class python_vector_set {
 };
 
 const parameters<set_call> set_parameters =
-    parameters<set_call>("__init__")
+    parameters<set_call>("VectorSet")
         .table<&set_call::options>({"metric"})
         .add({"metric", "Literal['l2', 'sql2', 'ip', 'cosine', 'l1', 'linf', 'hamming'] | None", "None",
               std::string(option_of<vector_set_options>("metric").help) + " Default: l2, hamming for bits."},
@@ -257,9 +264,12 @@ const parameters<set_call> set_parameters =
                  requested.has_metric = true;
              })
         .add({"bits", "int | None", "None",
-              "The rows are packed bits, so many each: component j is bit j % 8, from the lowest, of byte j / 8, as "
+              "The rows are packed bits, so many each: component j is bit j % 8, from the lowest, of byte j "
+              "/ 8, as "
               "numpy.packbits(x, axis=1, bitorder='little') makes them. Bits after the last are 0."},
-             [](set_call& requested, nb::handle given) { requested.bits = whole_of("bits", given, 1, 0xffffffff); })
+             [](set_call& requested, nb::handle given) {
+                 requested.bits = whole_of("bits", given, 1, 0xffffffff);
+             })
         .add({"tensor", "str | None", "None", "The tensor to read from a safetensors file with several."},
              [](set_call& requested, nb::handle given) { requested.tensor = text_of("tensor", given); })
         .common();
@@ -330,8 +340,8 @@ void python_vector_set::run_or_call(std::uint64_t components, const Work& work) 
 }
 
 std::uint64_t python_vector_set::work_of(const held_vectors& queries) const {
-    const std::uint64_t components =
-        vectors_.is_sparse ? vectors_.sparse.values.size() + vectors_.rows() : vectors_.rows() * vectors_.dimensions();
+    const std::uint64_t components = vectors_.is_sparse ? vectors_.sparse.values.size() + vectors_.rows()
+                                                        : vectors_.rows() * vectors_.dimensions();
     const std::uint64_t count = std::max<std::uint64_t>(queries.rows(), 1);
     return components > short_work ? components : components * std::min(count, short_work);
 }
@@ -343,7 +353,9 @@ held_vectors python_vector_set::read_queries(nb::handle given) const {
         refuse_type("queries", vectors_.is_sparse ? "sparse rows (x.tocsr())" : "a dense array",
                     queries.is_sparse ? "sparse rows" : "a dense array");
     if (!queries.is_sparse && queries.dense.type != vectors_.dense.type) {
-        const auto name = [](const vectors_view& view) { return vector_type_names[static_cast<std::size_t>(view.type)]; };
+        const auto name = [](const vectors_view& view) {
+            return vector_type_names[static_cast<std::size_t>(view.type)];
+        };
         refuse_type("queries", std::string(name(vectors_.dense)) + " as the vectors", name(queries.dense));
     }
     if (queries.dimensions() != vectors_.dimensions())
@@ -368,8 +380,8 @@ std::uint64_t python_vector_set::allowed_from(nb::handle allow, std::vector<std:
     const auto set = [&](std::uint64_t row) { bitmap[row / 64] |= std::uint64_t{1} << row % 64; };
     if (array.type == number_type::boolean) {
         if (array.size() != rows)
-            refuse("allow: a mask of " + std::to_string(array.size()) + " values for " + std::to_string(rows) +
-                   " vectors");
+            refuse("allow: a mask of " + std::to_string(array.size()) + " values for " +
+                   std::to_string(rows) + " vectors");
         array = contiguous(std::move(array), "allow");
         for (std::uint64_t row = 0; row < rows; ++row)
             if (array.data[row] != std::byte{0}) set(row);
@@ -399,7 +411,8 @@ void python_vector_set::find(const held_vectors& queries, const retrieval_option
 }
 
 nb::object python_vector_set::result(nb::object distances, nb::object ids) const {
-    static const nb::handle neighbors = nb::object(nb::module_::import_("quern._vectors").attr("Neighbors")).release();
+    static const nb::handle neighbors =
+        nb::object(nb::module_::import_("quern._vectors").attr("Neighbors")).release();
     return neighbors(std::move(distances), std::move(ids), kind_ == distance_kind::whole);
 }
 
@@ -432,8 +445,10 @@ nb::object python_vector_set::search(nb::handle given, nb::handle k, nb::handle 
     const std::uint64_t each_bytes = sizeof(std::int64_t) + (is_narrow() ? sizeof(float) : sizeof(double));
     const std::uint64_t limit = memory_limit_ / each_bytes;
     if (rows != 0 && columns > limit / rows)
-        throw out_of_memory("the rankings of " + std::to_string(rows) + " queries, " + std::to_string(columns) + " each",
-                            columns > all_vectors / each_bytes / rows ? all_vectors : rows * columns * each_bytes, limit * each_bytes);
+        throw out_of_memory(
+            "the rankings of " + std::to_string(rows) + " queries, " + std::to_string(columns) + " each",
+            columns > all_vectors / each_bytes / rows ? all_vectors : rows * columns * each_bytes,
+            limit * each_bytes);
 
     const double farthest = requested_.options.metric == vector_metric::ip
                                 ? -std::numeric_limits<double>::infinity()
@@ -443,8 +458,8 @@ nb::object python_vector_set::search(nb::handle given, nb::handle k, nb::handle 
     const auto ids = make_new_array<std::int64_t>(extents);
     const auto narrow = is_narrow() ? make_new_array<float>(extents) : new_array<float>();
     const auto wide = is_narrow() ? new_array<double>() : make_new_array<double>(extents);
-    const auto put = [&](std::uint64_t query, std::span<const std::uint32_t> found, auto distances, const auto& into,
-                         double rest) {
+    const auto put = [&](std::uint64_t query, std::span<const std::uint32_t> found, auto distances,
+                         const auto& into, double rest) {
         const auto row = into.values.subspan(query * columns, columns);
         const auto row_ids = ids.values.subspan(query * columns, columns);
         std::copy(found.begin(), found.end(), row_ids.begin());
@@ -457,7 +472,8 @@ nb::object python_vector_set::search(nb::handle given, nb::handle k, nb::handle 
     {
         const auto held = taken(lock_);
         find(queries, options,
-             [&](std::uint64_t query, std::span<const std::uint32_t> found, std::span<const double> distances) {
+             [&](std::uint64_t query, std::span<const std::uint32_t> found,
+                 std::span<const double> distances) {
                  if (is_narrow())
                      put(query, found, distances, narrow, farthest);
                  else
@@ -540,24 +556,21 @@ std::string fingerprint_of_rankings(nb::handle lims, nb::handle distances, nb::h
     const auto floats = narrow ? numbers_of<float>(distance_array, "distances") : std::span<const float>();
     const auto doubles = narrow ? std::span<const double>() : numbers_of<double>(distance_array, "distances");
     const nb::gil_scoped_release released;
-    fingerprint digest;
-    row_writer rows(row_format::tsv, {"query", "rank", "id", "distance"},
-                    [&](std::string_view bytes) { digest.add(bytes); });
-    for (std::uint64_t query = 0; query + 1 < begins.size(); ++query) {
-        for (std::uint64_t at = begins[query], rank = 1; at < begins[query + 1]; ++at, ++rank) {
-            if (id[at] < 0) break;  // the ranking is shorter
-            cell distance;
-            if (narrow)
-                distance = floats[at];
-            else if (whole)
-                distance = static_cast<std::int64_t>(doubles[at]);
-            else
-                distance = doubles[at];
-            rows.row({query, rank, id[at], distance});
+    return fingerprint_of_rows({"query", "rank", "id", "distance"}, [&](row_writer& rows) {
+        for (std::uint64_t query = 0; query + 1 < begins.size(); ++query) {
+            for (std::uint64_t at = begins[query], rank = 1; at < begins[query + 1]; ++at, ++rank) {
+                if (id[at] < 0) break;  // the ranking is shorter
+                cell distance;
+                if (narrow)
+                    distance = floats[at];
+                else if (whole)
+                    distance = static_cast<std::int64_t>(doubles[at]);
+                else
+                    distance = doubles[at];
+                rows.row({query, rank, id[at], distance});
+            }
         }
-    }
-    rows.finish();
-    return digest.text();
+    });
 }
 
 }  // namespace
@@ -581,7 +594,7 @@ Based on CUDA", for method="reduction".)")
             [](python_vector_set* self, const nb::object& x, const nb::kwargs& options) {
                 new (self) python_vector_set(x, options);
             },
-            nb::arg("x"), nb::arg("options"), nb::sig(set_parameters.signature("self, x: object", "None")),
+            nb::arg("x"), nb::arg("options"), nb::sig(set_parameters.constructor_signature("x: object")),
             set_parameters.doc(R"(Reads the description of `x` and checks its numbers.
 
 x: rows of vectors. One of
@@ -596,9 +609,10 @@ x: rows of vectors. One of
 The set uses the array's memory and keeps it alive: do not change it meanwhile. Raises TypeError for objects and numbers of
 another kind, InvalidInput, with the row as `position`, for numbers that are not finite, UsageError for a metric that the
 type does not support. Cost: one pass over the numbers.)"))
-        .def("search", &python_vector_set::search, nb::arg("queries"), nb::arg("k").none() = 10, nb::kw_only(),
-             nb::arg("radius").none() = nb::none(), nb::arg("allow").none() = nb::none(),
-             nb::sig("def search(self, queries: object, k: int | Literal['all'] | None = 10, *, radius: float | None = "
+        .def("search", &python_vector_set::search, nb::arg("queries"), nb::arg("k").none() = 10,
+             nb::kw_only(), nb::arg("radius").none() = nb::none(), nb::arg("allow").none() = nb::none(),
+             nb::sig("def search(self, queries: object, k: int | Literal['all'] | None = 10, *, radius: "
+                     "float | None = "
                      "None, allow: object | None = None) -> Neighbors"),
              R"(The k nearest vectors of each query: (distances, ids), best first, in the order of FAISS.
 
@@ -613,17 +627,19 @@ k ends with ids of -1 and distances of inf (ip: -inf). Ties by ascending id.
 Raises TypeError, UsageError, InvalidInput with the query as `position`, OutOfMemory. One search of a set runs at a time,
 others wait; the interpreter's lock is free meanwhile. Ctrl-C drops the search; the set remains valid. Cost: rows *
 dimensions a query.)")
-        .def("range_search", &python_vector_set::range_search, nb::arg("queries"), nb::arg("radius"), nb::kw_only(),
-             nb::arg("allow").none() = nb::none(),
-             nb::sig("def range_search(self, queries: object, radius: float, *, allow: object | None = None) -> "
-                     "RangeNeighbors"),
+        .def("range_search", &python_vector_set::range_search, nb::arg("queries"), nb::arg("radius"),
+             nb::kw_only(), nb::arg("allow").none() = nb::none(),
+             nb::sig(
+                 "def range_search(self, queries: object, radius: float, *, allow: object | None = None) -> "
+                 "RangeNeighbors"),
              R"(All vectors within a distance of each query: (lims, distances, ids), in the order of FAISS.
 
 The neighbours of query q are distances[lims[q]:lims[q + 1]] and ids[lims[q]:lims[q + 1]], best first; lims is int64. A
 distance equal to the radius is within; for ip the product is at least the radius. Otherwise as search.)")
-        .def_prop_ro("record", &python_vector_set::record, nb::sig("def record(self) -> dict[str, Any]"),
-                     "The work of the last search: place, distances computed exactly, pairs that the filter examined, "
-                     "tiles, bytes moved to devices, seconds.")
+        .def_prop_ro(
+            "record", &python_vector_set::record, nb::sig("def record(self) -> dict[str, Any]"),
+            "The work of the last search: place, distances computed exactly, pairs that the filter examined, "
+            "tiles, bytes moved to devices, seconds.")
         .def_prop_ro(
             "shape",
             [](const python_vector_set& set) {
@@ -634,14 +650,15 @@ distance equal to the radius is within; for ip the product is at least the radiu
             "dtype",
             [](const python_vector_set& set) {
                 const held_vectors& all = set.vectors();
-                return std::string(all.is_sparse ? "float32"
-                                                 : vector_type_names[static_cast<std::size_t>(all.dense.type)]);
+                return std::string(
+                    all.is_sparse ? "float32" : vector_type_names[static_cast<std::size_t>(all.dense.type)]);
             },
             "The type of a component: float32, …, bits.")
         .def_prop_ro(
             "metric",
             [](const python_vector_set& set) {
-                return std::string(vector_metric_names[static_cast<std::size_t>(set.requested().options.metric)]);
+                return std::string(
+                    vector_metric_names[static_cast<std::size_t>(set.requested().options.metric)]);
             },
             "The name of the metric.")
         .def_prop_ro(
@@ -653,26 +670,31 @@ distance equal to the radius is within; for ip the product is at least the radiu
                         names.append(nb::str(name.data(), name.size()));
                 return names;
             },
-            nb::sig("def names(self) -> list[str]"), "The words of a word2vec or GloVe file, one per vector; else empty.")
-        .def_prop_ro("content", &python_vector_set::content,
-                     "16 hexadecimal digits, XXH3-64 of the vectors and their form. Cost: one pass over the numbers.")
+            nb::sig("def names(self) -> list[str]"),
+            "The words of a word2vec or GloVe file, one per vector; else empty.")
+        .def_prop_ro(
+            "content", &python_vector_set::content,
+            "16 hexadecimal digits, XXH3-64 of the vectors and their form. Cost: one pass over the numbers.")
         .def_prop_ro("_source", [](const python_vector_set& set) { return set.vectors().source; })
-        .def_prop_ro("_options",
-                     [](const python_vector_set& set) {
-                         nb::dict options;
-                         const set_call& requested = set.requested();
-                         options["metric"] =
-                             std::string(vector_metric_names[static_cast<std::size_t>(requested.options.metric)]);
-                         options["method"] =
-                             std::string(retrieval_method_names[static_cast<std::size_t>(requested.options.method)]);
-                         if (requested.bits) options["bits"] = *requested.bits;
-                         if (!requested.tensor.empty()) options["tensor"] = requested.tensor;
-                         if (requested.run.ctx.threads != 0) options["threads"] = requested.run.ctx.threads;
-                         return options;
-                     })
+        .def_prop_ro(
+            "_options",
+            [](const python_vector_set& set) {
+                nb::dict options;
+                const set_call& requested = set.requested();
+                options["metric"] =
+                    std::string(vector_metric_names[static_cast<std::size_t>(requested.options.metric)]);
+                options["method"] =
+                    std::string(retrieval_method_names[static_cast<std::size_t>(requested.options.method)]);
+                if (requested.bits) options["bits"] = *requested.bits;
+                if (!requested.tensor.empty()) options["tensor"] = requested.tensor;
+                if (requested.run.ctx.threads != 0) options["threads"] = requested.run.ctx.threads;
+                return options;
+            })
         .def(
             "as_sklearn",
-            [](nb::handle self) { return nb::module_::import_("quern._vectors").attr("NearestNeighbors").attr("_of")(self); },
+            [](nb::handle self) {
+                return nb::module_::import_("quern._vectors").attr("NearestNeighbors").attr("_of")(self);
+            },
             nb::sig("def as_sklearn(self) -> NearestNeighbors"),
             "A fitted quern.NearestNeighbors of these vectors.")
         .def("__len__", [](const python_vector_set& set) { return set.vectors().rows(); })
@@ -682,17 +704,16 @@ distance equal to the radius is within; for ip the product is at least the radiu
             nb::sig("def __reduce__(self) -> tuple[Any, ...]"))
         .def(
             "__repr__",
-            [](nb::handle self) {
-                return nb::module_::import_("quern._vectors").attr("text_of")(self);
-            },
+            [](nb::handle self) { return nb::module_::import_("quern._vectors").attr("text_of")(self); },
             nb::sig("def __repr__(self) -> str"))
         .def(
             "_repr_html_",
             [](nb::handle self) { return nb::module_::import_("quern._vectors").attr("html_of")(self); },
             nb::sig("def _repr_html_(self) -> str"));
-    module.def("_fingerprint_of_rankings", fingerprint_of_rankings, nb::arg("lims"), nb::arg("distances"), nb::arg("ids"),
-               nb::arg("whole"),
-               nb::sig("def _fingerprint_of_rankings(lims: object, distances: object, ids: object, whole: bool) -> str"));
+    module.def("_fingerprint_of_rankings", fingerprint_of_rankings, nb::arg("lims"), nb::arg("distances"),
+               nb::arg("ids"), nb::arg("whole"),
+               nb::sig("def _fingerprint_of_rankings(lims: object, distances: object, ids: object, whole: "
+                       "bool) -> str"));
 }
 
 }  // namespace quern::python

@@ -23,8 +23,8 @@ class vectors_file {
     explicit vectors_file(std::shared_ptr<const state> made);
 
     bool sparse() const;
-    const vectors_view& dense() const;               ///< if not sparse()
-    const sparse_vectors_view& sparse_rows() const;  ///< if sparse()
+    const vectors_view& dense() const;                ///< if not sparse()
+    const sparse_vectors_view& sparse_rows() const;   ///< if sparse()
     std::span<const std::string_view> names() const;  ///< of word2vec and GloVe: one per row; else empty
     /// Conversions made, one sentence each, for the user.
     std::span<const std::string> notes() const;

@@ -55,9 +55,12 @@ named_graph graph_of_ids(std::span<const std::uint32_t> from, std::span<const st
             ids.largest = std::max(ids.largest, id);
         }
     }
-    return numbered(from.size(), ids, {.kind = id_kind::narrow}, [&](std::uint64_t i) {
-        return link{from[i], to[i]};
-    }, ctx);
+    return numbered(
+        from.size(), ids, {.kind = id_kind::narrow},
+        [&](std::uint64_t i) {
+            return link{from[i], to[i]};
+        },
+        ctx);
 }
 
 named_graph graph_of_ids(std::span<const std::uint64_t> from, std::span<const std::uint64_t> to,
@@ -73,15 +76,21 @@ named_graph graph_of_ids(std::span<const std::uint64_t> from, std::span<const st
     if (largest <= std::numeric_limits<std::uint32_t>::max()) {
         if (!from.empty()) ids.least = static_cast<std::uint32_t>(least);
         ids.largest = static_cast<std::uint32_t>(largest);
-        return numbered(from.size(), ids, {.kind = id_kind::narrow}, [&](std::uint64_t i) {
-            return link{static_cast<std::uint32_t>(from[i]), static_cast<std::uint32_t>(to[i])};
-        }, ctx);
+        return numbered(
+            from.size(), ids, {.kind = id_kind::narrow},
+            [&](std::uint64_t i) {
+                return link{static_cast<std::uint32_t>(from[i]), static_cast<std::uint32_t>(to[i])};
+            },
+            ctx);
     }
     integer_table table;
     ids.integers = {&table};
-    return numbered(from.size(), ids, {.kind = id_kind::wide, .integers = &table}, [&](std::uint64_t i) {
-        return link{table.number_of(from[i]), table.number_of(to[i])};
-    }, ctx);
+    return numbered(
+        from.size(), ids, {.kind = id_kind::wide, .integers = &table},
+        [&](std::uint64_t i) {
+            return link{table.number_of(from[i]), table.number_of(to[i])};
+        },
+        ctx);
 }
 
 named_graph graph_of_ids(std::span<const std::string_view> from, std::span<const std::string_view> to,
@@ -102,12 +111,15 @@ named_graph graph_of_ids(std::span<const std::string_view> from, std::span<const
     word_table table;
     ids_read ids;
     ids.words = {&table};
-    return numbered(from.size(), ids, {.kind = id_kind::word, .words = &table}, [&](std::uint64_t i) {
-        const std::string_view ends[] = {from[i], to[i]};
-        std::uint32_t numbers[2];
-        table.numbers_of(ends, numbers);
-        return link{numbers[0], numbers[1]};
-    }, ctx);
+    return numbered(
+        from.size(), ids, {.kind = id_kind::word, .words = &table},
+        [&](std::uint64_t i) {
+            const std::string_view ends[] = {from[i], to[i]};
+            std::uint32_t numbers[2];
+            table.numbers_of(ends, numbers);
+            return link{numbers[0], numbers[1]};
+        },
+        ctx);
 }
 
 }  // namespace quern::io
