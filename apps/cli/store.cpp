@@ -97,30 +97,13 @@ void write_info(row_writer& rows, const dictionary_info& info) {
 }
 
 void write_info(row_writer& rows, const store_info& info) {
-    const auto row = [&](std::string_view property, cell value) { rows.row({property, value}); };
-    row("kind", "store");
-    row("format_version", static_cast<std::uint64_t>(info.format_version));
-    row("unicode_version", info.unicode_version);
-    write_text_options(rows, info.text);
-    row("documents", info.documents);
-    row("words", info.words);
-    row("vocabulary", info.vocabulary);
-    row("postings", info.postings);
-    row("links", info.links);
-    row("copies", info.duplicates);
-    std::string stages;
-    for (const build_stage stage : info.stages)
-        stages.append(stages.empty() ? "" : ",").append(build_stage_names[static_cast<std::size_t>(stage)]);
-    row("stages", std::string_view(stages));
-    if (info.thesaurus) {
-        row("thesaurus.bytes", info.thesaurus->bytes);
-        row("thesaurus.checksum", std::string_view(fmt::format("{:016x}", info.thesaurus->checksum)));
+    for (const auto& [name, value] : properties_of(info)) {
+        const auto row = [&](const auto& of_its_kind) { rows.row({std::string_view(name), of_its_kind}); };
+        if (const auto* const text = std::get_if<std::string>(&value))
+            row(std::string_view(*text));
+        else
+            row(std::get<std::uint64_t>(value));
     }
-    if (info.vectors.dimensions != 0) {
-        row("vectors.dimensions", std::uint64_t{info.vectors.dimensions});
-        row("vectors.unit", std::uint64_t{info.vectors.unit});
-    }
-    write_sections(rows, info.sections);
 }
 
 }  // namespace

@@ -28,3 +28,5 @@ __all__ = [name for name in dir() if not name.startswith("_")]
 from ._quern import VectorSet
 from ._quern import Graph, LinkRanks, Product, SparseMatrix, TopK, VectorSet, top_k
 from ._vectors import Neighbors, NearestNeighbors, RangeNeighbors
+from ._quern import BuildResult, Evaluation, Hit, Hits, Ids, Run, Store, build, evaluate, fuse, open
+from ._store import Counts, Document, MarkedText

@@ -52,3 +52,82 @@ def dedup_html(result: Any) -> str:
     """The counts of near-duplicates, and the first removed ones."""
     removed = table_html(result.removed) if len(result.removed) else ""
     return f"<div><p>{result.documents:,} documents, {result.dropped:,} dropped</p>{removed}</div>"
+
+
+def _count(number: int, one: str) -> str:
+    return f"{number:,} {one}" if number == 1 else f"{number:,} {one}s"
+
+
+def store_text(store: Any) -> str:
+    """One line: path and size."""
+    return f"Store({store.path!r}, {_count(store.documents, 'document')})"
+
+
+def store_html(store: Any) -> str:
+    """The counts and text options of a store."""
+    shown = {"documents": f"{store.documents:,}", "distinct words": f"{store.vocabulary:,}"}
+    shown |= {name: str(value) for name, value in store.text_options.items()}
+    rows = "".join(f"<tr><th>{html.escape(k)}</th><td>{html.escape(v)}</td></tr>" for k, v in shown.items())
+    return f"<div><p>{html.escape(store.path)}</p><table>{rows}</table></div>"
+
+
+def ids_text(ids: Any) -> str:
+    """The first ids."""
+    shown = ", ".join(repr(ids[i]) for i in range(min(len(ids), 3)))
+    return f"Ids([{shown}{', …' if len(ids) > 3 else ''}], {len(ids):,})"
+
+
+def run_text(topics: int, rows: int) -> str:
+    """One line: size."""
+    return f"Run({_count(topics, 'topic')}, {_count(rows, 'document')})"
+
+
+def hit_text(hit: Any) -> str:
+    """One line: rank, id, score, title."""
+    return f"Hit({hit.rank}, {hit.id!r}, {hit.score:.6g}, {_cell(hit.title)!r})"
+
+
+def hits_text(hits: Any) -> str:
+    """The first hits with their passages, and what was unknown."""
+    lines = [f"{_count(len(hits), 'hit')} for {_cell(hits.query)!r}"]
+    for hit in hits[:_rows_shown]:
+        lines.append(f"{hit.rank:>4}  {hit.score:>9.4f}  {_cell(hit.id)}" + (f"  {_cell(hit.title)}" if hit.title else ""))
+    if len(hits) > _rows_shown:
+        lines.append(f"… {len(hits) - _rows_shown:,} more")
+    if hits.unknown_words:
+        lines.append("no document contains " + _cell(", ".join(hits.unknown_words)))
+    return "\n".join(lines)
+
+
+def hits_html(hits: Any) -> str:
+    """The first hits with marked titles and passages."""
+
+    def marked(text: Any) -> str:
+        return str(text.mark("<b>", "</b>", escape=html.escape))
+
+    items = "".join(
+        f"<li value='{hit.rank}'><p>{marked(hit.title) or html.escape(hit.id)} <small>{html.escape(hit.id)}, "
+        f"{hit.score:.4f}</small><br>{marked(hit.snippet)}</p></li>"
+        for hit in hits[:_rows_shown]
+    )
+    more = f"<p>… {len(hits) - _rows_shown:,} more</p>" if len(hits) > _rows_shown else ""
+    unknown = ""
+    if hits.unknown_words:
+        unknown = f"<p>No document contains {html.escape(', '.join(hits.unknown_words))}.</p>"
+    heading = f"<p>{_count(len(hits), 'hit')} for {html.escape(hits.query)}</p>"
+    return f"<div>{heading}<ol>{items}</ol>{more}{unknown}</div>"
+
+
+def build_text(result: Any) -> str:
+    """One line: counts and time."""
+    duplicates = f", {_count(result.duplicates, 'near-duplicate')} excluded" if result.duplicates else ""
+    return (
+        f"BuildResult({_count(result.documents, 'document')}, {_count(result.words, 'word')}, "
+        f"{result.vocabulary:,} distinct{duplicates}; {result.seconds:.1f} s)"
+    )
+
+
+def evaluation_text(evaluation: Any) -> str:
+    """The means of the measures."""
+    means = ", ".join(f"{name} {value:.4f}" for name, value in evaluation.mean.items())
+    return f"Evaluation({_count(len(evaluation.topics), 'topic')}: {means})"

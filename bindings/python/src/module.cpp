@@ -17,4 +17,10 @@ NB_MODULE(_quern, module) {
     declare_graph(module);
     declare_sparse(module);
     declare_aggregation(module);
+
+    declare_run(module);
+    declare_store(module);
+    declare_build(module);
+    declare_evaluation(module);
+    declare_fusion(module);
 }

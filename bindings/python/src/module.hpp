@@ -14,4 +14,10 @@ void declare_graph(nanobind::module_& module);
 void declare_sparse(nanobind::module_& module);
 void declare_aggregation(nanobind::module_& module);
 
+void declare_build(nanobind::module_& module);
+void declare_evaluation(nanobind::module_& module);
+void declare_fusion(nanobind::module_& module);
+void declare_run(nanobind::module_& module);
+void declare_store(nanobind::module_& module);
+
 }  // namespace quern::python

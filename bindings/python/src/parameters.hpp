@@ -141,6 +141,19 @@ class parameters {
         return requested;
     }
 
+    /// The same without quern.config(…), for look-ups of microseconds, which have no common parameters. Cost: that of the
+    /// arguments given.
+    Request read_given(const nanobind::kwargs& given) const {
+        Request requested;
+        if (given.size() == 0) return requested;
+        texts_.check_names(given, function_);
+        for (const auto& [name, set] : setters_) {
+            const nb::str key(name.c_str());
+            if (given.contains(key) && !given[key].is_none()) set(requested, given[key]);
+        }
+        return requested;
+    }
+
     const char* signature(std::string_view leading, std::string_view returns) const {
         return texts_.signature(function_, leading, returns);
     }

@@ -13,4 +13,7 @@ namespace quern {
 evaluation evaluate_files(const std::filesystem::path& judgements, const std::filesystem::path& run_file,
                           const context& ctx);
 
+/// The judgements of a file, to evaluate a run in memory with quern::evaluate. Throws as evaluate_files does.
+relevance_judgements read_judgements(const std::filesystem::path& path, const context& ctx);
+
 }  // namespace quern

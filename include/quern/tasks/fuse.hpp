@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,10 +25,15 @@ inline constexpr std::string_view rank_source_names[] = {"scores", "field"};
 
 struct fuse_request {
     std::vector<std::filesystem::path> runs;  ///< at least one; in the order of sums
-    fusion_options options;                   ///< weights: one per run, or empty
+    /// Runs in memory: the lines of a TREC run for each of `runs`, whose name is then only for messages; nothing: the
+    /// file of that name. Empty: all are files.
+    std::vector<std::optional<std::string_view>> texts = {};
+    fusion_options options;  ///< weights: one per run, or empty
     /// File with lines of `topic TAB weight … `, a weight for each run, which replace options.weights for that
     /// topic; empty: none.
     std::filesystem::path topic_weights = {};
+    std::map<std::string, std::vector<double>, std::less<>> weights_by_topic =
+        {};                                   ///< the same in memory, without a file
     rank_source ranks = rank_source::scores;  ///< for rrf and borda
 };
 

@@ -216,6 +216,10 @@ class search_engine {
     void warm_up() const;
     /// The source of similar words; valid as long as the engine, also after a move. Null if the store has none.
     const word_space* thesaurus() const;
+    /// Without its text; valid as long as a copy of a search_result, or as this engine. Throws usage_error for an
+    /// invalid number.
+    std::string_view id(std::uint32_t number) const;
+    std::string_view title(std::uint32_t number) const;
     /// Throws usage_error for an invalid number. Cost: proportional to its text, at least 64 KiB.
     stored_document document(std::uint32_t number) const;
     /// The occurrences of query words in `text` (a snippet, a title, a document's text), in order, compared

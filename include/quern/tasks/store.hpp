@@ -7,6 +7,8 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include "quern/base/context.hpp"
@@ -44,6 +46,11 @@ struct store_info {
     std::optional<store_section> thesaurus;
     vector_form vectors;
 };
+
+/// The metadata as rows of property and value, as `quern info` writes them. Two stores with the same rows contain the
+/// same bytes.
+using store_property = std::pair<std::string, std::variant<std::string, std::uint64_t>>;
+std::vector<store_property> properties_of(const store_info& info);
 
 /// Whether `path` is a store folder (of any version, damaged or not).
 bool is_store(const std::filesystem::path& path);

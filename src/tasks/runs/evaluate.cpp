@@ -15,4 +15,8 @@ evaluation evaluate_files(const std::filesystem::path& judgements, const std::fi
     return evaluate(judged, retrieved);
 }
 
+relevance_judgements read_judgements(const std::filesystem::path& path, const context& ctx) {
+    return io::read_judgements(path, ctx);
+}
+
 }  // namespace quern

@@ -26,6 +26,7 @@
 
 #include "device/cpu/pipeline.hpp"
 #include "device/memory_budget.hpp"
+#include "io/byte_source.hpp"
 #include "io/lines/text_blocks.hpp"
 #include "io/retrieval/ranked_run.hpp"
 #include "quern/base/choose_device.hpp"
@@ -185,6 +186,15 @@ void topic_fusion::write(const fused_list& fused) {
     lines_ = fused.ids.size();
 }
 
+std::vector<io::ranked_run> read_runs(const fuse_request& request, const context& ctx) {
+    const auto open = [&](std::size_t r, const context& each, memory_budget& memory) {
+        if (request.texts.empty() || !request.texts[r]) return io::ranked_run(request.runs[r], each, memory);
+        const auto text = io::open_bytes_memory(*request.texts[r], request.runs[r].string(), each);
+        return io::ranked_run(*text, each);
+    };
+    return read_files<io::ranked_run>(request.runs, ctx, open);
+}
+
 std::vector<topic_lists> topics_of(std::span<const io::ranked_run> runs) {
     std::vector<topic_lists> topics;
     std::unordered_map<std::string_view, std::size_t> numbers;
@@ -249,6 +259,18 @@ weights_by_topic read_weights(const std::filesystem::path& path, std::size_t run
     return weights;
 }
 
+const weights_by_topic& checked(const weights_by_topic& weights, std::size_t runs) {
+    for (const auto& [topic, of_topic] : weights) {
+        if (of_topic.size() != runs) {
+            throw usage_error("topic " + io::quoted_field(topic) + " has " + std::to_string(of_topic.size()) +
+                              " weights, but there are " + std::to_string(runs) + " runs");
+        }
+        if (!std::ranges::all_of(of_topic, [](double weight) { return std::isfinite(weight); }))
+            throw usage_error("topic " + io::quoted_field(topic) + ": a weight is not a finite number");
+    }
+    return weights;
+}
+
 std::vector<std::string> unused(const weights_by_topic& weights, std::span<const topic_lists> topics) {
     std::set<std::string_view> known;
     for (const topic_lists& topic : topics) known.insert(topic.id);
@@ -293,15 +315,19 @@ fuse_result fuse_runs(const fuse_request& request, const context& ctx,
                       const std::function<void(std::string_view)>& sink) {
     require_cpu(ctx, "fuse");
     if (request.runs.empty()) throw usage_error("no run given");
+    if (!request.texts.empty() && request.texts.size() != request.runs.size())
+        throw usage_error(std::to_string(request.texts.size()) + " texts for " +
+                          std::to_string(request.runs.size()) + " runs");
     fuse_result result;
     result.statistics.device = "cpu";
     stage_clock clock(result.statistics);
     const std::size_t count = request.runs.size();
 
-    const weights_by_topic weights =
-        request.topic_weights.empty() ? weights_by_topic{} : read_weights(request.topic_weights, count, ctx);
+    const weights_by_topic weights = request.topic_weights.empty()
+                                         ? checked(request.weights_by_topic, count)
+                                         : read_weights(request.topic_weights, count, ctx);
     ctx.report({"read", 0, 0, "bytes"});
-    const std::vector<io::ranked_run> runs = read_files<io::ranked_run>(request.runs, ctx);
+    const std::vector<io::ranked_run> runs = read_runs(request, ctx);
     std::uint64_t bytes = 0;
     for (const io::ranked_run& one : runs) {
         result.lines_read += one.lines();

@@ -24,10 +24,11 @@
 
 namespace quern {
 
-/// Constructs File(path, run, memory) for each path, on as many threads as there are; the largest first, so that none
-/// delays the end. If several are bad, throws the first one's exception, whatever the threads.
-template <class File>
-std::vector<File> read_files(std::span<const std::filesystem::path> paths, const context& ctx) {
+/// Calls open(f, run, memory), which returns a File, for each path f, on as many threads as there are; the largest first,
+/// so that none delays the end. If several are bad, throws the first one's exception, whatever the threads.
+template <class File, class Open>
+std::vector<File> read_files(std::span<const std::filesystem::path> paths, const context& ctx,
+                             const Open& open) {
     std::vector<std::uintmax_t> sizes;
     for (const std::filesystem::path& path : paths) {
         std::error_code unknown;
@@ -48,7 +49,7 @@ std::vector<File> read_files(std::span<const std::filesystem::path> paths, const
     for_each_index(ctx, paths.size(), [&](std::uint64_t i) {
         const std::size_t f = order[i];
         try {
-            reading[f].emplace(paths[f], each, memory);
+            reading[f].emplace(open(f, each, memory));
         } catch (...) {
             failures[f] = std::current_exception();
         }
@@ -59,6 +60,14 @@ std::vector<File> read_files(std::span<const std::filesystem::path> paths, const
         files.push_back(std::move(*reading[f]));
     }
     return files;
+}
+
+/// The same with the constructor File(path, run, memory).
+template <class File>
+std::vector<File> read_files(std::span<const std::filesystem::path> paths, const context& ctx) {
+    return read_files<File>(paths, ctx, [&](std::size_t f, const context& each, memory_budget& memory) {
+        return File(paths[f], each, memory);
+    });
 }
 
 // Numbers for ids of documents and objects.

@@ -50,6 +50,8 @@ struct search_engine::state : std::enable_shared_from_this<search_engine::state>
     void add_duplicates(search_hit& hit, const query_plan& planned) const;
     /// Throws usage_error for options out of range, without reading the lists they need.
     void check(const search_options& options) const;
+    /// Throws usage_error if there is no such document.
+    void check_document(std::uint32_t number) const;
     const document_finder& finder() const;
     const prior_ranks& ranks() const;
     const search_detail::vector_squares& squares(const context& ctx) const;

@@ -322,8 +322,22 @@ const word_space* search_engine::thesaurus() const {
     return state_->thesaurus ? &*state_->thesaurus : nullptr;
 }
 
+void search_engine::state::check_document(std::uint32_t number) const {
+    if (number >= store.info().documents) throw usage_error("there is no document " + std::to_string(number));
+}
+
+std::string_view search_engine::id(std::uint32_t number) const {
+    state_->check_document(number);
+    return state_->store.id(number);
+}
+
+std::string_view search_engine::title(std::uint32_t number) const {
+    state_->check_document(number);
+    return state_->store.title(number);
+}
+
 stored_document search_engine::document(std::uint32_t number) const {
-    if (number >= documents()) throw usage_error("there is no document " + std::to_string(number));
+    state_->check_document(number);
     const opened_store& store = state_->store;
     return {std::string(store.id(number)), std::string(store.title(number)), store.text(number),
             store.collection().document_lengths[number]};

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+// Building a store.
+#include "quern/tasks/build.hpp"
+
+#include <nanobind/stl/string.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "documents.hpp"
+#include "errors.hpp"
+#include "module.hpp"
+#include "outputs.hpp"
+#include "parameters.hpp"
+#include "quern/base/error.hpp"
+#include "quern/base/text_option_table.hpp"
+#include "result.hpp"
+#include "store.hpp"
+#include "topic_run.hpp"
+
+namespace nb = nanobind;
+
+namespace quern::python {
+namespace {
+
+struct build_call : corpus_call {
+    build_options options;
+};
+
+struct built {
+    build_options options;  ///< without the source
+    build_result result;
+    context ctx;
+    std::optional<store> opened;  ///< with the interpreter's lock
+};
+
+std::set<build_stage> stages_of(nb::handle given) {
+    std::vector<std::string> names;
+    if (nb::isinstance<nb::str>(given)) {
+        names.push_back(text_argument("skip", given));
+    } else {
+        for (const nb::handle name : nb::borrow<nb::object>(given))
+            names.push_back(text_argument("skip: a stage", name));
+    }
+    std::set<build_stage> stages;
+    for (const std::string& name : names) {
+        if (name == "all") {
+            stages = all_build_stages;
+            continue;
+        }
+        const auto* const at = std::ranges::find(build_stage_names, name);
+        if (at == std::end(build_stage_names)) {
+            refuse("skip: invalid value '" + name +
+                   "' (expected duplicates, ranks, thesaurus, vectors or all)");
+        }
+        stages.insert(static_cast<build_stage>(at - std::begin(build_stage_names)));
+    }
+    return stages;
+}
+
+const parameters<build_call>& build_parameters() {
+    static const parameters<build_call> made = [] {
+        parameters<build_call> all("build");
+        all.add({"skip", "str | Sequence[str]", "()",
+                 "Stages to skip: duplicates, ranks, thesaurus, vectors; or all. The index is always built."},
+                [](build_call& r, nb::handle given) { r.options.skip = stages_of(given); })
+            .add({"update", "bool", "False",
+                  "Add the documents to the existing store, with its text options and stages. Documents that "
+                  "are already in "
+                  "it are skipped."},
+                 [](build_call& r, nb::handle given) { r.options.update = bool_of("update", given); })
+            .add({"force", "bool", "False", "Replace an existing store."},
+                 [](build_call& r, nb::handle given) { r.options.force = bool_of("force", given); })
+            .table<&build_call::options, &build_options::text>();
+        add_corpus(all);
+        all.common(true);
+        return all;
+    }();
+    return made;
+}
+
+void check_update(const build_call& requested, const nb::kwargs& given) {
+    if (!requested.options.update) return;
+    if (requested.options.force)
+        refuse("force: does not go with update=True, which keeps the store's documents");
+    const auto is_given = [&](std::string_view name) {
+        const nb::str key(name.data(), name.size());
+        return given.contains(key) && !given[key].is_none();
+    };
+    if (is_given("skip")) refuse("skip: does not go with update=True, which runs the stages of the store");
+    for (const auto& row : options_of<text_options>) {
+        if (is_given(row.name))
+            refuse(std::string(row.name) +
+                   ": does not go with update=True, which uses the text options of the store");
+    }
+}
+
+built build_store(const nb::object& documents, const nb::object& to, const nb::kwargs& given) {
+    build_call requested = build_parameters().read(given);
+    check_update(requested, given);
+    build_options& options = requested.options;
+    options.store = text_of("store", to);
+    document_argument source(documents, requested);
+    build_result result;
+    run(requested.run, [&](const context& ctx, calling_thread& caller) {
+        source.read_into(options, caller);
+        result = build(options, ctx);
+    });
+    options.source = nullptr;
+    return {std::move(options), std::move(result), requested.run.ctx, {}};
+}
+
+nb::dict counts_of(const built& self) {
+    nb::dict all;
+    const reading_counts& counts = self.result.counts;
+    all["read"] = counts.documents;
+    all["rejected"] = counts.rejected;
+    all["truncated"] = counts.truncated;
+    all["repaired"] = counts.damaged - counts.truncated;
+    all["incomplete_inputs"] = counts.incomplete;
+    all["redirects"] = counts.redirects;
+    nb::dict skipped;
+    for (const auto& [reason, number] : counts.skipped) skipped[reason.c_str()] = number;
+    all["skipped"] = skipped;
+    return all;
+}
+
+struct report_call : call {
+    bool overwrite = false;
+};
+const parameters<report_call>& report_parameters() {
+    static const parameters<report_call> made =
+        parameters<report_call>("write_report")
+            .add({"overwrite", "bool", "False", "Replace an existing file."},
+                 [](report_call& r, nb::handle given) { r.overwrite = bool_of("overwrite", given); })
+            .common();
+    return made;
+}
+
+void write_report(const built& self, const nb::object& path, const nb::kwargs& given) {
+    const report_call requested = report_parameters().read(given);
+    const std::filesystem::path to = text_of("path", path);
+    run(requested.run, [&](const context& ctx, calling_thread&) {
+        check_result_file(to, requested.overwrite, self.options.inputs);
+        write_result_file(to, requested.overwrite, ctx, [&](const auto& sink) {
+            write_build_report(self.options, self.result, sink, ctx);
+        });
+    });
+}
+
+store opened_store_of(built& self) {
+    if (!self.opened) {
+        run_options quiet;
+        quiet.ctx.memory_bytes = self.ctx.memory_bytes;
+        quiet.progress = nb::bool_(false);
+        self.opened = open_store(self.options.store, quiet);
+    }
+    return *self.opened;
+}
+
+}  // namespace
+
+void declare_build(nb::module_& module) {
+    nb::class_<built>(module, "BuildResult", "What a build read and wrote.")
+        .def_prop_ro("store", opened_store_of, nb::lock_self(), nb::sig("def store(self) -> Store"),
+                     "The store, opened at the first access.")
+        .def_prop_ro(
+            "documents", [](const built& self) { return self.result.documents; }, "Documents of the store.")
+        .def_prop_ro(
+            "duplicates", [](const built& self) { return self.result.duplicates; },
+            "Near-duplicates, which are not among the documents.")
+        .def_prop_ro(
+            "words", [](const built& self) { return self.result.words; }, "Occurrences of words.")
+        .def_prop_ro(
+            "vocabulary", [](const built& self) { return self.result.vocabulary; }, "Distinct words.")
+        .def_prop_ro(
+            "postings", [](const built& self) { return self.result.postings; }, "Pairs of word and document.")
+        .def_prop_ro(
+            "links", [](const built& self) { return self.result.links; },
+            "Links between documents of the store, including repeats.")
+        .def_prop_ro(
+            "dangling_links", [](const built& self) { return self.result.dangling_links; },
+            "Links to documents that are not in the store.")
+        .def_prop_ro(
+            "store_bytes", [](const built& self) { return self.result.store_bytes; }, "Size of the folder.")
+        .def_prop_ro(
+            "seconds", [](const built& self) { return self.result.statistics.seconds; }, "Wall time.")
+        .def_prop_ro("counts", counts_of, nb::sig("def counts(self) -> dict[str, Any]"),
+                     "What was read: documents read, rejected, truncated and repaired; `skipped` by reason.")
+        .def_prop_ro(
+            "issues", [](const built& self) { return issues_table(self.result.issues); },
+            "The first 100 documents that were rejected, truncated or repaired: path, line, reason, "
+            "rejected.")
+        .def_prop_ro(
+            "statistics", [](const built& self) { return statistics_dict(self.result.statistics); },
+            nb::sig("def statistics(self) -> dict[str, Any]"),
+            "As --stats writes it: stages with seconds and bytes, counts, peak memory, device and why.")
+        .def_prop_ro(
+            "fingerprint", [](built& self) { return opened_store_of(self)->fingerprint(); }, nb::lock_self(),
+            nb::sig("def fingerprint(self) -> str"), "That of the store.")
+        .def("write_report", write_report, nb::arg("path"), nb::arg("kwargs"),
+             nb::sig(report_parameters().signature("self, path: str | os.PathLike[str]", "None")),
+             report_parameters().doc("Writes a self-contained HTML page: what was read, rejected and "
+                                     "excluded, seconds, words, link ranks.\n\n"
+                                     "Raises UsageError if the file exists and `overwrite` is not set."))
+        .def("__repr__",
+             [](nb::handle self) { return nb::module_::import_("quern._display").attr("build_text")(self); });
+
+    module.def(
+        "build", build_store, nb::arg("documents"), nb::arg("store"), nb::arg("kwargs"),
+        nb::sig(
+            build_parameters().signature("documents: object, store: str | os.PathLike[str]", "BuildResult")),
+        build_parameters().doc(
+            "Builds a store: an index, near-duplicates, link ranks, a thesaurus, vectors of documents.\n\n"
+            "`documents`: the path of a file or folder, or a list of such path objects; or documents in "
+            "memory: texts, pairs "
+            "(id, text), dicts, a generator of these, a frame, an Arrow table or stream. `store`: the folder "
+            "to write.\n\n"
+            "Returns a `BuildResult`; its `store` is opened. The same documents, text options, stages and "
+            "seed give the same "
+            "bytes on every machine. The store appears complete or not at all: an interrupted build leaves "
+            "what was there "
+            "before. Raises UsageError for an existing store (pass `force` or `update`), InvalidInput for "
+            "too many rejected "
+            "documents.\n\n"
+            ">>> import quern\n"
+            ">>> texts = ['Grain is ground in a mill.', 'Salt comes from the sea.']\n"
+            ">>> result = quern.build(texts, 'docs.store', force=True)\n"
+            ">>> result.documents\n"
+            "2"));
+}
+
+}  // namespace quern::python
