@@ -5,6 +5,7 @@
 #include <nanobind/stl/string.h>
 
 #include <algorithm>
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -106,7 +107,12 @@ built build_store(const nb::object& documents, const nb::object& to, const nb::k
     build_result result;
     run(requested.run, [&](const context& ctx, calling_thread& caller) {
         source.read_into(options, caller);
+        const auto begin = std::chrono::steady_clock::now();
         result = build(options, ctx);
+        result.statistics.seconds =
+            std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+        result.statistics.peak_memory_bytes = peak_memory_bytes();
+        result.statistics.threads = ctx.thread_count();
     });
     options.source = nullptr;
     return {std::move(options), std::move(result), requested.run.ctx, {}};

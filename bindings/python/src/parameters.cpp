@@ -99,7 +99,8 @@ std::string whole_text(nb::handle given) {
 }  // namespace
 
 parameter_text text_of(const option_description& option, const option_value& value) {
-    parameter_text text{std::string(option.name), type_of(option), value_code(option, value),
+    // A keyword of Python cannot be the name of a parameter.
+    parameter_text text{option.name == "lambda" ? "lambda_" : std::string(option.name), type_of(option), value_code(option, value),
                         as_python(option.help)};
     if (text.value == "None") text.type += " | None";
     const std::string range = range_text(option);

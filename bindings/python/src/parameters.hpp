@@ -148,7 +148,7 @@ class parameters {
         if (given.size() == 0) return requested;
         texts_.check_names(given, function_);
         for (const auto& [name, set] : setters_) {
-            const nb::str key(name.c_str());
+            const nanobind::str key(name.c_str());
             if (given.contains(key) && !given[key].is_none()) set(requested, given[key]);
         }
         return requested;

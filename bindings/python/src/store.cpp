@@ -133,7 +133,7 @@ void refuse_idle_options(const nb::kwargs& given, const search_options& options,
     refuse_unless("b", is_bm25, "requires model='bm25'");
     refuse_unless("mu", chosen == ranking_model::dirichlet || is_two_stage,
                   "requires model='dirichlet' or 'two-stage'");
-    refuse_unless("lambda", chosen == ranking_model::ql || is_two_stage,
+    refuse_unless("lambda_", chosen == ranking_model::ql || is_two_stage,
                   "requires model='ql' or 'two-stage'");
     refuse_unless("expand_weight", options.expand != 0, "requires expand");
     refuse_unless("like_weight", has_like, "requires like");
