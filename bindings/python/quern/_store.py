@@ -45,6 +45,13 @@ class MarkedText(str):
         return MarkedText, (str(self), None, "", self.marks)
 
 
+def reopened(path: str, fingerprint: str) -> Any:
+    """The store of a pickle."""
+    from . import _quern
+
+    return _quern._reopened(path, fingerprint)
+
+
 class Document(NamedTuple):
     """A document of a store."""
 
@@ -70,10 +77,9 @@ class Counts(NamedTuple):
     @property
     def fingerprint(self) -> str:
         """XXH3-64 of what `quern count STORE WORD… --format tsv` writes, as 16 hexadecimal digits."""
-        from ._quern import _fingerprint
+        from ._quern import _fingerprint_of_counts
 
-        rows = zip(self.documents["document"], self.documents["count"].tolist())
-        return _fingerprint(["doc", "count"], [list(row) for row in rows])
+        return str(_fingerprint_of_counts(self.documents["document"], self.documents["count"].tolist()))
 
     def __repr__(self) -> str:
         return f"Counts({' '.join(self.words)!r}: {self.count:,} in {len(self.documents):,} documents)"

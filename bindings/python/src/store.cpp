@@ -89,17 +89,33 @@ constexpr const char* like_help =
     "is excluded. "
     "Requires a store with document vectors.";
 
+void add_like(parameters<search_call>& to) {
+    to.add({"like", "str | None", "None", like_help},
+           [](search_call& r, nb::handle given) { r.like = text_argument("like", given); });
+}
+
 const parameters<search_call>& search_parameters() {
-    static const parameters<search_call> made =
-        parameters<search_call>("search")
-            .table<&search_call::search>()
-            .table<&search_call::search, &search_options::ranking>()
-            .add({"like", "str | None", "None", like_help},
-                 [](search_call& r, nb::handle given) { r.like = text_argument("like", given); })
-            .add({"correct", "bool", "False",
-                  "If no document contains a word of the query, search for a similarly spelled known word "
-                  "instead."},
-                 [](search_call& r, nb::handle given) { r.correct = bool_of("correct", given); });
+    static const parameters<search_call> made = [] {
+        parameters<search_call> all("search");
+        all.table<&search_call::search>().table<&search_call::search, &search_options::ranking>();
+        add_like(all);
+        all.add({"correct", "bool", "False",
+                 "If no document contains a word of the query, search for a similarly spelled known word "
+                 "instead."},
+                [](search_call& r, nb::handle given) { r.correct = bool_of("correct", given); });
+        return all;
+    }();
+    return made;
+}
+
+const parameters<search_call>& explain_parameters() {
+    static const parameters<search_call> made = [] {
+        parameters<search_call> all("explain");
+        all.table<&search_call::search>({"k", "offset", "explain"})
+            .table<&search_call::search, &search_options::ranking>();
+        add_like(all);
+        return all;
+    }();
     return made;
 }
 
@@ -225,11 +241,7 @@ topic_run search_many(const store& self, const nb::object& topics, const nb::kwa
 
 /// The score of one document: its rank first, then that hit alone.
 hits explain(const store& self, nb::handle query, nb::handle id, const nb::kwargs& given) {
-    search_call requested = search_parameters().read_given(given);
-    for (const char* name : {"k", "offset", "explain", "correct"}) {
-        if (given.contains(name))
-            refuse(std::string(name) + ": does not go with explain(), which returns one document");
-    }
+    search_call requested = explain_parameters().read_given(given);
     search_options& options = requested.search;
     refuse_idle_options(given, options, requested.like.has_value());
     auto made = std::make_shared<found>();
@@ -517,12 +529,11 @@ path and the fingerprint, and opens the store again; it fails if the store has c
                                      "Runs on all threads, or many topics at a time on a GPU, but not with "
                                      "prior, expand, like or order."))
         .def("explain", explain, nb::arg("query"), nb::arg("id"), nb::arg("kwargs"),
-             nb::sig(search_parameters().signature("self, query: str, id: str", "Hits")),
-             "Why a document has its score for a query: a `Hits` with this one hit, at its rank, with "
-             "`explanation`.\n\n"
-             "Takes the parameters of `search`. Raises UsageError if the query does not find the document. "
-             "Cost: that of a "
-             "complete ranking.")
+             nb::sig(explain_parameters().signature("self, query: str, id: str", "Hits")),
+             explain_parameters().doc("Why a document has its score for a query: a `Hits` with this one hit, "
+                                      "at its rank, with `explanation`.\n\n"
+                                      "Raises UsageError if the query does not find the document. Cost: that "
+                                      "of a complete ranking."))
         .def("document", document, nb::arg("id"), nb::sig("def document(self, id: str | int) -> Document"),
              "A document by its id, or by its number from 0: number, id, title, text, words.\n\n"
              "Raises UsageError, with a similar id if there is one, for an unknown id.")
@@ -591,7 +602,7 @@ path and the fingerprint, and opens the store again; it fails if the store has c
         .def("__reduce__",
              [](const store& self) {
                  return nb::make_tuple(
-                     nb::module_::import_("quern._quern").attr("_reopened"),
+                     nb::module_::import_("quern._store").attr("reopened"),
                      nb::make_tuple(text_object(self->path().string()), self->fingerprint()));
              })
         .def(
@@ -612,6 +623,14 @@ path and the fingerprint, and opens the store again; it fails if the store has c
 
     module.def("_reopened", [](nb::handle path, const std::string& fingerprint) {
         return reopened(text_argument("path", path), fingerprint);
+    });
+    module.def("_fingerprint_of_counts", [](const nb::list& documents, const nb::list& counts) {
+        return fingerprint_of_rows({"doc", "count"}, [&](row_writer& rows) {
+            for (std::size_t row = 0; row < nb::len(documents); ++row) {
+                const std::string id = text_argument("a document", documents[row]);
+                rows.row({std::string_view(id), nb::cast<std::uint64_t>(counts[row])});
+            }
+        });
     });
     static const parameters<call> open_parameters = parameters<call>("open").common();
     module.def(
