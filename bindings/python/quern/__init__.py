@@ -30,3 +30,25 @@ from ._quern import Graph, LinkRanks, Product, SparseMatrix, TopK, VectorSet, to
 from ._vectors import Neighbors, NearestNeighbors, RangeNeighbors
 from ._quern import BuildResult, Evaluation, Hit, Hits, Ids, Run, Store, build, evaluate, fuse, open
 from ._store import Counts, Document, MarkedText
+__all__ = [
+    "DamagedStore",
+    "DecontaminateResult",
+    "DedupResult",
+    "Deduplicator",
+    "DeviceError",
+    "DuplicateStream",
+    "Error",
+    "InvalidInput",
+    "OutOfMemory",
+    "PartsResult",
+    "StorageError",
+    "Table",
+    "UsageError",
+    "__version__",
+    "config",
+    "decontaminate",
+    "dedup",
+    "dedup_parts",
+    "doctor",
+    "signatures",
+]

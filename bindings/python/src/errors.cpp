@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <new>
 #include <system_error>
+#include <utility>
 
 #include "parameters.hpp"
 #include "quern/base/document.hpp"
@@ -23,14 +24,21 @@ struct error_classes {
 };
 error_classes classes;
 
+using member_types = std::initializer_list<std::pair<const char*, const char*>>;
+
+/// `types`: of the members of an exception, by name, as Python code.
 nb::handle make_class(nb::module_& module, const char* name, std::initializer_list<nb::handle> bases,
-                      int exit_code, const char* doc) {
+                      int exit_code, const char* doc, member_types types = {}) {
     nb::list parents;
     for (const nb::handle parent : bases) parents.append(parent);
     nb::dict members;
     members["__module__"] = "quern";
     members["__doc__"] = doc;
     members["exit_code"] = exit_code;
+    nb::dict annotations;
+    annotations["exit_code"] = "int";
+    for (const auto& [member, type] : types) annotations[member] = type;
+    members["__annotations__"] = annotations;
     nb::object made = nb::module_::import_("builtins").attr("type")(name, nb::tuple(parents), members);
     module.attr(name) = made;
     return made.release();
@@ -110,7 +118,8 @@ void declare_errors(nb::module_& module) {
         "The content of an input is invalid. A fault in a file has `path` and `line` (from 1, 0: unknown), "
         "and "
         "`rejected`, a list of texts, if too many documents were rejected; a fault in an array has "
-        "`position` (from 0).");
+        "`position` (from 0).",
+        {{"path", "str"}, {"line", "int"}, {"rejected", "list[str]"}, {"position", "int"}});
     classes.storage = make_class(module, "StorageError", {classes.base, system}, 4,
                                  "The operating system refused to read or write; `errno` has its reason.");
     classes.memory = make_class(module, "OutOfMemory", {classes.base, memory}, 4,
@@ -120,7 +129,8 @@ void declare_errors(nb::module_& module) {
     classes.damaged = make_class(module, "DamagedStore", {classes.base, system}, 5,
                                  "A store, space or dictionary is damaged, truncated, or of an unsupported "
                                  "version; `section` names the "
-                                 "part.");
+                                 "part.",
+                                 {{"section", "str"}});
     nb::register_exception_translator(translate);
 }
 

@@ -279,6 +279,9 @@ yields all of them. pandas, polars, pyarrow and DuckDB read a table through `__a
             nb::sig("def columns(self) -> list[str]"), "The names of the columns.")
         .def("__getitem__", item, nb::arg("key"), nb::sig("def __getitem__(self, key: int | str, /) -> Any"))
         .def(
+            "__iter__", [](const nb::object& rows) { return nb::steal(PySeqIter_New(rows.ptr())); },
+            nb::sig("def __iter__(self) -> Iterator[dict[str, Any]]"))
+        .def(
             "to_dicts",
             [](const table& rows) {
                 nb::list all;

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""make_stubs.py FOLDER OUTPUT: writes the stubs of quern._quern, which is in FOLDER/quern, to OUTPUT.
+
+nanobind writes them from the module. This adds what it leaves out:
+- the exceptions, which it takes for imports because users see them as quern.Error and so on;
+- __version__;
+- the imports of names that our signatures use (Any, Literal, Callable, os ...). A name of unknown origin is an error.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import collections.abc
+import importlib
+import pathlib
+import subprocess
+import sys
+import tempfile
+import types
+import typing
+
+MODULES = ("os", "numpy", "pathlib", "types", "datetime")
+
+
+def text_of_nanobind(folder: pathlib.Path) -> str:
+    with tempfile.TemporaryDirectory() as scratch:
+        output = pathlib.Path(scratch, "stub.pyi")
+        command = [sys.executable, "-m", "nanobind.stubgen", "-q", "-i", folder, "-m", "quern._quern", "-o", output]
+        subprocess.run(command, check=True)
+        return output.read_text(encoding="utf-8")
+
+
+def exceptions(module: types.ModuleType) -> list[type]:
+    """Bases before those derived from them."""
+    found = [value for value in vars(module).values() if isinstance(value, type) and issubclass(value, Exception)]
+    return sorted(found, key=lambda made: (len(made.__mro__), made.__name__))
+
+
+def class_text(made: type) -> str:
+    bases = ", ".join(base.__name__ for base in made.__bases__)
+    lines = [f"class {made.__name__}({bases}):", f'    """{made.__doc__}"""', ""]
+    lines += [f"    {name}: {kind}" for name, kind in vars(made).get("__annotations__", {}).items()]
+    return "\n".join(lines) + "\n"
+
+
+def without_imports(text: str, module: str) -> str:
+    """The text without its imports from a module."""
+    lines: list[str | None] = list(text.splitlines())
+    for node in ast.parse(text).body:
+        if isinstance(node, ast.ImportFrom) and node.module == module:
+            lines[node.lineno - 1 : node.end_lineno] = [None] * ((node.end_lineno or node.lineno) - node.lineno + 1)
+    return "\n".join(line for line in lines if line is not None) + "\n"
+
+
+def unknown_names(tree: ast.Module) -> set[str]:
+    known, used = set(dir(builtins)), set()
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            known |= {(alias.asname or alias.name).split(".")[0] for alias in node.names}
+        elif isinstance(node, (ast.ClassDef, ast.FunctionDef)):
+            known.add(node.name)
+        elif isinstance(node, ast.arg):
+            known.add(node.arg)
+        elif isinstance(node, ast.Name):
+            (used if isinstance(node.ctx, ast.Load) else known).add(node.id)
+    return used - known
+
+
+def import_of(name: str, package: types.ModuleType) -> str:
+    if name in MODULES:
+        return f"import {name}"
+    for source in (collections.abc, typing):
+        if name in source.__all__:
+            return f"from {source.__name__} import {name}"
+    found = getattr(package, name, None)
+    if isinstance(found, type) and found.__module__.startswith("quern."):
+        return f"from {found.__module__} import {name}"
+    raise SystemExit(
+        f"make_stubs.py: a signature of quern._quern uses '{name}', which is neither a class of quern, nor of typing or "
+        f"collections.abc, nor one of the modules {', '.join(MODULES)}"
+    )
+
+
+def main() -> None:
+    folder, output = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
+    sys.path.insert(0, str(folder))
+    package, module = importlib.import_module("quern"), importlib.import_module("quern._quern")
+    text = without_imports(text_of_nanobind(folder), "quern")
+    tree = ast.parse(text)
+    # After the docstring of the module and nanobind's imports.
+    head = [node for node in tree.body if isinstance(node, (ast.Import, ast.ImportFrom))]
+    docstring = tree.body[0] if ast.get_docstring(tree) else None
+    after = (head[-1] if head else docstring).end_lineno if head or docstring else 0
+    lines = text.splitlines()
+    own = "\n\n".join(class_text(made) for made in exceptions(module)) + "\n__version__: str\n"
+    body = own + "\n".join(lines[after:])
+    try:
+        whole = ast.parse("\n".join(lines[:after]) + "\n" + body)
+    except SyntaxError as why:
+        raise SystemExit(f"make_stubs.py: a signature of quern._quern is not Python: {why}: {why.text}") from None
+    imports = sorted({import_of(name, package) for name in unknown_names(whole)})
+    written = "\n".join([*lines[:after], "", *imports, "", "", body]).rstrip() + "\n"
+    output.write_text(written, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
