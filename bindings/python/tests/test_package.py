@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The package as a whole: its names, stubs, types, start and program."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+import quern
+from quern import _quern
+
+SETTINGS = os.path.join(os.environ["QUERN_SOURCE"], "pyproject.toml")
+PACKAGE = pathlib.Path(quern.__file__).parent
+STUBS = ast.parse((PACKAGE / "_quern.pyi").read_text(encoding="utf-8"))
+
+
+def public(names: object) -> set[str]:
+    return {name for name in dir(names) if not name.startswith("_") and not inspect.ismodule(getattr(names, name))}
+
+
+def members(kind: type) -> list[str]:
+    return [name for name in vars(kind) if not name.startswith("_")]
+
+
+def test_all_names_every_public_object() -> None:
+    assert len(set(quern.__all__)) == len(quern.__all__)
+    assert public(quern) - {"annotations"} == set(quern.__all__) - {"__version__"}
+
+
+def test_every_name_of_the_module_is_in_the_stubs() -> None:
+    stubs = {node.name: node for node in STUBS.body if isinstance(node, (ast.ClassDef, ast.FunctionDef))}
+    assert set(stubs) == public(_quern)
+    for name, node in stubs.items():
+        if isinstance(node, ast.ClassDef):
+            declared = {
+                inner.name if isinstance(inner, ast.FunctionDef) else inner.target.id
+                for inner in node.body
+                if isinstance(inner, ast.FunctionDef)
+                or (isinstance(inner, ast.AnnAssign) and isinstance(inner.target, ast.Name))
+            }
+            assert set(members(getattr(_quern, name))) <= declared, name
+
+
+def test_every_parameter_of_the_stubs_has_a_type() -> None:
+    untyped = [
+        f"{function.name}({argument.arg})"
+        for function in ast.walk(STUBS)
+        if isinstance(function, ast.FunctionDef)
+        for argument in [*function.args.args, *function.args.kwonlyargs]
+        if argument.annotation is None and argument.arg != "self"
+    ]
+    assert untyped == []
+
+
+def mypy(*arguments: str | pathlib.Path, folder: pathlib.Path) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "MYPYPATH": str(PACKAGE.parent)}
+    command = [sys.executable, "-m", "mypy", "--config-file", SETTINGS, "--cache-dir", folder, *arguments]
+    return subprocess.run(command, env=environment, cwd=folder, capture_output=True, text=True, check=False)
+
+
+def test_types_are_strict(tmp_path: pathlib.Path) -> None:
+    uses = pathlib.Path(__file__).parent / "typing_uses.py"
+    found = mypy("--package", "quern", folder=tmp_path)
+    assert found.returncode == 0, found.stdout
+    found = mypy(uses, folder=tmp_path)
+    assert found.returncode == 0, found.stdout
+
+
+def test_wrong_types_are_found(tmp_path: pathlib.Path) -> None:
+    wrong = tmp_path / "wrong.py"
+    wrong.write_text("import quern\nquern.doctor(threads='two')\nquern.doctor(treads=2)\nquern.no_such_function()\n")
+    found = mypy(wrong, folder=tmp_path)
+    assert [line for line in (2, 3, 4) if f"wrong.py:{line}: error" not in found.stdout] == [], found.stdout
+
+
+def test_import_reads_only_the_standard_library() -> None:
+    # What the start of Python itself loads does not count.
+    code = """import sys
+sys.path.insert(0, sys.argv[1])
+before = set(sys.modules)
+import quern
+print({name.split(".")[0] for name in set(sys.modules) - before} - sys.stdlib_module_names)"""
+    command = [sys.executable, "-I", "-c", code, str(PACKAGE.parent)]
+    loaded = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert ast.literal_eval(loaded) == {"quern"}
+
+
+def test_version_is_that_of_the_program() -> None:
+    said = subprocess.run([os.environ["QUERN"], "--version"], capture_output=True, text=True, check=True).stdout
+    assert said.split()[1] == quern.__version__
+
+
+def test_the_entry_point_becomes_the_program(tmp_path: pathlib.Path) -> None:
+    package = tmp_path / "quern"
+    shutil.copytree(PACKAGE, package)
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+
+    def start(argument: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "quern", argument]
+        return subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, check=False)
+
+    missing = start("--version")
+    assert missing.returncode == 1
+    assert str(package / "bin" / "quern") in missing.stderr and "pip install" in missing.stderr
+    (package / "bin").mkdir()
+    (package / "bin" / "quern").symlink_to(os.environ["QUERN"])
+    said = start("--version")
+    assert (said.returncode, said.stdout) == (0, f"quern {quern.__version__}\n")
+    assert start("no-such-command").returncode == 2
+
+
+def test_every_file_of_the_package_imports() -> None:
+    for file in PACKAGE.rglob("*.py"):
+        if file.name != "__main__.py":
+            name = ".".join(("quern", *file.relative_to(PACKAGE).with_suffix("").parts)).removesuffix(".__init__")
+            importlib.import_module(name)

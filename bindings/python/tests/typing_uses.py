@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Typical uses, for mypy --strict (test_package.py); never run."""
+
+from __future__ import annotations
+
+import pathlib
+from typing import Any, assert_type
+
+import quern
+
+
+def tables() -> None:
+    found = quern.doctor(threads=2, memory="1G", device="cpu", tmp=pathlib.Path("/tmp"), progress=False)
+    assert_type(found, quern.Table)
+    assert_type(len(found), int)
+    assert_type(found.columns, list[str])
+    assert_type(found.to_dicts(), list[dict[str, Any]])
+    for row in found:
+        assert_type(row, dict[str, Any])
+        print(row["subject"], row["value"])
+
+
+def progress(stage: str, done: int, total: int, unit: str) -> None:
+    print(f"{stage}: {done} of {total} {unit}")
+
+
+def parameters() -> None:
+    with quern.config(threads=2, memory="1G"):
+        quern.doctor(progress=progress)
+
+
+def errors() -> int:
+    try:
+        quern.doctor()
+    except quern.InvalidInput as why:
+        return why.line
+    except quern.DamagedStore as why:
+        print(why.section)
+    except (quern.UsageError, quern.OutOfMemory, quern.DeviceError, quern.StorageError) as why:
+        return why.exit_code
+    except quern.Error:
+        raise
+    return 0
