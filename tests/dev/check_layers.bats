@@ -147,6 +147,19 @@ breach() { # breach TEXT: exactly one line is printed, and it is this
     breach 'src/ops/rank/rank.cu:1: <cub/device/device_scan.cuh> may be included in primitives only'
 }
 
+@test "a binding that includes a private header is caught, and one that includes public ones is not" {
+    mkdir -p "$tree/bindings/python/src"
+    header bindings/python/src/own.hpp '#include "quern/ops/search.hpp"' '#include <nanobind/nanobind.h>'
+    echo '#include "own.hpp"' >"$tree/bindings/python/src/own.cpp"
+    check
+    [ "$status" -eq 0 ]
+    echo '#include "io/file.hpp"' >"$tree/bindings/python/src/own.cpp"
+    breach 'bindings/python/src/own.cpp:1: bindings may include quern/... and their own files only'
+    echo '#include <nanobind/nanobind.h>' >"$tree/src/io/file.cpp"
+    rm "$tree/bindings/python/src/own.cpp"
+    breach 'src/io/file.cpp:1: <nanobind/nanobind.h> may be included in bindings only'
+}
+
 @test "this repository is clean" {
     run "$QUERN_SOURCE/scripts/check-layers"
     [ "$status" -eq 0 ]
