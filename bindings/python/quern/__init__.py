@@ -1,54 +1,85 @@
 # SPDX-License-Identifier: Apache-2.0
 """Search, near-duplicates, n-grams and ranks of text, exact, with the same bits on every machine."""
 
+# How a call behaves
 from ._config import config
-from ._deduplicator import Deduplicator
 from ._quern import (
     DamagedStore,
-    DecontaminateResult,
-    DedupResult,
     DeviceError,
-    DuplicateStream,
     Error,
     InvalidInput,
     OutOfMemory,
-    PartsResult,
     StorageError,
     Table,
     UsageError,
     __version__,
+    doctor,
+)
+
+# Near-duplicates and training data
+from ._deduplicator import Deduplicator
+from ._quern import (
+    DecontaminateResult,
+    DedupResult,
+    DuplicateStream,
+    PartsResult,
     decontaminate,
     dedup,
     dedup_parts,
-    doctor,
     signatures,
 )
 
-__all__ = [name for name in dir() if not name.startswith("_")]
-from ._quern import VectorSet
-from ._quern import Graph, LinkRanks, Product, SparseMatrix, TopK, VectorSet, top_k
-from ._vectors import Neighbors, NearestNeighbors, RangeNeighbors
+# Stores, search and runs
 from ._quern import BuildResult, Evaluation, Hit, Hits, Ids, Run, Store, build, evaluate, fuse, open
 from ._store import Counts, Document, MarkedText
+
+# Vectors, graphs and lists
+from ._quern import Graph, LinkRanks, Product, SparseMatrix, TopK, VectorSet, top_k
+from ._vectors import Neighbors, NearestNeighbors, RangeNeighbors
+
 __all__ = [
+    "BuildResult",
+    "Counts",
     "DamagedStore",
     "DecontaminateResult",
     "DedupResult",
     "Deduplicator",
     "DeviceError",
+    "Document",
     "DuplicateStream",
     "Error",
+    "Evaluation",
+    "Graph",
+    "Hit",
+    "Hits",
+    "Ids",
     "InvalidInput",
+    "LinkRanks",
+    "MarkedText",
+    "NearestNeighbors",
+    "Neighbors",
     "OutOfMemory",
     "PartsResult",
+    "Product",
+    "RangeNeighbors",
+    "Run",
+    "SparseMatrix",
     "StorageError",
+    "Store",
     "Table",
+    "TopK",
     "UsageError",
+    "VectorSet",
     "__version__",
+    "build",
     "config",
     "decontaminate",
     "dedup",
     "dedup_parts",
     "doctor",
+    "evaluate",
+    "fuse",
+    "open",
     "signatures",
+    "top_k",
 ]
