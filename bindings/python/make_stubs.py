@@ -70,6 +70,8 @@ def unknown_names(tree: ast.Module) -> set[str]:
 def import_of(name: str, package: types.ModuleType) -> str:
     if name in MODULES:
         return f"import {name}"
+    if name in ("ArrayLike", "NDArray"):
+        return f"from numpy.typing import {name}"
     for source in (collections.abc, typing):
         if name in source.__all__:
             return f"from {source.__name__} import {name}"
@@ -77,8 +79,8 @@ def import_of(name: str, package: types.ModuleType) -> str:
     if isinstance(found, type) and found.__module__.startswith("quern."):
         return f"from {found.__module__} import {name}"
     raise SystemExit(
-        f"make_stubs.py: a signature of quern._quern uses '{name}', which is neither a class of quern, nor of typing or "
-        f"collections.abc, nor one of the modules {', '.join(MODULES)}"
+        f"make_stubs.py: a signature of quern._quern uses '{name}', which is neither a class of quern, nor of typing, "
+        f"collections.abc or numpy.typing, nor one of the modules {', '.join(MODULES)}"
     )
 
 

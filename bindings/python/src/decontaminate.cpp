@@ -207,7 +207,7 @@ nb::object keep_mask(const found_leaks& found) {
 void declare_decontaminate(nb::module_& module) {
     nb::class_<found_leaks>(module, "DecontaminateResult",
                             "The evaluation items that training documents contain.")
-        .def_prop_ro("keep", keep_mask, nb::sig("def keep(self) -> numpy.ndarray"),
+        .def_prop_ro("keep", keep_mask, nb::sig("def keep(self) -> NDArray[numpy.bool_]"),
                      "A bool for each training document, in their order: whether it contains no item.")
         .def_prop_ro(
             "matches", matches_table,

@@ -219,7 +219,7 @@ nb::dict counts_of(const reading_counts& counts) {
 
 void declare_duplicates(nb::module_& module) {
     nb::class_<found_duplicates>(module, "DedupResult", "The near-duplicates of a collection.")
-        .def_prop_ro("keep", keep_mask, nb::sig("def keep(self) -> numpy.ndarray"),
+        .def_prop_ro("keep", keep_mask, nb::sig("def keep(self) -> NDArray[numpy.bool_]"),
                      "A bool for each given document, in their order: whether it stays. `frame[result.keep]` "
                      "(pandas), "
                      "`frame.filter(result.keep)` (polars, pyarrow).")
