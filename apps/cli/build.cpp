@@ -86,6 +86,9 @@ int run_build(const command& self, const std::vector<std::string>& arguments) {
     line.option("--skip", "STAGE,...",
                 "Skip stages: duplicates, ranks, thesaurus, vectors; or all. The index is always built.", "",
                 [&](const std::string& value) { options.skip = parse_stages(value); });
+    std::vector<std::string> stages(std::begin(build_stage_names), std::end(build_stage_names));
+    stages.emplace_back("all");
+    line.offer("--skip", stages);
     line.option("--report", "FILE.html",
                 "Write a self-contained HTML page: sizes, seconds, rejected input, near-duplicates, words, "
                 "link ranks.",

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <deque>
 #include <map>
+#include <stdexcept>
 
 #include "commands.hpp"
 #include "config_file.hpp"
@@ -34,15 +35,22 @@ struct known_option {
     std::string command, name;
 };
 
+/// A command declares its options when it runs; --help ends it after that.
+help_requested declared_by(const command& self) {
+    try {
+        self.run(self, {"--help"});
+    } catch (help_requested& declared) {
+        return std::move(declared);
+    }
+    throw std::logic_error(fmt::format("quern {} does not know --help", self.name));
+}
+
 /// The options of all commands, taken from their help pages: they are declared nowhere else.
 std::vector<known_option> known_options() {
     std::vector<known_option> known;
     for (const command& other : all_commands()) {
-        try {
-            other.run(other, {"--help"});
-        } catch (const help_requested& page) {
-            for (const std::string& option : page.options) known.push_back({other.name, option});
-        }
+        for (std::string& option : declared_by(other).options)
+            known.push_back({other.name, std::move(option)});
     }
     return known;
 }
@@ -80,6 +88,10 @@ std::string_view without_dashes(std::string_view name) {
 }
 
 }  // namespace
+
+help_page page_of(const command& self) {
+    return declared_by(self).page;
+}
 
 std::string nearest_name(std::string_view typed, const std::vector<std::string>& names) {
     constexpr std::size_t longest =
@@ -348,6 +360,7 @@ void command_line::declare(const std::string& names, const std::string& value, s
     std::string left = shown_names.starts_with("--") ? "    " + shown_names : shown_names;
     if (!fallback.empty()) help += fmt::format(" [default: {}]", fallback);
     state_->add_line(left + ' ' + value, std::move(help));
+    state_->page.lines.back().is_repeatable = many;
 }
 
 void command_line::flag(const std::string& name, std::string help, bool& target) {
@@ -391,10 +404,24 @@ void command_line::declare_row(const option_description& row, const std::string&
     const bool has_both = row.letter != 0 && row.name.size() != 1;
     option(has_both ? fmt::format("-{},{}", row.letter, name) : name, std::string(row.value), std::move(help),
            "", [row, set = std::move(set)](const std::string& text) { set(parse_value(row, text)); });
+    if (!row.names.empty()) offer(name, row.names);
 }
 
 void command_line::advise(const std::string& name, advice instead) {
     state_->advices.insert_or_assign(name, std::move(instead));
+}
+
+void command_line::offer(std::string_view name, std::vector<std::string> values) {
+    for (help_line& line : state_->page.lines) {
+        const typed_form form = form_of(line);
+        if (form.value == name || form.value == std::string(name) + "..." ||
+            std::ranges::find(form.names, name) != form.names.end())
+            line.values = std::move(values);
+    }
+}
+
+void command_line::offer(std::string_view name, std::span<const std::string_view> values) {
+    offer(name, std::vector<std::string>(values.begin(), values.end()));
 }
 
 void command_line::unlist(std::string_view name) {
@@ -421,9 +448,9 @@ void command_line::parse(const std::vector<std::string>& arguments) {
     std::string config;
     for (std::size_t i = 0; i < arguments.size() && arguments[i] != "--"; ++i) {
         if (arguments[i] == "--help" || arguments[i] == "-h")
-            throw help_requested{help(false), state_->option_names()};
-        if (arguments[i] == "--help-all") throw help_requested{help(true), {}};
-        if (arguments[i] == "--version" || arguments[i] == "-V") throw help_requested{version_line(), {}};
+            throw help_requested{help(false), state_->option_names(), state_->page};
+        if (arguments[i] == "--help-all") throw help_requested{help(true), {}, {}};
+        if (arguments[i] == "--version" || arguments[i] == "-V") throw help_requested{version_line(), {}, {}};
         if (arguments[i] == "--config" && i + 1 < arguments.size()) config = arguments[i + 1];
         if (arguments[i].starts_with("--config=")) config = arguments[i].substr(9);
     }

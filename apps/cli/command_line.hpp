@@ -7,11 +7,13 @@
 
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
 #include <vector>
 
+#include "help_page.hpp"
 #include "quern/base/option.hpp"
 
 namespace quern::cli {
@@ -27,7 +29,11 @@ struct command {
 struct help_requested {
     std::string text;
     std::vector<std::string> options;  ///< the names of all options, with their dashes
+    help_page page;                    ///< of --help and --help-all
 };
+
+/// What a command declares: the help page it would print.
+help_page page_of(const command& self);
 
 /// A message about the options, printed before the work.
 struct option_note {
@@ -75,6 +81,10 @@ class command_line {
     /// What to do instead, added to the message for an invalid value of this option; empty for nothing.
     using advice = std::function<std::string_view(std::string_view value)>;
     void advise(const std::string& name, advice instead);
+    /// The names that an option or argument accepts, for the completion of shells. Options with a row have them from
+    /// there.
+    void offer(std::string_view name, std::vector<std::string> values);
+    void offer(std::string_view name, std::span<const std::string_view> values);
     /// Removes an option from the help; it is still accepted.
     void unlist(std::string_view name);
     /// The message for an option that this command lacks but users of other commands or programs may try.

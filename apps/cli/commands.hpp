@@ -33,9 +33,14 @@ int run_mcp(const command& self, const std::vector<std::string>& arguments);
 int run_info(const command& self, const std::vector<std::string>& arguments);
 int run_verify(const command& self, const std::vector<std::string>& arguments);
 int run_doctor(const command& self, const std::vector<std::string>& arguments);
+int run_man(const command& self, const std::vector<std::string>& arguments);
+int run_completion(const command& self, const std::vector<std::string>& arguments);
 
 /// All commands, in the order of the help page.
 std::span<const command> all_commands();
+
+/// The page of the program itself, which has no name: its lines are the commands, then the options without a command.
+help_page program_page();
 
 /// What --version prints.
 std::string version_line();

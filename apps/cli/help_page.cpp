@@ -53,16 +53,38 @@ std::string wrapped(std::string_view text, std::size_t indent) {
     return out;
 }
 
+typed_form form_of(const help_line& line) {
+    typed_form form;
+    std::string_view rest = line.left;
+    while (true) {
+        rest.remove_prefix(std::min(rest.find_first_not_of(' '), rest.size()));
+        if (!rest.starts_with('-')) break;
+        const std::size_t end = std::min(rest.find_first_of(", "), rest.size());
+        form.names.emplace_back(rest.substr(0, end));
+        rest.remove_prefix(std::min(end + 1, rest.size()));
+    }
+    form.value = rest;
+    return form;
+}
+
+std::span<const exit_code_meaning> exit_codes() {
+    static constexpr exit_code_meaning table[] = {
+        {"0", "success; also if the reader of a pipe has closed it"},
+        {"1", "nothing found, or an unknown word"},
+        {"2", "usage, missing input, refused overwrite"},
+        {"3", "invalid input beyond --max-errors"},
+        {"4", "resources: memory, disk, a missing or failing device"},
+        {"5", "damaged or unsupported store"},
+        {"70", "internal error; please report it"},
+        {"129 130 143", "hang-up, Ctrl-C, SIGTERM; no half-written result is left"},
+    };
+    return table;
+}
+
 std::string exit_code_table() {
-    return "Exit codes:\n"
-           "  0            success; also if the reader of a pipe has closed it\n"
-           "  1            nothing found, or an unknown word\n"
-           "  2            usage, missing input, refused overwrite\n"
-           "  3            invalid input beyond --max-errors\n"
-           "  4            resources: memory, disk, a missing or failing device\n"
-           "  5            damaged or unsupported store\n"
-           "  70           internal error; please report it\n"
-           "  129 130 143  hang-up, Ctrl-C, SIGTERM; no half-written result is left\n";
+    std::string text = "Exit codes:\n";
+    for (const auto& [codes, meaning] : exit_codes()) text += fmt::format("  {:<12} {}\n", codes, meaning);
+    return text;
 }
 
 std::string to_text(const help_page& page, bool all) {

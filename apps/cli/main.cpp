@@ -49,6 +49,8 @@ constexpr command commands[] = {
     {"info", "show the contents of a store or a dictionary", run_info},
     {"verify", "check every checksum of a store or a dictionary", run_verify},
     {"doctor", "show what Quern detects on this machine", run_doctor},
+    {"man", "write the manual page of a command", run_man},
+    {"completion", "write a script that completes commands in a shell", run_completion},
 };
 
 }  // namespace
@@ -61,23 +63,35 @@ std::string version_line() {
     return "quern " QUERN_VERSION "\n";
 }
 
+help_page program_page() {
+    help_page page;
+    page.summary = "turns raw text into a search engine, with the same bits everywhere";
+    page.usage = "COMMAND ARGUMENTS OPTIONS";
+    page.description = "Results go to standard output, everything else to standard error.";
+    for (const command& c : commands) page.lines.push_back({"Commands", c.name, c.summary});
+    page.lines.push_back(
+        {"Options", "-h, --help", "this page; quern COMMAND --help for the options of a command"});
+    page.lines.push_back(
+        {"Options", "--help-all", "after a COMMAND: also the options that all commands share"});
+    page.lines.push_back({"Options", "-V, --version", "the version; also quern version and quern -v"});
+    page.examples = {{"quern build enwiki.xml.bz2 -o wiki", "A store of a Wikipedia dump."},
+                     {"quern search wiki \"theory of relativity\"", "The ten best articles for a phrase."}};
+    return page;
+}
+
 namespace {
 
 std::string program_help() {
-    std::string text =
-        "quern - turns raw text into a search engine, with the same bits everywhere\n\n"
-        "Usage: quern COMMAND ARGUMENTS OPTIONS\n\nCommands:\n";
-    for (const command& c : commands) text += fmt::format("  {:<13} {}\n", c.name, c.summary);
-    text +=
-        "\nOptions:\n"
-        "  -h, --help     this page; quern COMMAND --help for the options of a command\n"
-        "  --help-all     after a COMMAND: also the options that all commands share\n"
-        "  -V, --version  the version; also quern version and quern -v\n\n"
-        "Results go to standard output, everything else to standard error.\n\n"
-        "Examples:\n"
-        "  quern build enwiki.xml.bz2 -o wiki\n"
-        "  quern search wiki \"theory of relativity\"\n\n";
-    return text + exit_code_table();
+    const help_page page = program_page();
+    std::string text = fmt::format("quern - {}\n\nUsage: quern {}\n", page.summary, page.usage);
+    std::string heading;
+    for (const help_line& line : page.lines) {
+        if (line.heading != heading) text += fmt::format("\n{}:\n", heading = line.heading);
+        text += fmt::format("  {:<14} {}\n", line.left, line.help);
+    }
+    text += fmt::format("\n{}\n\nExamples:\n", page.description);
+    for (const auto& [example, _] : page.examples) text += fmt::format("  {}\n", example);
+    return text + '\n' + exit_code_table();
 }
 
 void print(const std::string& text) {

@@ -98,6 +98,8 @@ void declare_limits(command_line& line, common_options& common, const offers& of
                     ? "auto, cpu, cuda, cuda:N or cuda:all. The results are bit-identical on all of them."
                     : "auto or cpu: this command runs on the CPU only.",
                 "auto", [&](const std::string& text) { common.device = parse_device(text); });
+    line.offer("--device", offered.gpu ? std::vector<std::string>{"auto", "cpu", "cuda", "cuda:all"}
+                                       : std::vector<std::string>{"auto", "cpu"});
     line.option(threads_option, common, "all cores this process may use");
     line.option(
         "--memory", "SIZE",
@@ -198,6 +200,9 @@ void declare_corpus(command_line& line, build_options& build, corpus_forms forms
         fmt::format("Maximum number or share of rejected {}; beyond it the run fails with exit code 3.",
                     triples ? "documents or triples" : "documents"),
         "1%", [&](const std::string& text) { build.max_errors = parse_error_limit(text); });
+    std::vector<std::string> offered(std::begin(names), std::end(names));
+    if (!other.empty()) offered.emplace_back(other);
+    line.offer("--input-format", std::move(offered));
     line.flag("--follow-links",
               "Follow symbolic links that lead out of a folder. Without it they are counted as skipped.",
               build.follow_links);
@@ -207,6 +212,7 @@ void declare_corpus(command_line& line, build_options& build, corpus_forms forms
                 "every record's id from its file's name and line).",
                 "scoped",
                 [&](const std::string& text) { build.ids = parse_name<id_rule>(text, id_rule_names); });
+    line.offer("--ids", id_rule_names);
 }
 
 void declare_binary(command_line& line, bool& binary) {
