@@ -61,11 +61,14 @@ options_of() { "$QUERN" "$1" --help-all | grep -oE '^ {2,6}-(-[a-z0-9-]+|[a-zA-Z
 
 @test "an unknown command, two commands, an invalid day" {
     run "$QUERN" man serch
-    [ "$status" -eq 2 ] && [[ $output == *"unknown command 'serch'; did you mean search?"* ]]
+    [ "$status" -eq 2 ]
+    [[ $output == *"unknown command 'serch'; did you mean search?"* ]]
     run "$QUERN" man build search
-    [ "$status" -eq 2 ] && [[ $output == *"unexpected argument 'search'"* ]]
+    [ "$status" -eq 2 ]
+    [[ $output == *"unexpected argument 'search'"* ]]
     for day in yesterday -1 99999999999999999999 253402300800; do
         SOURCE_DATE_EPOCH=$day run "$QUERN" man
-        [ "$status" -eq 2 ] && [[ $output == *"SOURCE_DATE_EPOCH: invalid value '$day'"* ]]
+        [ "$status" -eq 2 ]
+        [[ $output == *"SOURCE_DATE_EPOCH: invalid value '$day'"* ]]
     done
 }

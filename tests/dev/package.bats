@@ -38,9 +38,9 @@ listing() { (cd "$1" && find . | sort); }
     [ "$(env -i "$tree/bin/quern" --version)" = "$("$QUERN" --version)" ]
     # No library of the machine but glibc's.
     env -i LD_TRACE_LOADED_OBJECTS=1 "$tree/bin/quern" | awk '$2 == "=>" { print $3 }' >loaded
-    [ "$(grep -c "^$tree/" loaded)" -eq "$(ls "$tree/lib/quern" | wc -l)" ]
+    [ "$(grep -c "^$tree/" loaded)" -eq "$(find "$tree/lib/quern" -type f | wc -l)" ]
     grep -v "^$tree/" loaded | grep -vE '/lib(c|m|pthread|dl|rt)\.so' && return 1
-    [ "$(ls "$tree/share/man/man1" | wc -l)" -eq $((1 + $("$QUERN" --help | sed -n '/^Commands:/,/^$/p' | grep -c '^  ') )) ]
+    [ "$(find "$tree/share/man/man1" -type f | wc -l)" -eq $((1 + $("$QUERN" --help | sed -n '/^Commands:/,/^$/p' | grep -c '^  ') )) ]
     cmp <("$QUERN" completion bash) "$tree/share/bash-completion/completions/quern"
     # Each library stands in both lists, and each text that a licence refers to is there.
     for library in "$tree"/lib/quern/*; do
@@ -62,11 +62,12 @@ END
 }
 
 @test "the folder does not name the one it was built in" {
-    ! grep -rlF "$(dirname "$(dirname "$QUERN")")" "$tree"
+    run grep -rlF "$(dirname "$(dirname "$QUERN")")" "$tree"
+    [ "$status" -eq 1 ]
 }
 
 @test "the same folder a second time" {
-    QUERN_SOURCE=$QUERN_SOURCE "$QUERN_SOURCE/scripts/package" tree "$PWD/again"
+    "$QUERN_SOURCE/scripts/package" tree "$PWD/again"
     diff -r "$tree" again
 }
 
@@ -129,7 +130,8 @@ END
 @test "a prefix that cannot be written, or is a file, is refused before anything changes" {
     echo x >file
     run install_sh file
-    [ "$status" -eq 2 ] && [[ $output == *"file is not a folder"* ]]
+    [ "$status" -eq 2 ]
+    [[ $output == *"file is not a folder"* ]]
     mkdir -p "$prefix/share"
     if [ "$(id -u)" -eq 0 ]; then
         run install_sh /proc/quern
@@ -138,7 +140,8 @@ END
     fi
     chmod 500 "$prefix/share"
     run install_sh "$prefix"
-    [ "$status" -eq 2 ] && [[ $output == *"cannot write to $prefix/share; name a PREFIX of your own"* ]]
+    [ "$status" -eq 2 ]
+    [[ $output == *"cannot write to $prefix/share; name a PREFIX of your own"* ]]
     [ "$(listing "$prefix")" = $'.\n./share' ]
 }
 
@@ -150,7 +153,8 @@ END
     [ ! -e "$prefix" ]
     rm -r copy/lib/quern
     run sh copy/install.sh "$prefix"
-    [ "$status" -eq 2 ] && [[ $output == *"is incomplete; unpack the archive again"* ]]
+    [ "$status" -eq 2 ]
+    [[ $output == *"is incomplete; unpack the archive again"* ]]
 }
 
 # Each command that changes something fails in turn: a first installation leaves nothing, a later one the older version.
@@ -207,11 +211,15 @@ END
 
 @test "wrong arguments, and nothing to remove" {
     run install_sh --prefix x
-    [ "$status" -eq 2 ] && [[ $output == *"unknown option --prefix"* ]]
+    [ "$status" -eq 2 ]
+    [[ $output == *"unknown option --prefix"* ]]
     run install_sh a b
-    [ "$status" -eq 2 ] && [[ $output == *"unexpected argument b"* ]]
+    [ "$status" -eq 2 ]
+    [[ $output == *"unexpected argument b"* ]]
     run install_sh --uninstall "$prefix"
-    [ "$status" -eq 2 ] && [[ $output == *"no Quern of install.sh is in $prefix"* ]]
+    [ "$status" -eq 2 ]
+    [[ $output == *"no Quern of install.sh is in $prefix"* ]]
     run install_sh --help
-    [ "$status" -eq 0 ] && [[ $output == "install.sh [PREFIX]"*"Exit codes:"* ]]
+    [ "$status" -eq 0 ]
+    [[ $output == "install.sh [PREFIX]"*"Exit codes:"* ]]
 }
