@@ -84,6 +84,13 @@ few_words() {
     cmp roomy tight
 }
 
+@test "n-grams of many threads take no more memory" {
+    zipf 3000 400 >corpus.jsonl
+    quern ngrams corpus.jsonl --quiet --threads 2 --memory 1G -o roomy.tsv
+    within 64M 0 ngrams corpus.jsonl --quiet --threads 64 -o tight.tsv
+    cmp roomy.tsv tight.tsv
+}
+
 @test "the ids of many short documents take no more memory" {
     seq 500000 | awk '{ print "{\"id\":\"" $1 "\",\"text\":\"one two\"}" }' >corpus.jsonl
     within 32M 0 dictionary corpus.jsonl -o words.dict --quiet
