@@ -90,9 +90,13 @@ bool is_pulled(nb::handle given) {
     return nb::hasattr(given, "__next__");
 }
 
+/// A list or tuple as an array of a type; null: the one that fits.
 nb::object as_array(nb::handle given, const char* type) {
     if (!nb::isinstance<nb::list>(given) && !nb::isinstance<nb::tuple>(given)) return nb::borrow(given);
-    return nb::module_::import_("numpy").attr("asarray")(given, nb::str(type));
+    const nb::object numpy = nb::module_::import_("numpy");
+    if (type != nullptr || nb::len(given) == 0)
+        return numpy.attr("asarray")(given, nb::str(type == nullptr ? "int64" : type));
+    return numpy.attr("asarray")(given);
 }
 
 bool is_list_of_texts(nb::handle given) {
@@ -129,7 +133,7 @@ void read_list(held_list& into, nb::handle given, std::size_t position) {
         }
         count = into.texts.size();
     } else {
-        into.id_array = read_array(as_array(ids, "int64"), name + " ids");
+        into.id_array = read_array(as_array(ids, nullptr), name + " ids");
         if (into.id_array.type == number_type::u32) {
             into.narrow = numbers_of<std::uint32_t>(into.id_array, name + " ids");
             count = into.narrow.size();
@@ -569,7 +573,7 @@ void declare_aggregation(nb::module_& module) {
 
     const auto& all = call_parameters();
     module.def(
-        "top_k", top_k_of_lists, nb::arg("lists"), nb::arg("k").none() = 10, nb::arg("options"),
+        "top_k", top_k_of_lists, nb::arg("lists").none(), nb::arg("k").none() = 10, nb::arg("options"),
         nb::sig(all.signature("lists: Sequence[object], k: int | Literal['all'] | None = 10", "TopK")),
         all.doc(
             R"(The k best objects over several ranked lists, each read from the top no further than needed.

@@ -291,8 +291,11 @@ std::vector<std::string_view> texts_of(nb::handle given, std::vector<nb::object>
 bool has_texts(nb::handle given) {
     if (nb::isinstance<nb::list>(given) || nb::isinstance<nb::tuple>(given))
         return nb::len(given) != 0 && nb::isinstance<nb::str>(given[0]);
-    if (!nb::hasattr(given, "dtype"))
-        return nb::hasattr(given, "to_pylist") && !nb::hasattr(given, "__dlpack__");
+    if (nb::hasattr(given, "to_pylist") && nb::hasattr(given, "type")) {  // of Arrow
+        const auto type = nb::cast<std::string>(nb::str(given.attr("type")));
+        return type.find("string") != std::string::npos;
+    }
+    if (!nb::hasattr(given, "dtype")) return false;
     const nb::object dtype = given.attr("dtype");
     if (nb::hasattr(dtype, "kind")) {
         const auto kind = nb::cast<std::string>(nb::str(dtype.attr("kind")));
@@ -662,7 +665,7 @@ A link that occurs twice counts twice; a link from a node to itself is kept.
                 return from_arrays(columns[0], columns[1], own_weights ? nb::object(columns[2]) : weights,
                                    ids, nodes, requested);
             },
-            nb::arg("src"), nb::arg("dst").none() = nb::none(), nb::arg("weights").none() = nb::none(),
+            nb::arg("src").none(), nb::arg("dst").none() = nb::none(), nb::arg("weights").none() = nb::none(),
             nb::arg("ids").none() = nb::none(), nb::arg("nodes").none() = nb::none(), nb::arg("options"),
             nb::sig(edge_parameters.signature(
                 "src: object, dst: object | None = None, weights: object | None = None, "
@@ -687,7 +690,7 @@ for other types. Memory: 20 bytes a link (44 with weights) and 16 a node at the 
         .def_static(
             "from_scipy",
             [](const nb::object& matrix, const nb::kwargs& options) { return from_scipy(matrix, options); },
-            nb::arg("matrix"), nb::arg("options"),
+            nb::arg("matrix").none(), nb::arg("options"),
             nb::sig(matrix_parameters.signature("matrix: object", "Graph")),
             matrix_parameters.doc(R"(A graph of a square sparse matrix: entry (i, j) is the link from i to j.
 
@@ -702,7 +705,7 @@ stored entry is a link, zeros too. Ids are the row numbers, from 0, and all node
                     return open_graph(name, requested.input_format, requested.weighted, ctx);
                 }));
             },
-            nb::arg("path"), nb::arg("options"),
+            nb::arg("path").none(), nb::arg("options"),
             nb::sig(file_parameters.signature("path: str | os.PathLike[str]", "Graph")),
             file_parameters.doc(
                 R"(A graph from a file in a format of docs/graphs.md, or of the links between a store's documents.
@@ -713,7 +716,7 @@ Raises UsageError (no such file), InvalidInput with `path` and `line`, StorageEr
             [](const nb::object& graph, const nb::object& weight) {
                 return nb::module_::import_("quern._graphs").attr("from_networkx")(graph, weight);
             },
-            nb::arg("graph"), nb::arg("weight").none() = nb::none(),
+            nb::arg("graph").none(), nb::arg("weight").none() = nb::none(),
             nb::sig("def from_networkx(graph: object, weight: str | None = None) -> Graph"),
             R"(A graph of networkx, directed or not; multigraphs, too.
 

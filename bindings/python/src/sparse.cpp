@@ -335,7 +335,7 @@ number of threads and any order of entries. (`brc` and `brcp-paper` add as their
             [](python_matrix* self, const nb::object& matrix, const nb::kwargs& options) {
                 new (self) python_matrix(matrix, options);
             },
-            nb::arg("matrix"), nb::arg("options"),
+            nb::arg("matrix").none(), nb::arg("options"),
             nb::sig(matrix_parameters.constructor_signature("matrix: object")),
             matrix_parameters.doc(R"(Reads a matrix of float64 or float32. One of
 
@@ -352,7 +352,7 @@ objects and types, UsageError for a position outside of the shape, InvalidInput 
             [](const python_matrix& matrix, const nb::object& x, const nb::kwargs& given) {
                 return multiply_by(matrix, x, product_parameters.read(given));
             },
-            nb::arg("x"), nb::arg("options"),
+            nb::arg("x").none(), nb::arg("options"),
             nb::sig(product_parameters.signature("self, x: object", "Product")),
             product_parameters.doc(R"(y = A x in a storage format, with times.
 
@@ -364,7 +364,7 @@ matrix. brc, brcp: row compression by bitmaps; docs/spmv.md and its papers.)"))
             [](const python_matrix& matrix, const nb::object& x) {
                 return multiply_by(matrix, x, product_parameters.read(nb::kwargs())).y();
             },
-            nb::arg("x"), nb::sig("def __matmul__(self, x: object, /) -> NDArray[Any]"),
+            nb::arg("x").none(), nb::sig("def __matmul__(self, x: object, /) -> NDArray[Any]"),
             "y = A x, in the storage format that is chosen automatically.")
         .def(
             "to_scipy",

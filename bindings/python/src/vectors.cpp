@@ -594,7 +594,7 @@ Based on CUDA", for method="reduction".)")
             [](python_vector_set* self, const nb::object& x, const nb::kwargs& options) {
                 new (self) python_vector_set(x, options);
             },
-            nb::arg("x"), nb::arg("options"), nb::sig(set_parameters.constructor_signature("x: object")),
+            nb::arg("x").none(), nb::arg("options"), nb::sig(set_parameters.constructor_signature("x: object")),
             set_parameters.doc(R"(Reads the description of `x` and checks its numbers.
 
 x: rows of vectors. One of
@@ -609,7 +609,7 @@ x: rows of vectors. One of
 The set uses the array's memory and keeps it alive: do not change it meanwhile. Raises TypeError for objects and numbers of
 another kind, InvalidInput, with the row as `position`, for numbers that are not finite, UsageError for a metric that the
 type does not support. Cost: one pass over the numbers.)"))
-        .def("search", &python_vector_set::search, nb::arg("queries"), nb::arg("k").none() = 10,
+        .def("search", &python_vector_set::search, nb::arg("queries").none(), nb::arg("k").none() = 10,
              nb::kw_only(), nb::arg("radius").none() = nb::none(), nb::arg("allow").none() = nb::none(),
              nb::sig("def search(self, queries: object, k: int | Literal['all'] | None = 10, *, radius: "
                      "float | None = "
@@ -618,7 +618,7 @@ type does not support. Cost: one pass over the numbers.)"))
 
 queries: an array of the vectors' type and dimensions, a path, or one vector of one dimension, for which the results have
 one dimension, too. k: None or "all" is the complete ranking. radius: only vectors within this distance (ip: with at least
-this product). allow: only these vectors: a bool array, one per vector, or ids.
+this product), compared before the distance is rounded to float32. allow: only these vectors: a bool array, one per vector, or ids.
 
 Returns arrays of shape (queries, k); k=None: (queries, allowed vectors). ids is int64. distances is float32 if the type and
 the metric give 24 bits, else float64 (l2, float64 vectors, and integers, which are exact up to 2^53). A ranking shorter than
@@ -627,7 +627,7 @@ k ends with ids of -1 and distances of inf (ip: -inf). Ties by ascending id.
 Raises TypeError, UsageError, InvalidInput with the query as `position`, OutOfMemory. One search of a set runs at a time,
 others wait; the interpreter's lock is free meanwhile. Ctrl-C drops the search; the set remains valid. Cost: rows *
 dimensions a query.)")
-        .def("range_search", &python_vector_set::range_search, nb::arg("queries"), nb::arg("radius"),
+        .def("range_search", &python_vector_set::range_search, nb::arg("queries").none(), nb::arg("radius"),
              nb::kw_only(), nb::arg("allow").none() = nb::none(),
              nb::sig(
                  "def range_search(self, queries: object, radius: float, *, allow: object | None = None) -> "
