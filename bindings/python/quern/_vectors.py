@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import html
 import inspect
 import os
+from collections.abc import Iterator
 from typing import Any
 
 from . import _quern
@@ -267,7 +269,9 @@ class NearestNeighbors:
         metric = _metric_names[self.metric]
         if hasattr(X, "columns") and hasattr(X, "to_numpy"):
             self.feature_names_in_ = _array([str(name) for name in X.columns], "object")
-        self._take(_quern.VectorSet(_numbers(X, None), metric=metric, method=self.method, threads=threads))
+        vectors = _numbers(X, None)
+        with _finite():
+            self._take(_quern.VectorSet(vectors, metric=metric, method=self.method, threads=threads))
         return self
 
     def _fitted(self) -> Any:
@@ -299,7 +303,9 @@ class NearestNeighbors:
         if itself:
             distances, ids = _without_itself(*vectors.search(vectors._source, k + 1))
         else:
-            distances, ids = vectors.search(_numbers(X, vectors), k)
+            queries = _numbers(X, vectors)
+            with _finite():
+                distances, ids = vectors.search(queries, k)
         return (distances, ids) if return_distance else ids
 
     def radius_neighbors(
@@ -311,7 +317,9 @@ class NearestNeighbors:
         vectors = self._fitted()
         within = self.radius if radius is None else radius
         itself = X is None
-        lims, distances, ids = vectors.range_search(vectors._source if itself else _numbers(X, vectors), within)
+        queries = vectors._source if itself else _numbers(X, vectors)
+        with _finite():
+            lims, distances, ids = vectors.range_search(queries, within)
         found_distances, found_ids = (numpy.empty(len(lims) - 1, dtype=object) for _ in range(2))
         for query, (begin, end) in enumerate(zip(lims[:-1], lims[1:])):
             one_distances, one_ids = distances[begin:end], ids[begin:end]
@@ -351,6 +359,17 @@ class NearestNeighbors:
         return csr_matrix((values, ids, indptr), shape=(len(indptr) - 1, len(self._fitted())))
 
 
+@contextlib.contextmanager
+def _finite() -> Iterator[None]:
+    """Words that callers of scikit-learn look for."""
+    try:
+        yield
+    except _quern.InvalidInput as refused:
+        if "not finite" not in str(refused):
+            raise
+        raise _quern.InvalidInput(f"Input X contains NaN or infinity: {refused}") from None
+
+
 def _check_mode(mode: str) -> None:
     if mode not in ("connectivity", "distance"):
         raise ValueError(f"mode: invalid value {mode!r} (expected 'connectivity' or 'distance')")
@@ -381,11 +400,18 @@ def _numbers(X: Any, vectors: Any) -> Any:
         return rows
     if not hasattr(X, "__dlpack__") or isinstance(X, numpy.ndarray):
         X = numpy.asarray(X)
+        if X.dtype.kind == "c":
+            raise ValueError(f"Complex data not supported: {X.dtype.name}")
+        if X.dtype.kind == "O":
+            X = X.astype(numpy.float64)
         if X.ndim == 1:
             raise ValueError(
                 f"Expected 2D array, got 1D array instead: {X.shape}. Reshape your data using X.reshape(1, -1) for one "
                 "vector or X.reshape(-1, 1) for one dimension"
             )
+        for extent, what in zip(X.shape, ("sample", "feature")):
+            if extent == 0:
+                raise ValueError(f"Found array with 0 {what}(s) (shape={X.shape}) while a minimum of 1 is required.")
         if vectors is not None:
             wanted = {"bits": "uint8"}.get(vectors.dtype, vectors.dtype)
             if X.dtype.name != wanted and wanted != "bfloat16":

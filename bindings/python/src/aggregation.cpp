@@ -103,7 +103,7 @@ bool is_list_of_texts(nb::handle given) {
     if (nb::isinstance<nb::list>(given) || nb::isinstance<nb::tuple>(given))
         return nb::len(given) != 0 && nb::isinstance<nb::str>(given[0]);
     if (!nb::hasattr(given, "dtype") || !nb::hasattr(given.attr("dtype"), "kind")) return false;
-    const auto kind = nb::cast<std::string>(nb::str(given.attr("dtype").attr("kind")));
+    const auto kind = member_text(given.attr("dtype"), "kind");
     return kind == "U" || kind == "O" || kind == "T";
 }
 

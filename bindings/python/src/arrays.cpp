@@ -84,7 +84,7 @@ number_type type_of_typestr(nb::handle given, std::string_view typestr, std::str
     if (typestr[1] == 'f') type = float_type(bytes);
     if (typestr[1] == 'b' && bytes == 1) type = number_type::boolean;
     if (typestr[1] == 'V' && bytes == 2 && nb::hasattr(given, "dtype") &&
-        nb::cast<std::string>(nb::str(given.attr("dtype"))) == "bfloat16")
+        member_text(given, "dtype") == "bfloat16")
         type = number_type::bf16;
     if (!type) refuse_numbers(name, shown);
     return *type;
@@ -150,8 +150,15 @@ std::optional<host_array> read_interface(nb::handle given, std::string_view name
 
 std::optional<host_array> read_dlpack(nb::handle given, std::string_view name) {
     if (!nb::hasattr(given, "__dlpack__")) return {};
+    nb::object capsule;
+    try {
+        capsule = given.attr("__dlpack__")(nb::arg("max_version") = nb::make_tuple(1, 0));
+    } catch (nb::python_error& refused) {  // of an earlier version of the protocol
+        if (!refused.matches(PyExc_TypeError)) throw;
+        capsule = given.attr("__dlpack__")();
+    }
     nb::ndarray<nb::ro> tensor;
-    if (!nb::try_cast(nb::borrow(given), tensor)) return {};
+    if (!nb::try_cast(capsule, tensor)) return {};
     if (tensor.device_type() != nb::device::cpu::value)
         refuse_type(name, "an array in the memory of the host", "one of a device; copy it there");
     using code = nb::dlpack::dtype_code;
@@ -374,6 +381,11 @@ void refuse_type(std::string_view name, std::string_view expected, std::string_v
 
 void log_note(const std::string& text) {
     nb::module_::import_("logging").attr("getLogger")("quern").attr("info")("%s", text);
+}
+
+std::string member_text(nb::handle given, const char* name) {
+    const nb::object member = given.attr(name);
+    return nb::cast<std::string>(nb::str(nb::handle(member)));
 }
 
 bool is_compressed_rows(nb::handle given) {

@@ -70,6 +70,8 @@ std::span<const std::uint64_t> whole_numbers_of(host_array& kept, std::vector<st
 [[noreturn]] void refuse_type(std::string_view name, std::string_view expected, std::string_view got);
 /// A message for logging.getLogger("quern").
 void log_note(const std::string& text);
+/// str(given.name).
+std::string member_text(nanobind::handle given, const char* name);
 /// Whether the object has scipy's members of rows: indptr, indices, data, shape.
 bool is_compressed_rows(nanobind::handle given);
 /// The first two numbers of a shape.

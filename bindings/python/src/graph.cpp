@@ -292,13 +292,13 @@ bool has_texts(nb::handle given) {
     if (nb::isinstance<nb::list>(given) || nb::isinstance<nb::tuple>(given))
         return nb::len(given) != 0 && nb::isinstance<nb::str>(given[0]);
     if (nb::hasattr(given, "to_pylist") && nb::hasattr(given, "type")) {  // of Arrow
-        const auto type = nb::cast<std::string>(nb::str(given.attr("type")));
+        const auto type = member_text(given, "type");
         return type.find("string") != std::string::npos;
     }
     if (!nb::hasattr(given, "dtype")) return false;
     const nb::object dtype = given.attr("dtype");
     if (nb::hasattr(dtype, "kind")) {
-        const auto kind = nb::cast<std::string>(nb::str(dtype.attr("kind")));
+        const auto kind = member_text(dtype, "kind");
         return kind == "U" || kind == "O" || kind == "T";
     }
     const auto text = nb::cast<std::string>(nb::str(dtype));
@@ -424,7 +424,7 @@ std::unique_ptr<python_graph> from_scipy(nb::handle given, const nb::kwargs& opt
     const make_call requested = matrix_parameters.read(options);
     nb::object matrix = nb::borrow(given);
     if (!is_compressed_rows(matrix) ||
-        (nb::hasattr(matrix, "format") && nb::cast<std::string>(nb::str(matrix.attr("format"))) != "csr")) {
+        (nb::hasattr(matrix, "format") && member_text(matrix, "format") != "csr")) {
         if (!nb::hasattr(matrix, "tocsr"))
             refuse_type("matrix",
                         "a sparse matrix of scipy, or an object with indptr, indices, data and shape",
@@ -558,9 +558,7 @@ per node, best first: id and rank, for hits id, authority and hub.)")
         .def_prop_ro(
             "ranks", [](const python_ranks& found) { return nb::cast(array_of(found.ranks)); },
             nb::sig("def ranks(self) -> NDArray[numpy.float64]"),
-            "float64, by node; for hits the authorities. PageRanks are exact multiples of 2^-k, and their "
-            "sum is 1 "
-            "except with dangling='none'.")
+            "float64, by node; for hits the authorities. The sum is 1 within `error`, except with dangling='none'.")
         .def_prop_ro(
             "hubs",
             [](const python_ranks& found) -> nb::object {

@@ -85,7 +85,7 @@ std::uint32_t extent_of(std::uint64_t extent, std::string_view what) {
 }
 
 std::string format_of(nb::handle given) {
-    return nb::hasattr(given, "format") ? nb::cast<std::string>(nb::str(given.attr("format"))) : "";
+    return nb::hasattr(given, "format") ? member_text(given, "format") : "";
 }
 
 python_matrix::python_matrix(nb::handle given, const nb::kwargs& options) {

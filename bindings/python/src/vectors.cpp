@@ -142,7 +142,7 @@ void read_dense(held_vectors& into, nb::handle given, const std::optional<std::u
 }
 
 void read_sparse(held_vectors& into, nb::handle given, std::string_view name) {
-    if (nb::hasattr(given, "format") && nb::cast<std::string>(nb::str(given.attr("format"))) != "csr")
+    if (nb::hasattr(given, "format") && member_text(given, "format") != "csr")
         refuse_type(name, "a matrix by rows", "one in another format; convert it: x.tocsr()");
     const std::string base(name);
     const auto [rows, columns] = shape_of(given, name);
@@ -585,7 +585,7 @@ every device and for any number of threads. No index is built, and arrays are se
 >>> vectors = quern.VectorSet(numpy.array([[0, 0], [3, 4], [6, 8]], dtype="float32"))
 >>> distances, ids = vectors.search(numpy.array([[3, 3]], dtype="float32"), k=2)
 >>> distances.tolist(), ids.tolist()
-([[1.0, 4.242640686919913]], [[1, 0]])
+([[1.0, 4.242640687119285]], [[1, 0]])
 
 Methods: docs/nearest_neighbours.md; Zhou, Hu, Zhang, Huang and Jiang 2011, "High-Dimensional Space Retrieval Sorting
 Based on CUDA", for method="reduction".)")
