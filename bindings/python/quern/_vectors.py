@@ -12,6 +12,8 @@ from typing import Any
 
 from . import _quern
 
+_module: Any = _quern  # its names with an underscore are in no stub
+
 
 class Neighbors(tuple[Any, Any]):
     """The nearest vectors of each query: a pair of arrays, (distances, ids)."""
@@ -23,7 +25,7 @@ class Neighbors(tuple[Any, Any]):
         made._whole = whole
         return made
 
-    def __getnewargs__(self) -> tuple[Any, Any, bool]:  # type: ignore[override]
+    def __getnewargs__(self) -> tuple[Any, Any, bool]:
         return (self[0], self[1], self._whole)
 
     @property
@@ -43,7 +45,7 @@ class Neighbors(tuple[Any, Any]):
 
         distances, ids = numpy.atleast_2d(self[0]), numpy.atleast_2d(self[1])
         lims = numpy.arange(ids.shape[0] + 1, dtype="int64") * ids.shape[1]
-        return _quern._fingerprint_of_rankings(lims, distances.reshape(-1), ids.reshape(-1), self._whole)
+        return str(_module._fingerprint_of_rankings(lims, distances.reshape(-1), ids.reshape(-1), self._whole))
 
 
 class RangeNeighbors(tuple[Any, Any, Any]):
@@ -56,7 +58,7 @@ class RangeNeighbors(tuple[Any, Any, Any]):
         made._whole = whole
         return made
 
-    def __getnewargs__(self) -> tuple[Any, Any, Any, bool]:  # type: ignore[override]
+    def __getnewargs__(self) -> tuple[Any, Any, Any, bool]:
         return (self[0], self[1], self[2], self._whole)
 
     @property
@@ -77,7 +79,7 @@ class RangeNeighbors(tuple[Any, Any, Any]):
     @property
     def fingerprint(self) -> str:
         """XXH3-64 of the rows query, rank, id, distance that `quern nearest --radius R --format tsv` writes."""
-        return _quern._fingerprint_of_rankings(self[0], self[1], self[2], self._whole)
+        return str(_module._fingerprint_of_rankings(self[0], self[1], self[2], self._whole))
 
 
 # ---- Pickles ----
@@ -271,7 +273,7 @@ class NearestNeighbors:
             self.feature_names_in_ = _array([str(name) for name in X.columns], "object")
         vectors = _numbers(X, None)
         with _finite():
-            self._take(_quern.VectorSet(vectors, metric=metric, method=self.method, threads=threads))
+            self._take(_module.VectorSet(vectors, metric=metric, method=self.method, threads=threads))
         return self
 
     def _fitted(self) -> Any:

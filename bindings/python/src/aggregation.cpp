@@ -525,39 +525,43 @@ void declare_aggregation(nb::module_& module) {
                 return nb::make_tuple(id, top.found.scores[rank]);
             },
             nb::arg("rank"), nb::sig("def __getitem__(self, rank: int, /) -> tuple[int | str, float]"))
-        .def("__getstate__",
-             [](const python_top_k& top) {
-                 std::vector<std::uint64_t> ids;
-                 std::vector<std::string> texts;
-                 nb::list kept;
-                 for (std::size_t at = 0; at < top.found.ids.size(); ++at)
-                     kept.append(nb::str(top.text(at).c_str()));
-                 return nb::make_tuple(kept, !top.ids.texts.empty(),
-                                       array_from(std::vector<double>(top.found.scores)),
-                                       array_from(std::vector<std::uint64_t>(top.found.depths)),
-                                       top.found.candidates, top.found.read_all, top.found.place);
-             })
-        .def("__setstate__",
-             [](python_top_k& self, const nb::tuple& state) {
-                 python_top_k made;
-                 const bool texts = nb::cast<bool>(state[1]);
-                 for (const nb::handle id : state[0]) {
-                     made.found.ids.push_back(static_cast<std::uint32_t>(made.found.ids.size()));
-                     if (texts)
-                         made.ids.texts.push_back(nb::cast<std::string>(id));
-                     else
-                         made.ids.integers.push_back(std::stoull(nb::cast<std::string>(id)));
-                 }
-                 host_array scores = read_array(state[2], "scores"), depths = read_array(state[3], "depths");
-                 const auto score_values = numbers_of<double>(scores, "scores");
-                 const auto depth_values = numbers_of<std::uint64_t>(depths, "depths");
-                 made.found.scores.assign(score_values.begin(), score_values.end());
-                 made.found.depths.assign(depth_values.begin(), depth_values.end());
-                 made.found.candidates = nb::cast<std::uint64_t>(state[4]);
-                 made.found.read_all = nb::cast<bool>(state[5]);
-                 made.found.place = nb::cast<std::string>(state[6]);
-                 new (&self) python_top_k(std::move(made));
-             })
+        .def(
+            "__getstate__",
+            [](const python_top_k& top) {
+                std::vector<std::uint64_t> ids;
+                std::vector<std::string> texts;
+                nb::list kept;
+                for (std::size_t at = 0; at < top.found.ids.size(); ++at)
+                    kept.append(nb::str(top.text(at).c_str()));
+                return nb::make_tuple(kept, !top.ids.texts.empty(),
+                                      array_from(std::vector<double>(top.found.scores)),
+                                      array_from(std::vector<std::uint64_t>(top.found.depths)),
+                                      top.found.candidates, top.found.read_all, top.found.place);
+            },
+            nb::sig("def __getstate__(self) -> tuple[Any, ...]"))
+        .def(
+            "__setstate__",
+            [](python_top_k& self, const nb::tuple& state) {
+                python_top_k made;
+                const bool texts = nb::cast<bool>(state[1]);
+                for (const nb::handle id : state[0]) {
+                    made.found.ids.push_back(static_cast<std::uint32_t>(made.found.ids.size()));
+                    if (texts)
+                        made.ids.texts.push_back(nb::cast<std::string>(id));
+                    else
+                        made.ids.integers.push_back(std::stoull(nb::cast<std::string>(id)));
+                }
+                host_array scores = read_array(state[2], "scores"), depths = read_array(state[3], "depths");
+                const auto score_values = numbers_of<double>(scores, "scores");
+                const auto depth_values = numbers_of<std::uint64_t>(depths, "depths");
+                made.found.scores.assign(score_values.begin(), score_values.end());
+                made.found.depths.assign(depth_values.begin(), depth_values.end());
+                made.found.candidates = nb::cast<std::uint64_t>(state[4]);
+                made.found.read_all = nb::cast<bool>(state[5]);
+                made.found.place = nb::cast<std::string>(state[6]);
+                new (&self) python_top_k(std::move(made));
+            },
+            nb::sig("def __setstate__(self, state: tuple[Any, ...], /) -> None"))
         .def(
             "__repr__",
             [](const python_top_k& top) {

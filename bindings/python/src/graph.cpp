@@ -558,7 +558,8 @@ per node, best first: id and rank, for hits id, authority and hub.)")
         .def_prop_ro(
             "ranks", [](const python_ranks& found) { return nb::cast(array_of(found.ranks)); },
             nb::sig("def ranks(self) -> NDArray[numpy.float64]"),
-            "float64, by node; for hits the authorities. The sum is 1 within `error`, except with dangling='none'.")
+            "float64, by node; for hits the authorities. The sum is 1 within `error`, except with "
+            "dangling='none'.")
         .def_prop_ro(
             "hubs",
             [](const python_ranks& found) -> nb::object {
@@ -597,37 +598,40 @@ per node, best first: id and rank, for hits id, authority and hub.)")
                 return (*found.ranks)[*node];
             },
             nb::arg("id"), nb::sig("def __getitem__(self, id: int | str, /) -> float"))
-        .def("__getstate__",
-             [](const python_ranks& found) {
-                 const auto nodes = static_cast<std::uint32_t>(found.ranks->size());
-                 return nb::make_tuple(ids_of(*found.ids, nodes), found.ids->are_integers(),
-                                       nb::cast(array_of(found.ranks)),
-                                       found.hubs ? nb::cast(array_of(found.hubs)) : nb::none(),
-                                       nb::cast(array_of(found.order)), found.iterations, found.change,
-                                       found.error, found.converged, found.place);
-             })
-        .def("__setstate__",
-             [](python_ranks& self, const nb::tuple& state) {
-                 std::vector<std::string> texts;
-                 for (const nb::handle id : state[0]) texts.push_back(text_of_id(id));
-                 const auto doubles = [](nb::handle given) {
-                     host_array kept = read_array(given, "ranks");
-                     const auto values = numbers_of<double>(kept, "ranks");
-                     return std::make_shared<const std::vector<double>>(values.begin(), values.end());
-                 };
-                 host_array kept = read_array(state[4], "order");
-                 const auto order = numbers_of<std::uint32_t>(kept, "order");
-                 new (&self) python_ranks{
-                     std::make_shared<listed_ids>(std::move(texts), nb::cast<bool>(state[1])),
-                     doubles(state[2]),
-                     state[3].is_none() ? nullptr : doubles(state[3]),
-                     std::make_shared<const std::vector<std::uint32_t>>(order.begin(), order.end()),
-                     nb::cast<std::uint32_t>(state[5]),
-                     nb::cast<double>(state[6]),
-                     nb::cast<double>(state[7]),
-                     nb::cast<bool>(state[8]),
-                     nb::cast<std::string>(state[9])};
-             })
+        .def(
+            "__getstate__",
+            [](const python_ranks& found) {
+                const auto nodes = static_cast<std::uint32_t>(found.ranks->size());
+                return nb::make_tuple(
+                    ids_of(*found.ids, nodes), found.ids->are_integers(), nb::cast(array_of(found.ranks)),
+                    found.hubs ? nb::cast(array_of(found.hubs)) : nb::none(), nb::cast(array_of(found.order)),
+                    found.iterations, found.change, found.error, found.converged, found.place);
+            },
+            nb::sig("def __getstate__(self) -> tuple[Any, ...]"))
+        .def(
+            "__setstate__",
+            [](python_ranks& self, const nb::tuple& state) {
+                std::vector<std::string> texts;
+                for (const nb::handle id : state[0]) texts.push_back(text_of_id(id));
+                const auto doubles = [](nb::handle given) {
+                    host_array kept = read_array(given, "ranks");
+                    const auto values = numbers_of<double>(kept, "ranks");
+                    return std::make_shared<const std::vector<double>>(values.begin(), values.end());
+                };
+                host_array kept = read_array(state[4], "order");
+                const auto order = numbers_of<std::uint32_t>(kept, "order");
+                new (&self) python_ranks{
+                    std::make_shared<listed_ids>(std::move(texts), nb::cast<bool>(state[1])),
+                    doubles(state[2]),
+                    state[3].is_none() ? nullptr : doubles(state[3]),
+                    std::make_shared<const std::vector<std::uint32_t>>(order.begin(), order.end()),
+                    nb::cast<std::uint32_t>(state[5]),
+                    nb::cast<double>(state[6]),
+                    nb::cast<double>(state[7]),
+                    nb::cast<bool>(state[8]),
+                    nb::cast<std::string>(state[9])};
+            },
+            nb::sig("def __setstate__(self, state: tuple[Any, ...], /) -> None"))
         .def(
             "__repr__",
             [](nb::handle self) { return nb::module_::import_("quern._graphs").attr("text_of_ranks")(self); },
@@ -764,32 +768,37 @@ start. Without links all are 0. `order` is by authority. Otherwise as pagerank.)
              })
         .def("_repr_html_",
              [](nb::handle self) { return "<code>" + nb::cast<std::string>(nb::repr(self)) + "</code>"; })
-        .def("__getstate__",
-             [](nb::handle self) {
-                 const auto& graph = nb::cast<const python_graph&>(self);
-                 const link_graph_view links = graph.links();
-                 return nb::make_tuple(ids_of(*graph.ids(), links.nodes), graph.ids()->are_integers(),
-                                       links.nodes, view_array(links.offsets, self),
-                                       view_array(links.sources, self), view_array(links.weights, self),
-                                       view_array(links.out_degrees, self));
-             })
-        .def("__setstate__", [](python_graph& self, const nb::tuple& state) {
-            std::vector<std::string> texts;
-            for (const nb::handle id : state[0]) texts.push_back(text_of_id(id));
-            const auto copied = [&]<class Number>(std::vector<Number>& to, std::size_t at) {
-                host_array kept = read_array(state[at], "graph");
-                const auto values = numbers_of<Number>(kept, "graph");
-                to.assign(values.begin(), values.end());
-            };
-            link_graph graph;
-            graph.nodes = nb::cast<std::uint32_t>(state[2]);
-            copied(graph.offsets, 3);
-            copied(graph.sources, 4);
-            copied(graph.weights, 5);
-            copied(graph.out_degrees, 6);
-            new (&self) python_graph(
-                std::move(graph), std::make_shared<listed_ids>(std::move(texts), nb::cast<bool>(state[1])));
-        });
+        .def(
+            "__getstate__",
+            [](nb::handle self) {
+                const auto& graph = nb::cast<const python_graph&>(self);
+                const link_graph_view links = graph.links();
+                return nb::make_tuple(ids_of(*graph.ids(), links.nodes), graph.ids()->are_integers(),
+                                      links.nodes, view_array(links.offsets, self),
+                                      view_array(links.sources, self), view_array(links.weights, self),
+                                      view_array(links.out_degrees, self));
+            },
+            nb::sig("def __getstate__(self) -> tuple[Any, ...]"))
+        .def(
+            "__setstate__",
+            [](python_graph& self, const nb::tuple& state) {
+                std::vector<std::string> texts;
+                for (const nb::handle id : state[0]) texts.push_back(text_of_id(id));
+                const auto copied = [&]<class Number>(std::vector<Number>& to, std::size_t at) {
+                    host_array kept = read_array(state[at], "graph");
+                    const auto values = numbers_of<Number>(kept, "graph");
+                    to.assign(values.begin(), values.end());
+                };
+                link_graph graph;
+                graph.nodes = nb::cast<std::uint32_t>(state[2]);
+                copied(graph.offsets, 3);
+                copied(graph.sources, 4);
+                copied(graph.weights, 5);
+                copied(graph.out_degrees, 6);
+                new (&self) python_graph(std::move(graph), std::make_shared<listed_ids>(
+                                                               std::move(texts), nb::cast<bool>(state[1])));
+            },
+            nb::sig("def __setstate__(self, state: tuple[Any, ...], /) -> None"));
 }
 
 }  // namespace quern::python

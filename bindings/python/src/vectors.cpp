@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <chrono>
 #include <cmath>
 #include <cstdint>
@@ -13,6 +14,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -213,6 +215,32 @@ constexpr std::uint64_t short_work = std::uint64_t{1} << 24;  ///< components: s
 /// As the rule of the program for the text of a distance.
 enum class distance_kind { float32, float64, whole };
 
+/// One search at a time.
+class turns {
+  public:
+    /// Holds the turn; destroy on the same thread.
+    class turn {
+      public:
+        explicit turn(turns& of, std::unique_lock<std::timed_mutex> held) : of_(of), held_(std::move(held)) {
+            of_.whose_ = std::this_thread::get_id();
+        }
+        turn(const turn&) = delete;  // there is one
+        turn& operator=(const turn&) = delete;
+        ~turn() { of_.whose_ = std::thread::id(); }
+
+      private:
+        turns& of_;
+        std::unique_lock<std::timed_mutex> held_;
+    };
+
+    /// Waits; Ctrl-C ends the wait. Refuses a call from the progress listener of this thread's own search.
+    turn take();
+
+  private:
+    std::timed_mutex lock_;
+    std::atomic<std::thread::id> whose_{};
+};
+
 class python_vector_set {
   public:
     python_vector_set(nb::handle given, const nb::kwargs& options);
@@ -247,7 +275,7 @@ class python_vector_set {
     std::uint64_t memory_limit_;
     held_vectors vectors_;
     distance_kind kind_ = distance_kind::float32;
-    std::timed_mutex lock_;
+    turns turns_;
     std::atomic<int> stop_{0};
     const context* current_ = nullptr;  ///< of the run in progress
     std::optional<vector_set> set_;
@@ -274,9 +302,11 @@ const parameters<set_call> set_parameters =
              [](set_call& requested, nb::handle given) { requested.tensor = text_of("tensor", given); })
         .common();
 
-/// Waits for the lock; Ctrl-C ends the wait.
-std::unique_lock<std::timed_mutex> taken(std::timed_mutex& lock) {
-    std::unique_lock held(lock, std::try_to_lock);
+turns::turn turns::take() {
+    if (whose_ == std::this_thread::get_id())
+        refuse(
+            "a search of this set is running on this thread (expected no search from its progress listener)");
+    std::unique_lock held(lock_, std::try_to_lock);
     while (!held.owns_lock()) {
         {
             const nb::gil_scoped_release released;
@@ -284,7 +314,7 @@ std::unique_lock<std::timed_mutex> taken(std::timed_mutex& lock) {
         }
         if (PyErr_CheckSignals() != 0) throw nb::python_error();
     }
-    return held;
+    return turn(*this, std::move(held));
 }
 
 python_vector_set::python_vector_set(nb::handle given, const nb::kwargs& options)
@@ -470,7 +500,7 @@ nb::object python_vector_set::search(nb::handle given, nb::handle k, nb::handle 
         std::ranges::fill(row_ids.subspan(found.size()), -1);
     };
     {
-        const auto held = taken(lock_);
+        const auto turn = turns_.take();
         find(queries, options,
              [&](std::uint64_t query, std::span<const std::uint32_t> found,
                  std::span<const double> distances) {
@@ -492,7 +522,7 @@ nb::object python_vector_set::range_search(nb::handle given, double radius, nb::
     std::vector<float> narrow;
     std::vector<double> wide;
     {
-        const auto held = taken(lock_);
+        const auto turn = turns_.take();
         find(queries, options,
              [&](std::uint64_t, std::span<const std::uint32_t> found, std::span<const double> distances) {
                  ids.insert(ids.end(), found.begin(), found.end());
@@ -594,7 +624,8 @@ Based on CUDA", for method="reduction".)")
             [](python_vector_set* self, const nb::object& x, const nb::kwargs& options) {
                 new (self) python_vector_set(x, options);
             },
-            nb::arg("x").none(), nb::arg("options"), nb::sig(set_parameters.constructor_signature("x: object")),
+            nb::arg("x").none(), nb::arg("options"),
+            nb::sig(set_parameters.constructor_signature("x: object")),
             set_parameters.doc(R"(Reads the description of `x` and checks its numbers.
 
 x: rows of vectors. One of

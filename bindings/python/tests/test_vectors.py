@@ -524,6 +524,19 @@ def test_progress():
     assert "queries" in seen
 
 
+def test_no_search_within_a_search():
+    x = numpy.random.default_rng(1).standard_normal((20_000, 64), dtype="float32")
+    found: list[quern.VectorSet] = []
+
+    def listener(stage, done, total, unit):
+        if found:
+            found[0].search(x[0])
+
+    found.append(quern.VectorSet(x, progress=listener))
+    with pytest.raises(quern.UsageError, match="progress listener"):
+        found[0].search(x[:2000], 5)
+
+
 # ---- The estimator ----
 
 
