@@ -279,6 +279,7 @@ class python_vector_set {
     std::atomic<int> stop_{0};
     const context* current_ = nullptr;  ///< of the run in progress
     std::optional<vector_set> set_;
+    retrieval_record last_;  ///< of the last search that ended; the lock of the interpreter protects it
 };
 
 const parameters<set_call> set_parameters =
@@ -350,6 +351,7 @@ python_vector_set::python_vector_set(nb::handle given, const nb::kwargs& options
         else
             set_.emplace(vectors_.dense, requested_.options, ctx);
     });
+    last_ = set_->record();
 }
 
 template <class Work>
@@ -438,6 +440,7 @@ void python_vector_set::find(const held_vectors& queries, const retrieval_option
         else
             set_->search(queries.dense, options, each);
     });
+    last_ = set_->record();
 }
 
 nb::object python_vector_set::result(nb::object distances, nb::object ids) const {
@@ -540,8 +543,8 @@ nb::object python_vector_set::range_search(nb::handle given, double radius, nb::
 }
 
 nb::dict python_vector_set::record() const {
-    const retrieval_record& last = set_->record();
     nb::dict fields;
+    const retrieval_record& last = last_;
     fields["place"] = last.place;
     fields["distances"] = last.distances;
     fields["filtered"] = last.filtered;
