@@ -3,6 +3,7 @@
 
 #include <nanobind/stl/string.h>
 
+#include <algorithm>
 #include <cstring>
 #include <memory>
 #include <optional>
@@ -137,6 +138,9 @@ std::optional<host_array> read_interface(nb::handle given, std::string_view name
         reinterpret_cast<const std::byte*>(address);  // NOLINT(performance-no-int-to-ptr): the protocol
     for (const nb::handle one : nb::cast<nb::tuple>(fields["shape"]))
         array.shape.push_back(nb::cast<std::int64_t>(one));
+    const bool is_valid = std::ranges::all_of(array.shape, [](std::int64_t extent) { return extent >= 0; }) &&
+                          (array.data != nullptr || array.size() == 0);
+    if (!is_valid) refuse_type(name, "an array with memory and extents of at least 0", array.shape_text());
     if (has("strides")) {
         for (const nb::handle one : nb::cast<nb::tuple>(fields["strides"]))
             array.strides.push_back(nb::cast<std::int64_t>(one));

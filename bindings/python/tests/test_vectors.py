@@ -215,6 +215,19 @@ def test_every_layout_gives_the_same(layout):
     assert found.content == quern.VectorSet(x).content
 
 
+@pytest.mark.parametrize(
+    "changed",
+    [{"shape": (-1, 5)}, {"data": (0, True)}, {"strides": (4,)}, {"typestr": ">f4"}, {"typestr": "|O8"}, {"mask": 1}],
+    ids=str,
+)
+def test_wrong_interfaces(changed):
+    x = numpy.ones((12, 5), "float32")
+    wrong = Interface(x)
+    wrong.__array_interface__ = {**x.__array_interface__, **changed}
+    with pytest.raises(TypeError, match="^x: expected"):
+        quern.VectorSet(wrong)
+
+
 def test_copies_are_noted(caplog):
     x = numpy.asfortranarray(numpy.ones((6, 5), "float32"))
     with caplog.at_level(logging.INFO, "quern"):
