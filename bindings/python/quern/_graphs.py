@@ -31,7 +31,8 @@ def columns_of(frame: Any) -> list[Any]:
             f"{type(frame).__module__}.{type(frame).__qualname__} alone"
         )
     if len(columns) not in (2, 3):
-        raise TypeError(f"from_edges: expected a frame of source, target and perhaps weight, got {len(columns)} columns")
+        expected = "a frame of source, target and perhaps weight"
+        raise TypeError(f"from_edges: expected {expected}, got {len(columns)} columns")
     return columns
 
 

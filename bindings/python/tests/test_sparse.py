@@ -45,7 +45,11 @@ def test_products_are_exact_sums_rounded_once(rows, columns, entries, dtype, sto
     assert y.dtype == dtype
     for i in range(rows):
         exact = sum(
-            (fractions.Fraction(float(v)) * fractions.Fraction(float(x[c])) for r, c, v in zip(row, column, value) if r == i),
+            (
+                fractions.Fraction(float(v)) * fractions.Fraction(float(x[c]))
+                for r, c, v in zip(row, column, value)
+                if r == i
+            ),
             fractions.Fraction(),
         )
         assert y[i] == rounded(exact, dtype)
@@ -104,7 +108,8 @@ def test_equal_to_the_program(matrix, x, tmp_path, command):
     written = command("spmv", tmp_path / "m.mtx", "--vector", tmp_path / "x.txt", "--format", "tsv")
     assert m.multiply(x).fingerprint == xxhash.xxh3_64_hexdigest(written)
     narrow = quern.SparseMatrix(matrix.astype("float32")).multiply(x.astype("float32"))
-    written = command("spmv", tmp_path / "m.mtx", "--vector", tmp_path / "x.txt", "--precision", "f32", "--format", "tsv")
+    options = ("--vector", tmp_path / "x.txt", "--precision", "f32", "--format", "tsv")
+    written = command("spmv", tmp_path / "m.mtx", *options)
     assert narrow.fingerprint == xxhash.xxh3_64_hexdigest(written)
 
 

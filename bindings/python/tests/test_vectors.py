@@ -430,7 +430,8 @@ def test_allowed_and_radius(rows, seed, metric):
 
 def test_equal_to_the_program(tmp_path, command):
     random = numpy.random.default_rng(3)
-    for dtype, metric in [("float32", "l2"), ("float32", "ip"), ("float64", "cosine"), ("int8", "sql2"), ("uint8", "l2")]:
+    kinds = [("float32", "l2"), ("float32", "ip"), ("float64", "cosine"), ("int8", "sql2"), ("uint8", "l2")]
+    for dtype, metric in kinds:
         x, q = (random.integers(0, 120, (n, 6)).astype(dtype) for n in (80, 9))
         numpy.save(tmp_path / "x.npy", x)
         numpy.save(tmp_path / "q.npy", q)
@@ -472,6 +473,20 @@ def test_ctrl_c_and_afterwards(interrupt):
     assert time.monotonic() - began < 0.3 + 0.5
     again = found.search(x[:3], 4)
     assert (again.ids == expected.ids).all()
+
+
+def test_ctrl_c_while_another_thread_searches(interrupt):
+    x = numpy.random.default_rng(1).standard_normal((200_000, 96), dtype="float32")
+    found = quern.VectorSet(x)
+    other = threading.Thread(target=found.search, args=(x[:4000], 5))
+    other.start()
+    time.sleep(0.2)
+    interrupt(0.2)
+    began = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        found.search(x[:4000], 5)
+    assert time.monotonic() - began < 0.2 + 0.5
+    other.join()
 
 
 def test_threads_search_one_set():
