@@ -186,11 +186,11 @@ _metric_names = {
 class NearestNeighbors:
     """Nearest neighbours with the conventions of scikit-learn's class of this name, exact and without an index.
 
-    Parameters are n_neighbors, radius, metric (scikit-learn's names or those of VectorSet), method and n_jobs (threads;
-    None and -1: all). `metric="hamming"` counts differing bits of packed bytes, as VectorSet does. Neighbours are in the
-    order of distance, ties by ascending index. As an estimator without labels it works in pipelines and with `sklearn.clone`;
-    scikit-learn is not imported. Lists and integers become float64, other types stay as they are; queries become the
-    type of the fitted vectors.
+    Parameters are n_neighbors, radius, metric (scikit-learn's names or those of VectorSet), method and n_jobs
+    (threads; None and -1: all). `metric="hamming"` counts differing bits of packed bytes, as VectorSet does. Neighbours
+    are in the order of distance, ties by ascending index. As an estimator without labels it works in pipelines and with
+    `sklearn.clone`; scikit-learn is not imported. Lists and integers become float64, other types stay as they are;
+    queries become the type of the fitted vectors.
 
     >>> import numpy, quern
     >>> points = numpy.array([[0.0], [1.0], [3.0]])
