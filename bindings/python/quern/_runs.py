@@ -25,7 +25,8 @@ def _is_frame(given: Any) -> bool:
 
 
 def _names(frame: Any) -> list[str]:
-    return [str(name) for name in getattr(frame, "column_names", None) or getattr(frame, "columns", ())]
+    # pyarrow's `columns` are the columns themselves.
+    return [str(name) for name in (frame.column_names if hasattr(frame, "column_names") else frame.columns)]
 
 
 def _values(column: Any) -> list[Any]:
@@ -72,7 +73,7 @@ def topics_of(given: Any) -> list[tuple[str, str]]:
     if _is_frame(given):
         names = [name for name in _names(given) if name in (*_topic_names, *_query_names)]
         if len(_names(given)) == 2 and len(names) < 2:  # any names: the first column is the id
-            ids, queries = (_values(given[name]) for name in getattr(given, "columns", None) or given.column_names)
+            ids, queries = (_values(given[name]) for name in _names(given))
         else:
             columns = _columns(given, [("id of a topic", _topic_names, True), ("query", _query_names, True)])
             ids, queries = columns[0] or [], columns[1] or []

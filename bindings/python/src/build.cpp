@@ -33,8 +33,7 @@ struct build_call : corpus_call {
 struct built {
     build_options options;  ///< without the source
     build_result result;
-    context ctx;
-    std::optional<store> opened;  ///< with the interpreter's lock
+    store opened;
 };
 
 std::set<build_stage> stages_of(nb::handle given) {
@@ -105,6 +104,7 @@ built build_store(const nb::object& documents, const nb::object& to, const nb::k
     options.store = text_of("store", to);
     document_argument source(documents, requested);
     build_result result;
+    std::optional<store> opened;
     run(requested.run, [&](const context& ctx, calling_thread& caller) {
         source.read_into(options, caller);
         const auto begin = std::chrono::steady_clock::now();
@@ -113,9 +113,11 @@ built build_store(const nb::object& documents, const nb::object& to, const nb::k
             std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
         result.statistics.peak_memory_bytes = peak_memory_bytes();
         result.statistics.threads = ctx.thread_count();
+        // Now: later another build may replace it.
+        opened = store(std::make_shared<const opened_folder>(options.store, ctx));
     });
     options.source = nullptr;
-    return {std::move(options), std::move(result), requested.run.ctx, {}};
+    return {std::move(options), std::move(result), std::move(*opened)};
 }
 
 nb::dict counts_of(const built& self) {
@@ -156,22 +158,13 @@ void write_report(const built& self, const nb::object& path, const nb::kwargs& g
     });
 }
 
-store opened_store_of(built& self) {
-    if (!self.opened) {
-        run_options quiet;
-        quiet.ctx.memory_bytes = self.ctx.memory_bytes;
-        quiet.progress = nb::bool_(false);
-        self.opened = open_store(self.options.store, quiet);
-    }
-    return *self.opened;
-}
-
 }  // namespace
 
 void declare_build(nb::module_& module) {
     nb::class_<built>(module, "BuildResult", "What a build read and wrote.")
-        .def_prop_ro("store", opened_store_of, nb::lock_self(), nb::sig("def store(self) -> Store"),
-                     "The store, opened at the first access.")
+        .def_prop_ro(
+            "store", [](const built& self) { return self.opened; }, nb::sig("def store(self) -> Store"),
+            "The store, opened.")
         .def_prop_ro(
             "documents", [](const built& self) { return self.result.documents; }, "Documents of the store.")
         .def_prop_ro(
@@ -204,7 +197,7 @@ void declare_build(nb::module_& module) {
             nb::sig("def statistics(self) -> dict[str, Any]"),
             "As --stats writes it: stages with seconds and bytes, counts, peak memory, device and why.")
         .def_prop_ro(
-            "fingerprint", [](built& self) { return opened_store_of(self)->fingerprint(); }, nb::lock_self(),
+            "fingerprint", [](const built& self) { return self.opened->fingerprint(); },
             nb::sig("def fingerprint(self) -> str"), "That of the store.")
         .def("write_report", write_report, nb::arg("path"), nb::arg("kwargs"),
              nb::sig(report_parameters().signature("self, path: str | os.PathLike[str]", "None")),

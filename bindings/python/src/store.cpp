@@ -184,10 +184,11 @@ hits search(const store& self, nb::handle query, const nb::kwargs& given) {
     auto made = std::make_shared<found>();
     made->query = text_argument("query", query);
     if (requested.like) {
+        const bool has_weight = given.contains("like_weight") && !given["like_weight"].is_none();
         const nb::gil_scoped_release released;
         options.like = number_of_id(*self, *requested.like, "like: ");
         const bool is_alone = made->query.find_first_not_of(" \t\r\n") == std::string::npos;
-        if (is_alone && options.like_weight == search_options().like_weight) options.like_weight = 1;
+        if (is_alone && !has_weight) options.like_weight = 1;
     }
     made->result = searched(*self, made->query, options);
     made->opened = self;

@@ -1,0 +1,430 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Stores and search, compared with the program."""
+
+import html
+import json
+import multiprocessing
+import os
+import pathlib
+import pickle
+import random
+import threading
+
+import pandas
+import polars
+import pyarrow
+import pytest
+import quern
+import xxhash
+
+WORDS = ["word0", "word1", "mill", "stone", "ä", "naïve", "日本語", "tea"] + [f"word{i}" for i in range(2, 300)]
+
+
+def corpus(count: int, seed: int) -> list[dict[str, str]]:
+    draw = random.Random(seed)
+
+    def text(low: int, high: int) -> str:
+        return " ".join(WORDS[min(int(draw.paretovariate(0.8)) - 1, len(WORDS) - 1)] for _ in range(draw.randint(low, high)))
+
+    return [{"id": f"doc {i}" if i % 7 == 0 else f"d{i}", "title": text(0, 4), "text": text(5, 60)} for i in range(count)]
+
+
+def linked(count: int, seed: int) -> str:
+    """The same as JSON lines, with links."""
+    draw = random.Random(seed)
+    rows = corpus(count, seed)
+    ids = [row["id"] for row in rows]
+    return "".join(json.dumps({**row, "links": draw.sample(ids, draw.randint(0, 3))}) + "\n" for row in rows)
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory) -> quern.Store:
+    folder = tmp_path_factory.mktemp("search")
+    (folder / "corpus.jsonl").write_text(linked(400, 3))
+    return quern.build(folder / "corpus.jsonl", folder / "made", progress=False).store
+
+
+@pytest.fixture(scope="module")
+def queries() -> list[str]:
+    draw = random.Random(7)
+    made = []
+    for _ in range(1000):
+        words = [draw.choice(WORDS + ["unknwon", "wrod7"]) for _ in range(draw.randint(1, 5))]
+        if draw.random() < 0.2:
+            words[0] = f'"{words[0]} {draw.choice(WORDS)}"'
+        made.append(" ".join(words))
+    return made
+
+
+OPTIONS = [
+    {},
+    {"k": 3, "model": "ql", "lambda_": 0.2},
+    {"model": "dirichlet", "mu": 10, "title_weight": 0},
+    {"model": "two-stage", "mu": 10, "lambda_": 0.7, "phrases": False},
+    {"model": "ql", "order": 3, "explain": True},
+    {"k1": 1.2, "b": 0.75, "prior": 0.05, "k": "all"},
+]
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+def test_hits_are_those_of_the_program(made, command, queries, options):
+    arguments = []
+    for name, value in options.items():
+        name = "--" + name.rstrip("_").replace("_", "-") if len(name) > 1 else "-" + name
+        name = "--" + name[1:] if name == "-b" else name
+        if value is True:
+            arguments.append(name)
+        else:
+            arguments += [name, "off" if value is False else str(value)]
+    some = queries if not options else queries[:200]
+    lines = command("search", made.path, *arguments, "--format", "jsonl", stdin="\n".join(some).encode())
+    expected: dict[int, list[dict]] = {}
+    for line in lines.decode().splitlines():
+        row = json.loads(line)
+        expected.setdefault(row.pop("query"), []).append(row)
+    for number, query in enumerate(some):
+        hits = made.search(query, **options)
+        rows = []
+        for hit in hits.to_dicts():
+            row = {name: hit[name] for name in ("rank", "id", "score", "title", "snippet")}
+            row["copies"], row["copy_count"] = hit["duplicates"], hit["duplicate_count"]
+            if "explanation" in hit:
+                row["explanation"] = hit["explanation"]
+            rows.append(row)
+        theirs = expected.get(number, [])
+        if made.info["copies"] == 0:
+            rows = [{n: v for n, v in row.items() if not n.startswith("copy") and n != "copies"} for row in rows]
+        assert rows == theirs, query
+
+
+@pytest.mark.parametrize("query", ["", "mill word5"])
+def test_documents_like_another(made, command, query):
+    for options, arguments in (({}, []), ({"like_weight": 10}, ["--like-weight", 10]), ({"expand": 2}, ["--expand", 2])):
+        lines = command("search", made.path, *query.split(), "--like", "d1", *arguments, "--format", "jsonl")
+        expected = [json.loads(line) for line in lines.decode().splitlines()]
+        hits = made.search(query, like="d1", **options)
+        assert [(hit.id, hit.score) for hit in hits] == [(row["id"], row["score"]) for row in expected]
+        assert len(hits) == 10 and all(hit.id != "d1" for hit in hits)
+    assert (len(made.search("mill", expand=2).similar_words) > 0) and len(made.search("mill").similar_words) == 0
+
+
+def test_fingerprint_of_hits(made, command):
+    for query in ("mill stone", "word3 word1", "nowhere"):
+        hits = made.search(query)
+        if hits:
+            table = command("search", made.path, query, "--format", "tsv")
+            assert hits.fingerprint == xxhash.xxh3_64_hexdigest(table)
+        else:
+            assert hits.fingerprint == xxhash.xxh3_64_hexdigest(b"")
+    table = command("search", made.path, "mill", "--explain", "--format", "tsv")
+    assert made.search("mill", explain=True).fingerprint == xxhash.xxh3_64_hexdigest(table)
+
+
+def test_hits_are_a_sequence(made):
+    hits = made.search("word1 mill", k=20)
+    assert len(hits) == 20 and [hit.rank for hit in hits] == list(range(1, 21))
+    assert hits[-1].id == hits[19].id and [hit.id for hit in hits[3:6]] == [hits[3].id, hits[4].id, hits[5].id]
+    with pytest.raises(IndexError):
+        hits[20]
+    rest = made.search("word1 mill", k=20, offset=15)
+    assert [hit.rank for hit in rest] == [16, 17, 18, 19, 20]
+    assert polars.DataFrame(hits)["id"].to_list() == [hit.id for hit in hits]
+    assert pyarrow.table(hits).num_rows == 20 and len(pandas.DataFrame(hits.to_dicts())) == 20
+    assert hits.table["score"].tolist() == [hit.score for hit in hits]
+    assert repr(hits).startswith("20 hits for 'word1 mill'") and repr(hits[0]).startswith("Hit(1, ")
+    assert not made.search("nowhere") and len(made.search("")) == 0
+
+
+def test_a_hit_outlives_its_store(tmp_path):
+    hit = quern.build(["the tea is hot"], tmp_path / "s").store.search("tea")[0]
+    assert hit.snippet.mark() == "the **tea** is hot" and hit.id
+
+
+def test_explanations_add_up(made):
+    for query in ("word1 mill stone", "ä word2 word2"):
+        for hit in made.search(query, explain=True):
+            assert sum(term["score"] for term in hit.explanation) == hit.score
+        ranking = made.search(query, k="all")
+        one = ranking[len(ranking) // 2]
+        only = made.explain(query, one.id)
+        assert [(h.rank, h.id, h.score) for h in only] == [(one.rank, one.id, one.score)]
+        assert sum(term["score"] for term in only[0].explanation) == one.score
+    assert made.search("mill")[0].explanation is None
+    with pytest.raises(quern.UsageError, match="does not find"):
+        made.explain("nowhere", "d1")
+
+
+def test_marks(tmp_path):
+    store = quern.build([("1", "Die naïve Mühle: <b>mills</b> & MILL."), ("2", "x")], tmp_path / "s", stem="porter").store
+    snippet = store.search("mill mühle")[0].snippet
+    assert isinstance(snippet, str) and snippet == "Die naïve Mühle: <b>mills</b> & MILL."
+    assert snippet.mark("[", "]") == "Die naïve [Mühle]: <b>[mills]</b> & [MILL]."
+    assert snippet.mark("<i>", "</i>", escape=html.escape) == (
+        "Die naïve <i>Mühle</i>: &lt;b&gt;<i>mills</i>&lt;/b&gt; &amp; <i>MILL</i>."
+    )
+    assert [snippet[a:b] for a, b in snippet.marks] == ["Mühle", "mills", "MILL"]
+    again = pickle.loads(pickle.dumps(snippet))
+    assert again == snippet and again.marks == snippet.marks
+    assert "&lt;b&gt;<b>mills</b>" in store.search("mill")._repr_html_()
+
+
+def test_unknown_words_and_corrections(tmp_path):
+    store = quern.build(["grain is ground in a mill", "salt of the sea"], tmp_path / "s").store
+    hits = store.search("gruund salt")
+    assert hits.unknown_words == ["gruund"] and hits.suggestions == {"gruund": ["ground"]}
+    assert hits.corrected == "ground salt" and [hit.id for hit in hits] == [store.ids[1]]
+    corrected = store.search("gruund", correct=True)
+    assert corrected.query == corrected.corrected == "ground" and len(corrected) == 1
+    assert store.search("salt").corrected is None and store.search("salt", correct=True).corrected is None
+    assert store.search("gruund", suggestions=0).suggestions == {}
+
+
+def test_duplicates(tmp_path):
+    text = "Grain is ground between two heavy stones that are driven by wind or water. " * 3
+    store = quern.build([("a", text), ("b", text + "!"), ("c", "Salt comes from the sea.")], tmp_path / "s").store
+    (hit,) = store.search("grain")
+    assert hit.duplicates == [{"id": "b", "title": "", "distance": 1}] and hit.duplicate_count == 1
+    assert store.search("grain", duplicates=False)[0].duplicates == []
+
+
+# ---- Many topics ----
+
+
+def test_runs_are_those_of_the_program(made, command, queries, tmp_path):
+    topics = {f"t{number}": query.replace('"', "") for number, query in enumerate(queries[:200])}
+    (tmp_path / "topics.tsv").write_text("".join(f"{topic}\t{query}\n" for topic, query in topics.items()))
+    for options, arguments in (
+        ({}, []),
+        ({"k": 7, "model": "ql"}, ["-k", "7", "--model", "ql"]),
+        ({"title_weight": 0.5, "threads": 1}, ["--title-weight", "0.5"]),
+    ):
+        expected = command("search", made.path, "--topics", tmp_path / "topics.tsv", *arguments)
+        run = made.search_many(topics, **options)
+        run.write(tmp_path / "mine.run", overwrite=True)
+        assert (tmp_path / "mine.run").read_bytes() == expected
+        assert run.fingerprint == xxhash.xxh3_64_hexdigest(expected)
+        assert made.search_many(tmp_path / "topics.tsv", **options) == run
+        assert made.search_many(str(tmp_path / "topics.tsv"), **options) == run
+
+
+def test_forms_of_topics(made):
+    expected = made.search_many([("7", "mill"), ("a", "stone word1")])
+    frame = {"qid": [7, "a"], "query": ["mill", "stone word1"]}
+    for topics in (
+        {"7": "mill", "a": "stone word1"},
+        {7: "mill", "a": "stone word1"},
+        pandas.DataFrame(frame),
+        polars.DataFrame({"qid": ["7", "a"], "query": frame["query"]}),
+        pyarrow.table({"topic": ["7", "a"], "text": frame["query"]}),
+        pandas.DataFrame({"first": ["7", "a"], "second": frame["query"]}),
+        (pair for pair in [("7", "mill"), ("a", "stone word1")]),
+    ):
+        assert made.search_many(topics) == expected
+    numbered = made.search_many(["mill", "stone"])
+    assert numbered.keys() == ["0", "1"] and len(made.search_many([])) == 0
+
+
+@pytest.mark.parametrize(
+    ("topics", "error", "message"),
+    [
+        (3, TypeError, "dict, a list"),
+        ([3], quern.UsageError, "not a query"),
+        ([("a", 3)], TypeError, "must be a str"),
+        ([("a b", "x")], quern.UsageError, "white space"),
+        ([("a", "x"), ("a", "y")], quern.UsageError, "twice"),
+        ("none.tsv", quern.UsageError, "none.tsv"),
+        (pandas.DataFrame({"a": [1], "b": [2], "c": [3]}), quern.UsageError, "usual name"),
+    ],
+)
+def test_errors_of_topics(made, topics, error, message):
+    with pytest.raises(error, match=message):
+        made.search_many(topics)
+
+
+def test_topics_without_hits_are_logged(made, caplog):
+    run = made.search_many({"x": "nowhere", "y": "mill"})
+    assert run.keys() == ["y"] and "topic x: nothing found" in caplog.text
+
+
+# ---- The store ----
+
+
+def test_properties(made, command):
+    rows = [line.split("\t") for line in command("info", made.path, "--format", "tsv").decode().splitlines()]
+    assert {name: str(value) for name, value in made.info.items()} == dict(rows)
+    assert made.fingerprint == xxhash.xxh3_64_hexdigest(command("info", made.path, "--format", "tsv"))
+    assert made.documents == len(made) == made.info["documents"] and made.vocabulary == made.info["vocabulary"]
+    assert made.text_options == {
+        "language": "auto", "tokens": "unicode", "min_length": 1, "stop_words": "none", "stem": "none",
+    }
+    assert repr(made) == f"Store({made.path!r}, {made.documents:,} documents)" and "<table>" in made._repr_html_()
+    assert made.verify() == int(command("verify", made.path, "--format", "tsv").decode().split("\t")[2])
+
+
+def test_documents(made):
+    texts = {document["id"]: document for document in corpus(400, 3)}
+    ids = made.ids
+    assert len(ids) == made.documents and ids[:2] + [ids[-1]] == [ids[0], ids[1], ids[len(ids) - 1]]
+    for number, name in enumerate(ids):
+        assert made.document(name) == made.document(number)
+        assert made.document(name)[:4] == (number, name, texts[name]["title"], texts[name]["text"])
+        assert ids.index(name) == number
+    assert ids[0] in made and "nowhere" not in made and "nowhere" not in ids and 3 not in made
+    with pytest.raises(quern.UsageError, match="did you mean 'd1'"):
+        made.document("D1")
+    for wrong in (made.documents, -1, True):
+        with pytest.raises(quern.UsageError):
+            made.document(wrong)
+
+
+def test_names_of_files_that_are_not_text(tmp_path):
+    (tmp_path / "folder").mkdir()
+    name = os.fsdecode(b"caf\xe9.txt")
+    (tmp_path / "folder" / name).write_text("tea")
+    (tmp_path / "folder" / "tea.txt").write_text("tea tea")
+    store = quern.build(tmp_path / "folder", tmp_path / "store").store
+    for hit in store.search("tea"):
+        assert store.document(hit.id).text.startswith("tea") and hit.id in store.ids
+        assert hit.title is not None
+    assert len(store.search("tea").table.to_dicts()) == 2
+    assert len(store.search_many(["tea"])["0"]) == 2
+
+
+def test_counts(made, command):
+    for phrase in ("word1", "word1 word2", "mill", "nowhere word1"):
+        counts = made.count(phrase)
+        rows = [
+            line.split("\t")
+            for line in command("count", made.path, *phrase.split(), "--format", "tsv").decode().splitlines()
+        ] if counts.count else []
+        assert list(zip(counts.documents["document"], counts.documents["count"].tolist())) == [(d, int(n)) for d, n in rows]
+        assert counts.count == sum(int(n) for _, n in rows) and counts.words == phrase.split()
+    assert made.count("nowhere word1").unknown_words == ["nowhere"]
+    assert made.count("mill").fingerprint == xxhash.xxh3_64_hexdigest(
+        command("count", made.path, "mill", "--format", "tsv")
+    )
+
+
+def test_words_that_are_used_alike(made, command):
+    for word in ("word1", "mill"):
+        rows = [r.split("\t") for r in command("similar", made.path, word, "--format", "tsv").decode().splitlines()]
+        assert [[row["word"], row["score"]] for row in made.similar(word).to_dicts()] == [[w, float(s)] for w, s in rows]
+        rows = [r.split("\t") for r in command("contexts", made.path, word, "--format", "tsv").decode().splitlines()]
+        assert [row["word"] for row in made.contexts(word).to_dicts()] == [row[1] for row in rows]
+    rows = command("similar", made.path, "word1", "+word2", "-word3", "--top", "5", "--format", "tsv").decode()
+    assert made.similar(["word1", "+word2", "-word3"], k=5)["word"] == [r.split("\t")[0] for r in rows.splitlines()]
+    both = command("contexts", made.path, "word1", "word2", "--format", "tsv").decode().splitlines()
+    assert made.contexts("word1", "word2")["word"] == [row.split("\t")[1] for row in both]
+    with pytest.raises(quern.UsageError, match="not in the vocabulary"):
+        made.similar("nowhere")
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "message"),
+    [
+        ({"query": 3}, TypeError, "query must be a str, not int"),
+        ({"query": "a", "kk": 3}, TypeError, "did you mean k"),
+        ({"query": "a", "k": 0}, quern.UsageError, "k: invalid value"),
+        ({"query": "a", "k": 2.5}, quern.UsageError, "k: invalid value"),
+        ({"query": "a", "model": "tfidf"}, quern.UsageError, "bm25"),
+        ({"query": "a", "mu": 3}, quern.UsageError, "mu: requires model"),
+        ({"query": "a", "order": 2}, quern.UsageError, "order"),
+        ({"query": "a", "like": "nowhere"}, quern.UsageError, "no document 'nowhere'"),
+        ({"query": "a", "expand_weight": 0.5}, quern.UsageError, "requires expand"),
+        ({"query": "mill " * 300_000}, quern.UsageError, "at most 262144"),
+    ],
+)
+def test_errors(made, given, error, message):
+    with pytest.raises(error, match=message):
+        made.search(**given)
+
+
+def test_stores_that_cannot_be_opened(tmp_path):
+    with pytest.raises(quern.UsageError, match="no such store"):
+        quern.open(tmp_path / "none")
+    store = quern.build(["tea"], tmp_path / "s").store
+    section = max(pathlib.Path(store.path).glob("*.section"), key=lambda path: path.stat().st_size)
+    section.write_bytes(section.read_bytes()[:-1] + b"\x00")
+    with pytest.raises(quern.DamagedStore):
+        quern.open(store.path).verify()
+
+
+# ---- Pickles, processes, threads ----
+
+
+def ids_of(store: quern.Store, query: str) -> list[str]:
+    return [hit.id for hit in store.search(query)]
+
+
+def run_of(store: quern.Store, query: str) -> quern.Run:
+    return store.search_many({"t": query, "u": "mill"}, threads=2)
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
+def test_processes(made, method):
+    expected = ids_of(made, "mill stone"), run_of(made, "mill stone")
+    with multiprocessing.get_context(method).Pool(2) as pool:
+        assert pool.starmap(ids_of, [(made, "mill stone")] * 4) == [expected[0]] * 4
+        assert pool.starmap_async(run_of, [(made, "mill stone")] * 4).get(timeout=60) == [expected[1]] * 4
+
+
+inherited: quern.Store | None = None
+
+
+def ids_of_inherited(query: str) -> tuple[list[str], quern.Run]:
+    assert inherited is not None
+    return ids_of(inherited, query), run_of(inherited, query)
+
+
+def test_a_store_that_a_child_inherits(made):
+    global inherited
+    inherited = made
+    expected = ids_of_inherited("mill stone")
+    with multiprocessing.get_context("fork").Pool(2) as pool:
+        assert pool.map_async(ids_of_inherited, ["mill stone"] * 8).get(timeout=60) == [expected] * 8
+
+
+def test_pickles_know_their_store(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    store = quern.build(["tea"], "s").store
+    kept = pickle.dumps(store)
+    monkeypatch.chdir("/")
+    assert pickle.loads(kept) == store and hash(pickle.loads(kept)) == hash(store)
+    other = quern.build(["tea", "coffee"], tmp_path / "s", force=True).store
+    assert other != store
+    with pytest.raises(quern.UsageError, match="is another store by now"):
+        pickle.loads(kept)
+    # The opened one is a snapshot.
+    assert len(store.search("tea")) == 1 and store.documents == 1
+    with pytest.raises(quern.UsageError, match="is another store by now"):
+        store.count("tea")
+
+
+def test_threads(made, queries):
+    expected = [ids_of(made, query) for query in queries[:100]]
+    failures = []
+
+    def work() -> None:
+        for query, ids in zip(queries, expected):
+            if ids_of(made, query) != ids:
+                failures.append(query)
+
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures
+
+
+def test_ctrl_c_ends_a_search(made, interrupt):
+    topics = {str(number): " ".join(WORDS) for number in range(20_000)}
+    interrupt(0.3)
+    with pytest.raises(KeyboardInterrupt):
+        made.search_many(topics, k="all", threads=1)
+
+
+def test_progress(made):
+    calls = []
+    made.search_many({str(n): " ".join(WORDS) for n in range(1000)}, threads=1, progress=lambda *now: calls.append(now))
+    assert all(len(call) == 4 for call in calls)
