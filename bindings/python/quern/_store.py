@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 
@@ -43,6 +43,12 @@ class MarkedText(str):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return MarkedText, (str(self), None, "", self.marks)
+
+
+def each(sequence: Any) -> Iterator[Any]:
+    """The elements in order."""
+    for position in range(len(sequence)):
+        yield sequence[position]
 
 
 def reopened(path: str, fingerprint: str) -> Any:

@@ -156,7 +156,8 @@ void declare_hits(nb::module_& module) {
         .def_prop_ro(
             "rank", [](const hit& self) { return self->rank; }, "Position in the ranking, from 1.")
         .def_prop_ro(
-            "id", [](const hit& self) { return text_object(self->id); }, nb::sig("def id(self) -> str"))
+            "id", [](const hit& self) { return text_object(self->id); }, nb::sig("def id(self) -> str"),
+            "Its id; `Store.document` returns its text.")
         .def_prop_ro(
             "document", [](const hit& self) { return self->document; },
             "Number of the document in the store, from 0.")
@@ -187,7 +188,7 @@ void declare_hits(nb::module_& module) {
                      "With explain=True: what each word of the query contributes; the contributions add up "
                      "exactly to the "
                      "score.")
-        .def("to_dict", dict_of, nb::sig("def to_dict(self) -> dict[str, Any]"))
+        .def("to_dict", dict_of, nb::sig("def to_dict(self) -> dict[str, Any]"), "All of these by name.")
         .def("_marks",
              [](const hit& self, const std::string& which) {
                  return marks_in(*self.of, which == "title" ? self->title : std::string_view(self->snippet));
@@ -201,6 +202,10 @@ pandas, polars and pyarrow read it as a table: `polars.DataFrame(hits)`.)")
         .def("__len__", [](const hits& self) { return self.of->result.hits.size(); })
         .def("__getitem__", item, nb::arg("key"),
              nb::sig("def __getitem__(self, key: int | slice, /) -> Any"))
+        .def(
+            "__iter__",
+            [](nb::handle self) { return nb::module_::import_("quern._store").attr("each")(self); },
+            nb::sig("def __iter__(self) -> Iterator[Hit]"))
         .def_prop_ro(
             "query", [](const hits& self) { return text_object(self.of->query); },
             nb::sig("def query(self) -> str"), "The query that was run.")

@@ -476,6 +476,10 @@ void declare_store(nb::module_& module) {
             },
             nb::sig("def __getitem__(self, key: int | slice, /) -> Any"))
         .def(
+            "__iter__",
+            [](nb::handle self) { return nb::module_::import_("quern._store").attr("each")(self); },
+            nb::sig("def __iter__(self) -> Iterator[str]"))
+        .def(
             "__contains__",
             [](const id_list& ids, nb::handle id) {
                 return nb::isinstance<nb::str>(id) &&
@@ -511,11 +515,11 @@ path and the fingerprint, and opens the store again; it fails if the store has c
                                      "microseconds to milliseconds; docs/search.md has the formulas (BM25 of "
                                      "Robertson and Zaragoza 2009, "
                                      "query likelihood of Zhai and Lafferty 2004).\n\n"
-                                     "    >>> import quern\n"
-                                     "    >>> store = quern.build([('mill', 'Grain is ground.'), ('sea', "
+                                     ">>> import quern\n"
+                                     ">>> store = quern.build([('mill', 'Grain is ground.'), ('sea', "
                                      "'Salt.')], 'docs.store', force=True).store\n"
-                                     "    >>> [hit.id for hit in store.search('grain')]\n"
-                                     "    ['mill']"))
+                                     ">>> [hit.id for hit in store.search('grain')]\n"
+                                     "['mill']"))
         .def("search_many", search_many, nb::arg("topics"), nb::arg("kwargs"),
              nb::sig(topics_parameters().signature("self, topics: object", "Run")),
              topics_parameters().doc("Runs many queries and returns a `Run`.\n\n`topics`: a dict of ids and "

@@ -184,10 +184,10 @@ TREC run. Rows without ranks are ordered by falling score within their topic; eq
 A run is a mapping from topics to dicts of documents and scores, in rank order: `run["t1"]`, `dict(run)`. `run.table` has
 the rows, and pandas, polars and pyarrow read a run as such a table.
 
-    >>> import quern
-    >>> run = quern.Run({"t1": {"mill": 0.5, "bakery": 2.25}})
-    >>> run["t1"]
-    {'bakery': 2.25, 'mill': 0.5})")
+>>> import quern
+>>> run = quern.Run({"t1": {"mill": 0.5, "bakery": 2.25}})
+>>> run["t1"]
+{'bakery': 2.25, 'mill': 0.5})")
         .def(
             "__init__",
             [](topic_run* self, const nb::object& source) {
@@ -250,7 +250,8 @@ the rows, and pandas, polars and pyarrow read a run as such a table.
                     all.append(nb::make_tuple(text_object(of.topic), scores_of(run, of)));
                 return all;
             },
-            nb::sig("def items(self) -> list[tuple[str, dict[str, float]]]"))
+            nb::sig("def items(self) -> list[tuple[str, dict[str, float]]]"),
+            "Topics, each with a dict of documents and scores, in rank order.")
         .def(
             "to_dict",
             [](const topic_run& run) {
