@@ -5,11 +5,13 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <optional>
 #include <set>
@@ -19,6 +21,8 @@
 #include <vector>
 
 #include "io/byte_source.hpp"
+#include "quern/base/error.hpp"
+#include "quern/tasks/trec_run.hpp"
 #include "reference/fusion_reference.hpp"
 
 namespace quern {
@@ -203,6 +207,70 @@ TEST(fuse_runs, thirteen_systems_of_trec_2003_robust) {
     EXPECT_EQ(result.lines_read, truth.lines);
     EXPECT_EQ(topics, truth.topics().size());
     EXPECT_EQ(result.lines_written, static_cast<std::uint64_t>(std::ranges::count(once, '\n')));
+}
+
+constexpr std::string_view first_run = "a Q0 x 1 3 t\nb Q0 y 1 1 t\na Q0 z 2 2 t\n";
+constexpr std::string_view second_run = "a Q0 z 1 9 t\n";
+
+struct written_runs : ::testing::Test {
+    written_runs() {
+        std::ofstream(one) << first_run;
+        std::ofstream(two) << second_run;
+    }
+    ~written_runs() override {
+        fs::remove(one);
+        fs::remove(two);
+    }
+    fs::path one = fs::temp_directory_path() / ("quern-fuse-1-" + std::to_string(::getpid()));
+    fs::path two = fs::temp_directory_path() / ("quern-fuse-2-" + std::to_string(::getpid()));
+};
+
+TEST_F(written_runs, in_memory_are_fused_like_files) {
+    const std::string expected = "a Q0 z 1 11 quern\na Q0 x 2 3 quern\nb Q0 y 1 1 quern\n";
+    EXPECT_EQ(fused({.runs = {one, two}}), expected);
+    EXPECT_EQ(fused({.runs = {"one", "two"}, .texts = {first_run, second_run}}), expected);
+    EXPECT_EQ(fused({.runs = {one, "two"}, .texts = {std::nullopt, second_run}}), expected);
+}
+
+TEST_F(written_runs, in_memory_are_named_in_errors) {
+    try {
+        fused({.runs = {one, "memory"}, .texts = {std::nullopt, "a Q0 z 1 9 t\na Q0 z 2 8 t\n"}});
+        FAIL();
+    } catch (const invalid_input& refused) {
+        EXPECT_EQ(refused.path(), "memory");
+        EXPECT_EQ(refused.line(), 2);
+    }
+    EXPECT_THROW(fused({.runs = {one, two}, .texts = {first_run}}), usage_error);
+}
+
+TEST_F(written_runs, weights_in_memory_count_like_those_of_a_file) {
+    fuse_request request{.runs = {one, two}};
+    request.weights_by_topic = {{"a", {1, 0.5}}};
+    EXPECT_EQ(fused(request), "a Q0 z 1 6.5 quern\na Q0 x 2 3 quern\nb Q0 y 1 1 quern\n");
+    request.weights_by_topic = {{"a", {1}}};
+    EXPECT_THROW(fused(request), usage_error);
+    request.weights_by_topic = {{"a", {1, std::nan("")}}};
+    EXPECT_THROW(fused(request), usage_error);
+}
+
+TEST_F(written_runs, are_read_topic_by_topic) {
+    std::vector<std::string> lines;
+    const auto take = [&](const trec_run_line& line) {
+        lines.push_back(std::string(line.topic) + " " + std::string(line.document) + " " +
+                        std::to_string(line.rank) + " " + std::to_string(line.score));
+    };
+    read_trec_run(one, context::cpu(1), take);
+    EXPECT_THAT(lines, ::testing::ElementsAre("a x 1 3.000000", "a z 2 2.000000", "b y 1 1.000000"));
+    for (const char* wrong : {"a Q0 x 1 3 t\na Q0 x 2 2 t\n", "b Q0 x 1 1 t\na Q0 x first 3 t\n"}) {
+        std::ofstream(two) << wrong;
+        try {
+            read_trec_run(two, context::cpu(1), take);
+            ADD_FAILURE() << wrong;
+        } catch (const invalid_input& refused) {
+            EXPECT_EQ(refused.line(), 2);
+        }
+    }
+    EXPECT_THROW(read_trec_run(one.string() + "-none", context::cpu(1), take), usage_error);
 }
 
 }  // namespace

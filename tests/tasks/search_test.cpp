@@ -339,6 +339,18 @@ TEST_F(search_test, words_in_the_stores_form_are_not_read_again) {
     EXPECT_THAT(engine.matches(passage, std::vector<std::string>{}), IsEmpty());
 }
 
+TEST_F(search_test, ids_and_titles_are_those_of_the_documents) {
+    const auto engine = engine_of(garden);
+    for (std::uint32_t number = 0; number < engine.documents(); ++number) {
+        const stored_document document = engine.document(number);
+        EXPECT_EQ(engine.id(number), document.id);
+        EXPECT_EQ(engine.title(number), document.title);
+    }
+    const auto beyond = static_cast<std::uint32_t>(engine.documents());
+    EXPECT_THROW((void)engine.id(beyond), usage_error);
+    EXPECT_THROW((void)engine.title(beyond), usage_error);
+}
+
 TEST_F(search_test, near_ids_are_titles_first) {
     const auto engine = engine_of(R"({"id": "special_Relativity", "title": "One", "text": "x"}
 {"id": "2", "title": "Special relativity", "text": "x"}

@@ -29,6 +29,26 @@ def parameters() -> None:
         quern.doctor(progress=progress)
 
 
+def searches(store: quern.Store) -> None:
+    hits = store.search("mill", k="all", model="ql", lambda_=0.4, explain=True)
+    assert_type(hits, quern.Hits)
+    for hit in hits:
+        assert_type(hit, quern.Hit)
+        assert_type(hit.snippet.mark("<b>", "</b>"), str)
+        print(hit.rank, hit.id, hit.score, hit.explanation)
+    assert_type(hits.corrected, str | None)
+    assert_type(store.document("mill").text, str)
+    assert_type([name for name in store.ids], list[str])
+    run = store.search_many({"t1": "mill"}, threads=2)
+    assert_type(run, quern.Run)
+    run.write(pathlib.Path("mine.run"), overwrite=True)
+    assert_type(quern.evaluate("qrels.txt", run, measures=["map"]).mean, dict[str, float])
+    assert_type(quern.fuse([run, "other.run"], rule="rrf", constant=10), quern.Run)
+    result = quern.build(["Grain."], "store", skip="all", stem="porter")
+    assert_type(result.store, quern.Store)
+    assert_type(store.count("mill").count, int)
+
+
 def errors() -> int:
     try:
         quern.doctor()
