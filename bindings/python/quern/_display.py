@@ -91,7 +91,9 @@ def hits_text(hits: Any) -> str:
     """The first hits with their passages, and what was unknown."""
     lines = [f"{_count(len(hits), 'hit')} for {_cell(hits.query)!r}"]
     for hit in hits[:_rows_shown]:
-        lines.append(f"{hit.rank:>4}  {hit.score:>9.4f}  {_cell(hit.id)}" + (f"  {_cell(hit.title)}" if hit.title else ""))
+        lines.append(
+            f"{hit.rank:>4}  {hit.score:>9.4f}  {_cell(hit.id)}" + (f"  {_cell(hit.title)}" if hit.title else "")
+        )
     if len(hits) > _rows_shown:
         lines.append(f"… {len(hits) - _rows_shown:,} more")
     if hits.unknown_words:

@@ -48,8 +48,10 @@ def _columns(frame: Any, wanted: Iterable[tuple[str, tuple[str, ...], bool]]) ->
     for what, usual, required in wanted:
         name = next((name for name in usual if name in names and name not in used), None)
         if name is None and required:
-            raise UsageError(f"no column has a usual name for the {what} (expected {', '.join(usual)}; there are "
-                             f"{', '.join(names) or 'none'})")
+            raise UsageError(
+                f"no column has a usual name for the {what} (expected {', '.join(usual)}; there are "
+                f"{', '.join(names) or 'none'})"
+            )
         if name is not None:
             used.add(name)
         found.append(None if name is None else _values(frame[name]))
@@ -108,8 +110,15 @@ def topics_of(given: Any) -> list[tuple[str, str]]:
 def _rows(given: Any, what: str, values: tuple[str, ...]) -> tuple[list[Any], list[Any], list[Any], list[Any] | None]:
     """Topics, documents, values and, if there are any, ranks: a row each."""
     if _is_frame(given):
-        columns = _columns(given, [("topic", _topic_names, True), ("document", _document_names, True),
-                                   (what, values, True), ("rank", _rank_names, False)])
+        columns = _columns(
+            given,
+            [
+                ("topic", _topic_names, True),
+                ("document", _document_names, True),
+                (what, values, True),
+                ("rank", _rank_names, False),
+            ],
+        )
         return columns[0] or [], columns[1] or [], columns[2] or [], columns[3]
     topics: list[Any] = []
     documents: list[Any] = []
@@ -117,15 +126,18 @@ def _rows(given: Any, what: str, values: tuple[str, ...]) -> tuple[list[Any], li
     if isinstance(given, Mapping):
         for topic, of_topic in given.items():
             if not isinstance(of_topic, Mapping):
-                raise TypeError(f"topic {topic!r}: expected a dict of documents and their {what}, not "
-                                f"{type(of_topic).__name__}")
+                raise TypeError(
+                    f"topic {topic!r}: expected a dict of documents and their {what}, not {type(of_topic).__name__}"
+                )
             topics += [topic] * len(of_topic)
             documents += of_topic.keys()
             numbers += of_topic.values()
         return topics, documents, numbers, None
     if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
-        raise TypeError(f"expected a dict of dicts, a frame, rows of topic, document and {what}, or a path, not "
-                        f"{type(given).__name__}")
+        raise TypeError(
+            f"expected a dict of dicts, a frame, rows of topic, document and {what}, or a path, not "
+            f"{type(given).__name__}"
+        )
     for row in given:
         if len(row) < 3:
             raise UsageError(f"{row!r} is not a row of topic, document and {what}")
@@ -137,7 +149,9 @@ def _rows(given: Any, what: str, values: tuple[str, ...]) -> tuple[list[Any], li
 
 def _number(topic: Any, document: Any, value: Any) -> float:
     if isinstance(value, (str, bytes, bool)) or value is None:
-        raise TypeError(f"topic {topic!r}, document {document!r}: the score must be a number, not {type(value).__name__}")
+        raise TypeError(
+            f"topic {topic!r}, document {document!r}: the score must be a number, not {type(value).__name__}"
+        )
     return float(value)
 
 
@@ -164,8 +178,13 @@ def run_of(given: Any) -> Any:
             rows.sort(key=lambda row: -row[0])  # stable: equal scores keep their order
             rows[:] = [(row[0], row[1], rank) for rank, row in enumerate(rows, 1)]
     all_rows = [row for rows in of_topic.values() for row in rows]
-    return run_of_lists(list(of_topic), [len(rows) for rows in of_topic.values()], [row[1] for row in all_rows],
-                        [row[2] for row in all_rows], [row[0] for row in all_rows])
+    return run_of_lists(
+        list(of_topic),
+        [len(rows) for rows in of_topic.values()],
+        [row[1] for row in all_rows],
+        [row[2] for row in all_rows],
+        [row[0] for row in all_rows],
+    )
 
 
 def run_of_lists(topics: list[str], sizes: list[int], documents: list[str], ranks: Any, scores: Any) -> Any:
@@ -176,5 +195,8 @@ def run_of_lists(topics: list[str], sizes: list[int], documents: list[str], rank
 def judgements_of(given: Any) -> tuple[list[str], list[str], list[int]]:
     """Topics, documents and grades: a row each."""
     topics, documents, grades, _ = _rows(given, "grade", _grade_names)
-    return ([_text("a topic", topic) for topic in topics], [_text("a document", document) for document in documents],
-            [_grade(*row) for row in zip(topics, documents, grades)])
+    return (
+        [_text("a topic", topic) for topic in topics],
+        [_text("a document", document) for document in documents],
+        [_grade(*row) for row in zip(topics, documents, grades)],
+    )

@@ -13,7 +13,9 @@ class MarkedText(str):
     _source: tuple[Any, str] | None
     _marks: tuple[tuple[int, int], ...]
 
-    def __new__(cls, text: str, hit: Any = None, which: str = "", marks: tuple[tuple[int, int], ...] = ()) -> MarkedText:
+    def __new__(
+        cls, text: str, hit: Any = None, which: str = "", marks: tuple[tuple[int, int], ...] = ()
+    ) -> MarkedText:
         made = super().__new__(cls, text)
         made._source = None if hit is None else (hit, which)
         made._marks = marks
@@ -31,7 +33,7 @@ class MarkedText(str):
     def mark(self, before: str = "**", after: str | None = None, escape: Callable[[str], str] | None = None) -> str:
         """The text with `before` and `after` (default: `before`) around each word of the query.
 
-        For HTML pass `escape=html.escape`, which is applied to the text but not to the marks: documents may contain tags.
+        For HTML pass `escape=html.escape`, which is applied to the text, not to the marks: documents may contain tags.
         """
         after = before if after is None else after
         escaped = escape or (lambda text: text)

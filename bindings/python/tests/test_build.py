@@ -40,7 +40,11 @@ def documents(count: int, seed: int = 1) -> list[dict[str, str]]:
         ("notes.jsonl", {"stem": "porter", "stop_words": "en"}, ["--stem", "porter", "--stop-words", "en"]),
         ("mill", {"skip": ["thesaurus", "vectors"]}, ["--skip", "thesaurus,vectors"]),
         ("crawl.jsonl", {"skip": "all", "threads": 1, "memory": "64M"}, ["--skip", "all"]),
-        ("notes.jsonl", {"tokens": "ascii", "min_length": 3, "seed": 5}, ["--tokens", "ascii", "--min-length", 3, "--seed", 5]),
+        (
+            "notes.jsonl",
+            {"tokens": "ascii", "min_length": 3, "seed": 5},
+            ["--tokens", "ascii", "--min-length", 3, "--seed", 5],
+        ),
     ],
 )
 def test_bytes_are_those_of_the_program(sample, command, corpus, options, arguments):
@@ -55,7 +59,9 @@ def test_forms_of_documents(tmp_path):
     (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     quern.build(tmp_path / "rows.jsonl", tmp_path / "files")
     frame = pandas.DataFrame(rows)
-    for number, form in enumerate([rows, (row for row in rows), frame, polars.DataFrame(rows), pyarrow.Table.from_pandas(frame)]):
+    for number, form in enumerate(
+        [rows, (row for row in rows), frame, polars.DataFrame(rows), pyarrow.Table.from_pandas(frame)]
+    ):
         quern.build(form, tmp_path / str(number))
         assert bytes_of(tmp_path / str(number)) == bytes_of(tmp_path / "files")
 

@@ -55,7 +55,9 @@ def test_bytes_are_those_of_the_program(runs, command, rule, normalize):
 
 
 def test_options(runs, command):
-    expected = command("fuse", "0.run", "1.run", "--aggregate", "rrf", "--constant", 10, "--depth", 7, "--ranks", "field")
+    expected = command(
+        "fuse", "0.run", "1.run", "--aggregate", "rrf", "--constant", 10, "--depth", 7, "--ranks", "field"
+    )
     fused = quern.fuse(runs[:2], rule="rrf", constant=10, depth=7, ranks="field")
     assert fused.fingerprint == xxhash.xxh3_64_hexdigest(expected)
     open("weights.tsv", "w").write("t1\t2\t3\nt4\t0\t1\n")
@@ -67,7 +69,8 @@ def test_options(runs, command):
 
 scores = st.sampled_from([0.0, 1.0, 1.5, -2.0, 1e300, 0.1, -0.0])
 some_run = st.dictionaries(
-    st.sampled_from(["t1", "t2"]), st.dictionaries(st.sampled_from(["a", "b c", "d", "10", "9", "é"]), scores, min_size=1)
+    st.sampled_from(["t1", "t2"]),
+    st.dictionaries(st.sampled_from(["a", "b c", "d", "10", "9", "é"]), scores, min_size=1),
 )
 
 

@@ -24,9 +24,13 @@ def corpus(count: int, seed: int) -> list[dict[str, str]]:
     draw = random.Random(seed)
 
     def text(low: int, high: int) -> str:
-        return " ".join(WORDS[min(int(draw.paretovariate(0.8)) - 1, len(WORDS) - 1)] for _ in range(draw.randint(low, high)))
+        return " ".join(
+            WORDS[min(int(draw.paretovariate(0.8)) - 1, len(WORDS) - 1)] for _ in range(draw.randint(low, high))
+        )
 
-    return [{"id": f"doc {i}" if i % 7 == 0 else f"d{i}", "title": text(0, 4), "text": text(5, 60)} for i in range(count)]
+    return [
+        {"id": f"doc {i}" if i % 7 == 0 else f"d{i}", "title": text(0, 4), "text": text(5, 60)} for i in range(count)
+    ]
 
 
 def linked(count: int, seed: int) -> str:
@@ -99,7 +103,11 @@ def test_hits_are_those_of_the_program(made, command, queries, options):
 
 @pytest.mark.parametrize("query", ["", "mill word5"])
 def test_documents_like_another(made, command, query):
-    for options, arguments in (({}, []), ({"like_weight": 10}, ["--like-weight", 10]), ({"expand": 2}, ["--expand", 2])):
+    for options, arguments in (
+        ({}, []),
+        ({"like_weight": 10}, ["--like-weight", 10]),
+        ({"expand": 2}, ["--expand", 2]),
+    ):
         lines = command("search", made.path, *query.split(), "--like", "d1", *arguments, "--format", "jsonl")
         expected = [json.loads(line) for line in lines.decode().splitlines()]
         hits = made.search(query, like="d1", **options)
@@ -155,7 +163,9 @@ def test_explanations_add_up(made):
 
 
 def test_marks(tmp_path):
-    store = quern.build([("1", "Die naïve Mühle: <b>mills</b> & MILL."), ("2", "x")], tmp_path / "s", stem="porter").store
+    store = quern.build(
+        [("1", "Die naïve Mühle: <b>mills</b> & MILL."), ("2", "x")], tmp_path / "s", stem="porter"
+    ).store
     snippet = store.search("mill mühle")[0].snippet
     assert isinstance(snippet, str) and snippet == "Die naïve Mühle: <b>mills</b> & MILL."
     assert snippet.mark("[", "]") == "Die naïve [Mühle]: <b>[mills]</b> & [MILL]."
@@ -255,7 +265,11 @@ def test_properties(made, command):
     assert made.fingerprint == xxhash.xxh3_64_hexdigest(command("info", made.path, "--format", "tsv"))
     assert made.documents == len(made) == made.info["documents"] and made.vocabulary == made.info["vocabulary"]
     assert made.text_options == {
-        "language": "auto", "tokens": "unicode", "min_length": 1, "stop_words": "none", "stem": "none",
+        "language": "auto",
+        "tokens": "unicode",
+        "min_length": 1,
+        "stop_words": "none",
+        "stem": "none",
     }
     assert repr(made) == f"Store({made.path!r}, {made.documents:,} documents)" and "<table>" in made._repr_html_()
     assert made.verify() == int(command("verify", made.path, "--format", "tsv").decode().split("\t")[2])
@@ -293,11 +307,17 @@ def test_names_of_files_that_are_not_text(tmp_path):
 def test_counts(made, command):
     for phrase in ("word1", "word1 word2", "mill", "nowhere word1"):
         counts = made.count(phrase)
-        rows = [
-            line.split("\t")
-            for line in command("count", made.path, *phrase.split(), "--format", "tsv").decode().splitlines()
-        ] if counts.count else []
-        assert list(zip(counts.documents["document"], counts.documents["count"].tolist())) == [(d, int(n)) for d, n in rows]
+        rows = (
+            [
+                line.split("\t")
+                for line in command("count", made.path, *phrase.split(), "--format", "tsv").decode().splitlines()
+            ]
+            if counts.count
+            else []
+        )
+        assert list(zip(counts.documents["document"], counts.documents["count"].tolist())) == [
+            (d, int(n)) for d, n in rows
+        ]
         assert counts.count == sum(int(n) for _, n in rows) and counts.words == phrase.split()
     assert made.count("nowhere word1").unknown_words == ["nowhere"]
     assert made.count("mill").fingerprint == xxhash.xxh3_64_hexdigest(
@@ -308,7 +328,9 @@ def test_counts(made, command):
 def test_words_that_are_used_alike(made, command):
     for word in ("word1", "mill"):
         rows = [r.split("\t") for r in command("similar", made.path, word, "--format", "tsv").decode().splitlines()]
-        assert [[row["word"], row["score"]] for row in made.similar(word).to_dicts()] == [[w, float(s)] for w, s in rows]
+        assert [[row["word"], row["score"]] for row in made.similar(word).to_dicts()] == [
+            [w, float(s)] for w, s in rows
+        ]
         rows = [r.split("\t") for r in command("contexts", made.path, word, "--format", "tsv").decode().splitlines()]
         assert [row["word"] for row in made.contexts(word).to_dicts()] == [row[1] for row in rows]
     rows = command("similar", made.path, "word1", "+word2", "-word3", "--top", "5", "--format", "tsv").decode()
