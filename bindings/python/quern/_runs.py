@@ -165,13 +165,22 @@ def _grade(topic: Any, document: Any, value: Any) -> int:
     raise TypeError(f"topic {topic!r}, document {document!r}: the grade must be a whole number, not {value!r}")
 
 
+def _rank(topic: Any, document: Any, value: Any) -> int:
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise TypeError(
+            f"topic {topic!r}, document {document!r}: the rank must be a whole number, not {value!r}"
+        ) from None
+
+
 def run_of(given: Any) -> Any:
     """A Run of anything but a path."""
     topics, documents, scores, ranks = _rows(given, "score", _score_names)
     of_topic: dict[str, list[tuple[float, str, int]]] = {}
     for at, topic in enumerate(topics):
         rows = of_topic.setdefault(_text("a topic", topic), [])
-        rank = 0 if ranks is None else operator.index(ranks[at])
+        rank = 0 if ranks is None else _rank(topic, documents[at], ranks[at])
         rows.append((_number(topic, documents[at], scores[at]), _text("a document", documents[at]), rank))
     for rows in of_topic.values():
         if ranks is None:

@@ -60,6 +60,11 @@ def reopened(path: str, fingerprint: str) -> Any:
     return _quern._reopened(path, fingerprint)
 
 
+def searched_again(store: Any, query: str, document: str | None, arguments: dict[str, Any]) -> Any:
+    """The hits of a pickle: the store is the same, so are they."""
+    return store.search(query, **arguments) if document is None else store.explain(query, document, **arguments)
+
+
 class Document(NamedTuple):
     """A document of a store."""
 

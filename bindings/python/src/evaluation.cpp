@@ -67,10 +67,8 @@ relevance_judgements judgements_of(const nb::object& given) {
         const std::string topic = text_argument("a topic", topics[row]);
         const std::string document = text_argument("a document", documents[row]);
         int grade = 0;
-        if (!nb::try_cast(grades[row], grade))
-            refuse("topic '" + topic + "': the grade of '" + document + "' is too large");
-        if (!judged[topic].emplace(document, grade).second)
-            refuse("topic '" + topic + "': the document '" + document + "' is judged twice");
+        if (!nb::try_cast(grades[row], grade)) refuse_row(topic, document, "the grade is too large");
+        if (!judged[topic].emplace(document, grade).second) refuse_row(topic, document, "it is judged twice");
     }
     return judged;
 }

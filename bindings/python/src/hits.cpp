@@ -206,6 +206,22 @@ pandas, polars and pyarrow read it as a table: `polars.DataFrame(hits)`.)")
             "__iter__",
             [](nb::handle self) { return nb::module_::import_("quern._store").attr("each")(self); },
             nb::sig("def __iter__(self) -> Iterator[Hit]"))
+        .def("__reduce__",
+             [](const hits& self) {
+                 const found& of = *self.of;
+                 const nb::object id = of.given_id.is_valid() ? of.given_id : nb::none();
+                 return nb::make_tuple(nb::module_::import_("quern._store").attr("searched_again"),
+                                       nb::make_tuple(*of.opened, of.given_query, id, of.arguments));
+             })
+        .def(
+            "__eq__",
+            [](const hits& self, nb::handle other) -> nb::object {
+                const hits* with = nullptr;
+                if (!nb::try_cast(other, with)) return nb::borrow(Py_NotImplemented);
+                return nb::bool_(fingerprint_of_hits(self) == fingerprint_of_hits(*with));
+            },
+            nb::sig("def __eq__(self, other: object, /) -> bool"))
+        .def("__hash__", [](const hits& self) { return nb::hash(nb::cast(fingerprint_of_hits(self))); })
         .def_prop_ro(
             "query", [](const hits& self) { return text_object(self.of->query); },
             nb::sig("def query(self) -> str"), "The query that was run.")

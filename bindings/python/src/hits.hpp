@@ -23,6 +23,9 @@ struct found {
     std::optional<std::string> corrected;  ///< the same, if it is not the one given
     bool explained = false;
 
+    // Of the call, for pickles.
+    nanobind::object given_query, given_id, arguments;
+
     /// The words to mark, in byte order. Thread-safe.
     const std::vector<std::string>& marked_words() const;
 

@@ -145,7 +145,7 @@ class parameters {
     /// arguments given.
     Request read_given(const nanobind::kwargs& given) const {
         Request requested;
-        if (given.size() == 0) return requested;
+        if (given.empty()) return requested;
         texts_.check_names(given, function_);
         for (const auto& [name, set] : setters_) {
             const nanobind::str key(name.c_str());

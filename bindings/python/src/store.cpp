@@ -139,7 +139,7 @@ const parameters<call>& common_parameters(const char* function) {
 
 /// Refuses options that would have no effect, as the command does.
 void refuse_idle_options(const nb::kwargs& given, const search_options& options, bool has_like) {
-    if (given.size() == 0) return;
+    if (given.empty()) return;
     const auto refuse_unless = [&](const char* name, bool used, const char* why) {
         if (!used && given.contains(name) && !given[name].is_none()) refuse(std::string(name) + ": " + why);
     };
@@ -193,6 +193,8 @@ hits search(const store& self, nb::handle query, const nb::kwargs& given) {
     made->result = searched(*self, made->query, options);
     made->opened = self;
     made->explained = options.explain;
+    made->given_query = nb::borrow(query);
+    made->arguments = given;
     if (requested.correct && !made->result.unknown_words.empty()) {
         auto corrected = self->engine().corrected(made->query, made->result.suggestions);
         if (corrected) {
@@ -267,6 +269,9 @@ hits explain(const store& self, nb::handle query, nb::handle id, const nb::kwarg
     });
     made->opened = self;
     made->explained = true;
+    made->given_query = nb::borrow(query);
+    made->given_id = nb::borrow(id);
+    made->arguments = given;
     return {std::move(made)};
 }
 

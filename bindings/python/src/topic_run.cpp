@@ -90,6 +90,15 @@ bool is_path(nb::handle given) {
     return nb::isinstance<nb::str>(given) || nb::hasattr(given, "__fspath__");
 }
 
+void refuse_row(std::string_view topic, std::string_view document, std::string_view why) {
+    refuse(std::string("topic '")
+               .append(topic)
+               .append("', document '")
+               .append(document)
+               .append("': ")
+               .append(why));
+}
+
 nb::object text_object(std::string_view text) {
     PyObject* const made =
         PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "surrogateescape");
@@ -134,13 +143,13 @@ topic_run run_of_lists(const nb::list& topics, const nb::list& sizes, const nb::
         for (std::size_t i = 0; i < size; ++i, ++row) {
             std::string document = text_argument("a document", documents[row]);
             const auto score = nb::cast<double>(scores[row]);
-            if (std::isnan(score))
-                refuse("topic '" + topic + "': the score of document '" + document + "' is NaN");
-            made.add(document, nb::cast<std::uint32_t>(ranks[row]), score);
-            if (!seen.insert(std::move(document)).second) {
-                refuse("topic '" + topic + "': the document '" + nb::cast<std::string>(documents[row]) +
-                       "' occurs twice");
-            }
+            std::uint32_t rank = 0;
+            if (std::isnan(score)) refuse_row(topic, document, "the score is NaN");
+            if (!nb::try_cast(ranks[row], rank))
+                refuse_row(topic, document, "the rank is not a number below 2^32");
+            made.add(document, rank, score);
+            const auto [at, is_new] = seen.insert(std::move(document));
+            if (!is_new) refuse_row(topic, *at, "it occurs twice");
         }
     }
     return made.take();

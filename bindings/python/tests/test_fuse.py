@@ -170,6 +170,12 @@ def test_pickles(runs, protocol):
         assert pickle.loads(pickle.dumps(run, protocol)) == run
 
 
+@pytest.mark.parametrize(("rank", "error"), [(-1, quern.UsageError), (1 << 32, quern.UsageError), (1.5, TypeError)])
+def test_ranks_are_whole_numbers(rank, error):
+    with pytest.raises(error, match="rank"):
+        quern.Run(pandas.DataFrame({"topic": ["t"], "document": ["a"], "rank": [rank], "score": [1.0]}))
+
+
 def test_frames(runs):
     for run in runs:
         assert quern.Run(polars.DataFrame(run)) == run

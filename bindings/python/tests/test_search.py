@@ -406,6 +406,19 @@ def test_a_store_that_a_child_inherits(made):
         assert pool.map_async(ids_of_inherited, ["mill stone"] * 8).get(timeout=60) == [expected] * 8
 
 
+def hits_of(store: quern.Store, query: str) -> quern.Hits:
+    return store.search(query, k=5, model="ql", explain=True)
+
+
+def test_hits_are_pickled(made):
+    for hits in (hits_of(made, "mill stone"), made.explain("mill", made.search("mill")[3].id), made.search("mlil")):
+        again = pickle.loads(pickle.dumps(hits))
+        assert again == hits and again.to_dicts() == hits.to_dicts() and hash(again) == hash(hits)
+    assert made.search("mill") != made.search("stone") and made.search("mill") != 3
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        assert pool.apply(hits_of, (made, "mill stone")) == hits_of(made, "mill stone")
+
+
 def test_pickles_know_their_store(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     store = quern.build(["tea"], "s").store
