@@ -10,6 +10,8 @@ from typing import Any
 from . import _quern
 from ._quern import UsageError
 
+_private: Any = _quern  # the stubs leave out names that begin with _
+
 _topic_names = ("topic", "query_id", "qid", "query-id", "topic_id", "q_id", "id", "_id")
 _query_names = ("query", "text", "title", "topic_text")
 _document_names = ("document", "doc_id", "docid", "docno", "doc", "corpus-id", "id")
@@ -198,7 +200,7 @@ def run_of(given: Any) -> Any:
 
 def run_of_lists(topics: list[str], sizes: list[int], documents: list[str], ranks: Any, scores: Any) -> Any:
     """A Run of rows, topic by topic."""
-    return _quern.Run._of_lists(topics, sizes, documents, ranks, scores)
+    return _private.Run._of_lists(topics, sizes, documents, ranks, scores)
 
 
 def judgements_of(given: Any) -> tuple[list[str], list[str], list[int]]:

@@ -4,7 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any, NamedTuple
+
+from . import _quern
+
+_private: Any = _quern  # the stubs leave out names that begin with _
 
 
 class MarkedText(str):
@@ -55,9 +60,7 @@ def each(sequence: Any) -> Iterator[Any]:
 
 def reopened(path: str, fingerprint: str) -> Any:
     """The store of a pickle."""
-    from . import _quern
-
-    return _quern._reopened(path, fingerprint)
+    return _private._reopened(path, fingerprint)
 
 
 def searched_again(store: Any, query: str, document: str | None, arguments: dict[str, Any]) -> Any:
@@ -78,7 +81,8 @@ class Document(NamedTuple):
         return f"Document({self.id!r}, {self.title!r}, {self.words:,} words)"
 
 
-class Counts(NamedTuple):
+@dataclass(frozen=True)
+class Counts:
     """How often words follow each other in a store."""
 
     words: list[str]
@@ -90,9 +94,7 @@ class Counts(NamedTuple):
     @property
     def fingerprint(self) -> str:
         """XXH3-64 of what `quern count STORE WORD… --format tsv` writes, as 16 hexadecimal digits."""
-        from ._quern import _fingerprint_of_counts
-
-        return str(_fingerprint_of_counts(self.documents["document"], self.documents["count"].tolist()))
+        return str(_private._fingerprint_of_counts(self.documents["document"], self.documents["count"].tolist()))
 
     def __repr__(self) -> str:
         return f"Counts({' '.join(self.words)!r}: {self.count:,} in {len(self.documents):,} documents)"

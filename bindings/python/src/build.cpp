@@ -204,8 +204,10 @@ void declare_build(nb::module_& module) {
              report_parameters().doc("Writes a self-contained HTML page: what was read, rejected and "
                                      "excluded, seconds, words, link ranks.\n\n"
                                      "Raises UsageError if the file exists and `overwrite` is not set."))
-        .def("__repr__",
-             [](nb::handle self) { return nb::module_::import_("quern._display").attr("build_text")(self); });
+        .def(
+            "__repr__",
+            [](nb::handle self) { return nb::module_::import_("quern._display").attr("build_text")(self); },
+            nb::sig("def __repr__(self) -> str"));
 
     module.def(
         "build", build_store, nb::arg("documents"), nb::arg("store"), nb::arg("kwargs"),

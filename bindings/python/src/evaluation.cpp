@@ -205,10 +205,12 @@ void declare_evaluation(nb::module_& module) {
                      "XXH3-64 of what `quern evaluate --per-topic --format tsv` writes (of the chosen "
                      "measures), as 16 "
                      "hexadecimal digits.")
-        .def("__repr__",
-             [](nb::handle self) {
-                 return nb::module_::import_("quern._display").attr("evaluation_text")(self);
-             })
+        .def(
+            "__repr__",
+            [](nb::handle self) {
+                return nb::module_::import_("quern._display").attr("evaluation_text")(self);
+            },
+            nb::sig("def __repr__(self) -> str"))
         .def(
             "_repr_html_",
             [](nb::handle self) { return nb::borrow<nb::object>(self.attr("topics").attr("_repr_html_")()); },

@@ -193,8 +193,10 @@ void declare_hits(nb::module_& module) {
              [](const hit& self, const std::string& which) {
                  return marks_in(*self.of, which == "title" ? self->title : std::string_view(self->snippet));
              })
-        .def("__repr__",
-             [](nb::handle self) { return nb::module_::import_("quern._display").attr("hit_text")(self); });
+        .def(
+            "__repr__",
+            [](nb::handle self) { return nb::module_::import_("quern._display").attr("hit_text")(self); },
+            nb::sig("def __repr__(self) -> str"));
 
     nb::class_<hits>(module, "Hits", R"(The hits of a search, best first: a sequence of `Hit`.
 
@@ -206,13 +208,15 @@ pandas, polars and pyarrow read it as a table: `polars.DataFrame(hits)`.)")
             "__iter__",
             [](nb::handle self) { return nb::module_::import_("quern._store").attr("each")(self); },
             nb::sig("def __iter__(self) -> Iterator[Hit]"))
-        .def("__reduce__",
-             [](const hits& self) {
-                 const found& of = *self.of;
-                 const nb::object id = of.given_id.is_valid() ? of.given_id : nb::none();
-                 return nb::make_tuple(nb::module_::import_("quern._store").attr("searched_again"),
-                                       nb::make_tuple(*of.opened, of.given_query, id, of.arguments));
-             })
+        .def(
+            "__reduce__",
+            [](const hits& self) {
+                const found& of = *self.of;
+                const nb::object id = of.given_id.is_valid() ? of.given_id : nb::none();
+                return nb::make_tuple(nb::module_::import_("quern._store").attr("searched_again"),
+                                      nb::make_tuple(*of.opened, of.given_query, id, of.arguments));
+            },
+            nb::sig("def __reduce__(self) -> tuple[Any, ...]"))
         .def(
             "__eq__",
             [](const hits& self, nb::handle other) -> nb::object {
@@ -294,8 +298,10 @@ pandas, polars and pyarrow read it as a table: `polars.DataFrame(hits)`.)")
         .def_prop_ro(
             "fingerprint", fingerprint_of_hits,
             "XXH3-64 of what `quern search STORE QUERY --format tsv` writes, as 16 hexadecimal digits.")
-        .def("__repr__",
-             [](nb::handle self) { return nb::module_::import_("quern._display").attr("hits_text")(self); })
+        .def(
+            "__repr__",
+            [](nb::handle self) { return nb::module_::import_("quern._display").attr("hits_text")(self); },
+            nb::sig("def __repr__(self) -> str"))
         .def(
             "_repr_html_",
             [](nb::handle self) { return nb::module_::import_("quern._display").attr("hits_html")(self); },

@@ -498,10 +498,13 @@ void declare_store(nb::module_& module) {
             },
             nb::arg("id"), nb::sig("def index(self, id: str) -> int"),
             "The number of the document with this id. The first call makes a table of 6 bytes per document.")
-        .def("__repr__", [](const id_list& ids) {
-            return nb::module_::import_("quern._display")
-                .attr("ids_text")(nb::cast(ids, nb::rv_policy::copy));
-        });
+        .def(
+            "__repr__",
+            [](const id_list& ids) {
+                return nb::module_::import_("quern._display")
+                    .attr("ids_text")(nb::cast(ids, nb::rv_policy::copy));
+            },
+            nb::sig("def __repr__(self) -> str"));
 
     nb::class_<store>(module, "Store",
                       R"(A store opened for search: a snapshot, which later changes on disk do not affect.
@@ -609,12 +612,14 @@ path and the fingerprint, and opens the store again; it fails if the store has c
         .def_prop_ro(
             "fingerprint", [](const store& self) { return self->fingerprint(); },
             "XXH3-64 of what `quern info STORE --format tsv` writes: equal stores have equal fingerprints.")
-        .def("__reduce__",
-             [](const store& self) {
-                 return nb::make_tuple(
-                     nb::module_::import_("quern._store").attr("reopened"),
-                     nb::make_tuple(text_object(self->path().string()), self->fingerprint()));
-             })
+        .def(
+            "__reduce__",
+            [](const store& self) {
+                return nb::make_tuple(
+                    nb::module_::import_("quern._store").attr("reopened"),
+                    nb::make_tuple(text_object(self->path().string()), self->fingerprint()));
+            },
+            nb::sig("def __reduce__(self) -> tuple[Any, ...]"))
         .def(
             "__eq__",
             [](const store& self, nb::handle other) -> nb::object {
@@ -624,8 +629,10 @@ path and the fingerprint, and opens the store again; it fails if the store has c
             },
             nb::sig("def __eq__(self, other: object, /) -> bool"))
         .def("__hash__", [](const store& self) { return nb::hash(nb::cast(self->fingerprint())); })
-        .def("__repr__",
-             [](nb::handle self) { return nb::module_::import_("quern._display").attr("store_text")(self); })
+        .def(
+            "__repr__",
+            [](nb::handle self) { return nb::module_::import_("quern._display").attr("store_text")(self); },
+            nb::sig("def __repr__(self) -> str"))
         .def(
             "_repr_html_",
             [](nb::handle self) { return nb::module_::import_("quern._display").attr("store_html")(self); },

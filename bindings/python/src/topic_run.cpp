@@ -331,24 +331,28 @@ the rows, and pandas, polars and pyarrow read a run as such a table.
             },
             nb::sig("def __eq__(self, other: object, /) -> bool"))
         .def("__hash__", [](nb::handle run) { return nb::hash(run.attr("fingerprint")); })
-        .def("__reduce__",
-             [](nb::handle self) {
-                 const auto& run = nb::cast<const topic_run&>(self);
-                 nb::list topics, sizes;
-                 for (const auto& of : run.topics()) {
-                     topics.append(text_object(of.topic));
-                     sizes.append(of.end - of.begin);
-                 }
-                 const nb::object rows = self.attr("table");
-                 return nb::make_tuple(
-                     nb::module_::import_("quern._runs").attr("run_of_lists"),
-                     nb::make_tuple(topics, sizes, rows["document"], rows["rank"], rows["score"]));
-             })
-        .def("__repr__",
-             [](const topic_run& run) {
-                 return nb::module_::import_("quern._display")
-                     .attr("run_text")(run.topics().size(), run.rows());
-             })
+        .def(
+            "__reduce__",
+            [](nb::handle self) {
+                const auto& run = nb::cast<const topic_run&>(self);
+                nb::list topics, sizes;
+                for (const auto& of : run.topics()) {
+                    topics.append(text_object(of.topic));
+                    sizes.append(of.end - of.begin);
+                }
+                const nb::object rows = self.attr("table");
+                return nb::make_tuple(
+                    nb::module_::import_("quern._runs").attr("run_of_lists"),
+                    nb::make_tuple(topics, sizes, rows["document"], rows["rank"], rows["score"]));
+            },
+            nb::sig("def __reduce__(self) -> tuple[Any, ...]"))
+        .def(
+            "__repr__",
+            [](const topic_run& run) {
+                return nb::module_::import_("quern._display")
+                    .attr("run_text")(run.topics().size(), run.rows());
+            },
+            nb::sig("def __repr__(self) -> str"))
         .def(
             "_repr_html_",
             [](nb::handle run) { return nb::borrow<nb::object>(run.attr("table").attr("_repr_html_")()); },
