@@ -83,3 +83,4 @@ __all__ = [
     "signatures",
     "top_k",
 ]
+from ._quern import Dictionary, Thesaurus, UnknownWord

@@ -204,19 +204,6 @@ void add_dedup_options(parameters<dedup_call>& to) {
     to.table<&dedup_call::options, &dedup_options::text>();
 }
 
-nb::dict counts_of(const reading_counts& counts) {
-    nb::dict made;
-    made["documents"] = counts.documents;
-    made["rejected"] = counts.rejected;
-    made["damaged"] = counts.damaged;
-    made["truncated"] = counts.truncated;
-    made["incomplete"] = counts.incomplete;
-    nb::dict skipped;
-    for (const auto& [reason, count] : counts.skipped) skipped[reason.c_str()] = count;
-    made["skipped"] = skipped;
-    return made;
-}
-
 void declare_duplicates(nb::module_& module) {
     nb::class_<found_duplicates>(module, "DedupResult", "The near-duplicates of a collection.")
         .def_prop_ro("keep", keep_mask, nb::sig("def keep(self) -> NDArray[numpy.bool_]"),
@@ -261,7 +248,7 @@ void declare_duplicates(nb::module_& module) {
             },
             nb::arg("position"), "The text of a document, by position.")
         .def_prop_ro(
-            "counts", [](const found_duplicates& f) { return counts_of(f.result.counts); },
+            "counts", [](const found_duplicates& f) { return counts_dict(f.result.counts); },
             nb::sig("def counts(self) -> dict[str, Any]"), "What was read, rejected and skipped.")
         .def_prop_ro(
             "issues", [](const found_duplicates& f) { return issues_table(f.result.issues); },

@@ -3,6 +3,7 @@
 
 #include "errors.hpp"
 #include "table.hpp"
+#include "unknown_word.hpp"
 
 NB_MODULE(_quern, module) {
     using namespace quern::python;
@@ -23,4 +24,8 @@ NB_MODULE(_quern, module) {
     declare_build(module);
     declare_evaluation(module);
     declare_fusion(module);
+
+    declare_unknown_word(module);
+    declare_dictionary(module);
+    declare_thesaurus(module);
 }

@@ -20,4 +20,7 @@ void declare_fusion(nanobind::module_& module);
 void declare_run(nanobind::module_& module);
 void declare_store(nanobind::module_& module);
 
+void declare_dictionary(nanobind::module_& module);
+void declare_thesaurus(nanobind::module_& module);
+
 }  // namespace quern::python

@@ -61,6 +61,15 @@ std::string value_code(const option_description& option, const option_value& val
     return "'" + text + "'";
 }
 
+/// The name of an option in Python: `max_errors` for max-errors, and other words for those that Python reserves.
+std::string python_name(std::string_view option) {
+    if (option == "lambda") return "lambda_";
+    if (option == "force") return "overwrite";
+    std::string name(option);
+    std::ranges::replace(name, '-', '_');
+    return name;
+}
+
 std::string shown(nb::handle given) {
     return quern::shown(nb::cast<std::string>(nb::repr(given)));
 }
@@ -99,8 +108,7 @@ std::string whole_text(nb::handle given) {
 }  // namespace
 
 parameter_text text_of(const option_description& option, const option_value& value) {
-    // A keyword of Python cannot be the name of a parameter.
-    parameter_text text{option.name == "lambda" ? "lambda_" : std::string(option.name), type_of(option), value_code(option, value),
+    parameter_text text{python_name(option.name), type_of(option), value_code(option, value),
                         as_python(option.help)};
     if (text.value == "None") text.type += " | None";
     const std::string range = range_text(option);
@@ -159,8 +167,7 @@ std::string as_python(std::string_view text) {
     std::size_t at = 0;
     const std::string given(text);
     for (std::sregex_iterator next(given.begin(), given.end(), option), end; next != end; ++next) {
-        std::string name = next->str(1);
-        std::ranges::replace(name, '-', '_');
+        const std::string name = python_name(next->str(1));
         made.append(given, at, static_cast<std::size_t>(next->position()) - at)
             .append("`")
             .append(name)

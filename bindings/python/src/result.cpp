@@ -11,6 +11,19 @@ nb::object statistics_dict(const run_statistics& statistics) {
     return nb::module_::import_("json").attr("loads")(to_json(statistics));
 }
 
+nb::dict counts_dict(const reading_counts& counts) {
+    nb::dict made;
+    made["documents"] = counts.documents;
+    made["rejected"] = counts.rejected;
+    made["damaged"] = counts.damaged;
+    made["truncated"] = counts.truncated;
+    made["incomplete"] = counts.incomplete;
+    nb::dict skipped;
+    for (const auto& [reason, count] : counts.skipped) skipped[reason.c_str()] = count;
+    made["skipped"] = skipped;
+    return made;
+}
+
 table issues_table(const std::vector<input_issue>& issues) {
     text_column paths, reasons;
     number_column<std::uint64_t> lines;
