@@ -84,3 +84,4 @@ __all__ = [
     "top_k",
 ]
 from ._quern import Dictionary, Thesaurus, UnknownWord
+from ._quern import Dictionary, NgramModel, NgramTable, Thesaurus, UnknownWord, ngram_likelihood, ngrams

@@ -27,5 +27,7 @@ NB_MODULE(_quern, module) {
 
     declare_unknown_word(module);
     declare_dictionary(module);
+    declare_ngrams(module);
+    declare_ngram_model(module);
     declare_thesaurus(module);
 }
