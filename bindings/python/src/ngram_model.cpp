@@ -24,7 +24,7 @@ namespace quern::python {
 namespace {
 
 /// What a model is made of besides its texts.
-struct model_facts {
+struct model_metadata {
     text_options text;
     bool verbatim = false;
     std::uint64_t min_count = 1;
@@ -33,15 +33,16 @@ struct model_facts {
 
 class ngram_model {
   public:
-    ngram_model(model_facts facts, std::unique_ptr<scratch_text> totals, std::unique_ptr<scratch_text> arpa)
-        : facts_(std::move(facts)),
+    ngram_model(model_metadata metadata, std::unique_ptr<scratch_text> totals,
+                std::unique_ptr<scratch_text> arpa)
+        : metadata_(std::move(metadata)),
           totals_(std::move(totals)),
           arpa_(std::move(arpa)),
-          counts_(totals_->view(), distinct_of(facts_)) {
-        if (!facts_.verbatim) analyzer_.emplace(facts_.text);
+          counts_(totals_->view(), distinct_of(metadata_)) {
+        if (!metadata_.verbatim) analyzer_.emplace(metadata_.text);
     }
 
-    const model_facts& facts() const { return facts_; }
+    const model_metadata& metadata() const { return metadata_; }
     std::string_view totals() const { return totals_->view(); }
     std::string_view arpa() const { return arpa_->view(); }
     const ngram_counts_text& counts() const { return counts_; }
@@ -49,7 +50,7 @@ class ngram_model {
     /// The words of a text, by the text options; of word lines, between blanks.
     std::uint64_t count(std::string_view text) const {
         std::vector<std::string_view> words;
-        if (facts_.verbatim) {
+        if (metadata_.verbatim) {
             for (std::string_view rest = text; !rest.empty();) {
                 const std::string_view word = rest.substr(0, rest.find(' '));
                 if (!word.empty()) words.push_back(word);
@@ -75,13 +76,13 @@ class ngram_model {
     std::optional<ngrams_result> made;
 
   private:
-    static std::vector<std::uint64_t> distinct_of(const model_facts& facts) {
+    static std::vector<std::uint64_t> distinct_of(const model_metadata& metadata) {
         std::vector<std::uint64_t> distinct;
-        for (const ngram_totals& of_n : facts.totals) distinct.push_back(of_n.distinct);
+        for (const ngram_totals& of_n : metadata.totals) distinct.push_back(of_n.distinct);
         return distinct;
     }
 
-    model_facts facts_;
+    model_metadata metadata_;
     std::unique_ptr<scratch_text> totals_, arpa_;
     ngram_counts_text counts_;
     mutable std::mutex analyzing_;
@@ -102,11 +103,11 @@ std::unique_ptr<ngram_model> fit(const nb::object& documents, ngrams_call& call)
         ngrams_result made = ngrams(options, ctx, {});
         totals->finish();
         arpa->finish();
-        const model_facts facts{.text = call.text,
-                                .verbatim = options.input_format == "lines",
-                                .min_count = options.ngrams.min_count,
-                                .totals = made.totals};
-        model = std::make_unique<ngram_model>(facts, std::move(totals), std::move(arpa));
+        const model_metadata metadata{.text = call.text,
+                                      .verbatim = options.input_format == "lines",
+                                      .min_count = options.ngrams.min_count,
+                                      .totals = made.totals};
+        model = std::make_unique<ngram_model>(metadata, std::move(totals), std::move(arpa));
         model->made = std::move(made);
     });
     return model;
@@ -185,32 +186,32 @@ std::unique_ptr<scratch_text> text_from(nb::handle array) {
 nb::object state_of(const ngram_model& model) {
     nb::dict text;
     for (const option<text_options>& row : options_of<text_options>)
-        text[std::string(row.name).c_str()] = value_text(row, row.get(model.facts().text));
+        text[std::string(row.name).c_str()] = value_text(row, row.get(model.metadata().text));
     nb::list totals;
-    for (const ngram_totals& t : model.facts().totals)
+    for (const ngram_totals& t : model.metadata().totals)
         totals.append(nb::make_tuple(t.n, t.occurrences, t.with_unknown, t.distinct, t.rows));
-    return nb::make_tuple(text, model.facts().verbatim, model.facts().min_count, totals,
+    return nb::make_tuple(text, model.metadata().verbatim, model.metadata().min_count, totals,
                           bytes_array(model.totals()), bytes_array(model.arpa()));
 }
 
 void restore(ngram_model* self, const nb::tuple& state) {
-    model_facts facts;
+    model_metadata metadata;
     const nb::dict text = nb::cast<nb::dict>(state[0]);
     for (const option<text_options>& row : options_of<text_options>)
-        row.set(facts.text,
+        row.set(metadata.text,
                 parse_value(row, nb::cast<std::string>(nb::object(text[std::string(row.name).c_str()]))));
-    facts.verbatim = nb::cast<bool>(state[1]);
-    facts.min_count = nb::cast<std::uint64_t>(state[2]);
+    metadata.verbatim = nb::cast<bool>(state[1]);
+    metadata.min_count = nb::cast<std::uint64_t>(state[2]);
     for (const nb::handle one : nb::cast<nb::list>(state[3])) {
         const nb::tuple t = nb::cast<nb::tuple>(one);
-        facts.totals.push_back({.n = nb::cast<unsigned>(t[0]),
-                                .occurrences = nb::cast<std::uint64_t>(t[1]),
-                                .with_unknown = nb::cast<std::uint64_t>(t[2]),
-                                .distinct = nb::cast<std::uint64_t>(t[3]),
-                                .rows = nb::cast<std::uint64_t>(t[4])});
+        metadata.totals.push_back({.n = nb::cast<unsigned>(t[0]),
+                                   .occurrences = nb::cast<std::uint64_t>(t[1]),
+                                   .with_unknown = nb::cast<std::uint64_t>(t[2]),
+                                   .distinct = nb::cast<std::uint64_t>(t[3]),
+                                   .rows = nb::cast<std::uint64_t>(t[4])});
     }
     new (self)
-        ngram_model(std::move(facts), text_from(nb::object(state[4])), text_from(nb::object(state[5])));
+        ngram_model(std::move(metadata), text_from(nb::object(state[4])), text_from(nb::object(state[5])));
 }
 
 void declare_counts(nb::class_<ngram_model>& of) {
@@ -226,10 +227,10 @@ several an array of uint64. Raises UsageError for a text without words, or with 
         .def_prop_ro(
             "order", [](const ngram_model& m) { return m.counts().order(); }, "The largest n.")
         .def_prop_ro(
-            "min_count", [](const ngram_model& m) { return m.facts().min_count; },
+            "min_count", [](const ngram_model& m) { return m.metadata().min_count; },
             "N-grams that occur less often are left out.")
         .def_prop_ro(
-            "totals", [](const ngram_model& m) { return ngram_totals_table(m.facts().totals); },
+            "totals", [](const ngram_model& m) { return ngram_totals_table(m.metadata().totals); },
             "For each n: occurrences, those with an unknown word, distinct n-grams.")
         .def_prop_ro(
             "build_result",
@@ -307,7 +308,7 @@ The counts and the model are in temporary files without names. A pickle contains
             "__repr__",
             [](const ngram_model& m) {
                 std::uint64_t distinct = 0;
-                for (const ngram_totals& of_n : m.facts().totals) distinct += of_n.distinct;
+                for (const ngram_totals& of_n : m.metadata().totals) distinct += of_n.distinct;
                 return "NgramModel(order=" + std::to_string(m.counts().order()) +
                        ", ngrams=" + std::to_string(distinct) + ")";
             },
