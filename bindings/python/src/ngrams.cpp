@@ -266,7 +266,7 @@ class count_arrays {
             const auto kind = nb::cast<std::string>(array.attr("dtype").attr("kind"));
             if (kind != "u" && kind != "i")
                 throw nb::type_error("counts are whole numbers, or arrays of them");
-            if (kind == "i" && nb::cast<bool>(array.attr("__lt__")(0).attr("any")()))
+            if (kind == "i" && bool_of("counts", array.attr("__lt__")(0).attr("any")()))
                 refuse("a count is negative (expected whole numbers from 0)");
             arrays.append(array.attr("astype")("uint64"));
         }

@@ -382,7 +382,7 @@ void write_file(nb::handle path, bool overwrite, const output_options& form,
 
 void declare_queries(nb::class_<thesaurus>& of) {
     of.def(
-          "similar", similar, nb::arg("word") = nb::none(), nb::kw_only(), nb::arg("k") = 20,
+          "similar", similar, nb::arg("word") = nb::none(), nb::kw_only(), nb::arg("k").none() = 20,
           nb::arg("positive") = nb::none(), nb::arg("negative") = nb::none(), nb::arg("within") = nb::none(),
           nb::arg("stop_words") = false,
           nb::sig("def similar(self, word: str | Sequence[str] | None = None, *, k: int | Literal['all'] | "
@@ -403,7 +403,7 @@ stored neighbours; else the scores with all words are computed.)")
              nb::sig("def scores(self, pairs: Iterable[Sequence[str]]) -> numpy.ndarray"),
              "The scores of pairs of words, float64; nan if one of the two is unknown.")
         .def("contexts", contexts, nb::arg("word"), nb::arg("other") = nb::none(), nb::kw_only(),
-             nb::arg("k") = 20,
+             nb::arg("k").none() = 20,
              nb::sig(
                  "def contexts(self, word: str, other: str | None = None, *, k: int | Literal['all'] | None "
                  "= 20) -> Table"),
