@@ -37,6 +37,7 @@ from ._store import Counts, Document, MarkedText
 from ._quern import Graph, LinkRanks, Product, SparseMatrix, TopK, VectorSet, top_k
 from ._vectors import Neighbors, NearestNeighbors, RangeNeighbors
 
+from ._quern import Dictionary, NgramModel, NgramTable, Thesaurus, UnknownWord, ngram_likelihood, ngrams
 __all__ = [
     "BuildResult",
     "Counts",
@@ -44,6 +45,7 @@ __all__ = [
     "DecontaminateResult",
     "DedupResult",
     "Deduplicator",
+    "Dictionary",
     "DeviceError",
     "Document",
     "DuplicateStream",
@@ -58,6 +60,8 @@ __all__ = [
     "MarkedText",
     "NearestNeighbors",
     "Neighbors",
+    "NgramModel",
+    "NgramTable",
     "OutOfMemory",
     "PartsResult",
     "Product",
@@ -68,6 +72,8 @@ __all__ = [
     "Store",
     "Table",
     "TopK",
+    "Thesaurus",
+    "UnknownWord",
     "UsageError",
     "VectorSet",
     "__version__",
@@ -80,8 +86,8 @@ __all__ = [
     "evaluate",
     "fuse",
     "open",
+    "ngram_likelihood",
+    "ngrams",
     "signatures",
     "top_k",
 ]
-from ._quern import Dictionary, Thesaurus, UnknownWord
-from ._quern import Dictionary, NgramModel, NgramTable, Thesaurus, UnknownWord, ngram_likelihood, ngrams

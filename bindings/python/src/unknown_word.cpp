@@ -25,6 +25,11 @@ void declare_unknown_word(nb::module_& module) {
     members["exit_code"] = exit_code_of_similar;
     // That of KeyError shows a message in quotes.
     members["__str__"] = nb::handle(PyExc_BaseException).attr("__str__");
+    nb::dict annotations;
+    annotations["exit_code"] = "int";
+    annotations["word"] = "str";
+    annotations["near"] = "tuple[str, ...]";
+    members["__annotations__"] = annotations;
     members["word"] = "";
     members["near"] = nb::tuple();
     const nb::object bases = nb::make_tuple(module.attr("Error"), nb::handle(PyExc_KeyError));
