@@ -37,7 +37,9 @@ from ._store import Counts, Document, MarkedText
 from ._quern import Graph, LinkRanks, Product, SparseMatrix, TopK, VectorSet, top_k
 from ._vectors import Neighbors, NearestNeighbors, RangeNeighbors
 
+# Words and n-grams
 from ._quern import Dictionary, NgramModel, NgramTable, Thesaurus, UnknownWord, ngram_likelihood, ngrams
+
 __all__ = [
     "BuildResult",
     "Counts",
@@ -45,8 +47,8 @@ __all__ = [
     "DecontaminateResult",
     "DedupResult",
     "Deduplicator",
-    "Dictionary",
     "DeviceError",
+    "Dictionary",
     "Document",
     "DuplicateStream",
     "Error",
@@ -71,8 +73,8 @@ __all__ = [
     "StorageError",
     "Store",
     "Table",
-    "TopK",
     "Thesaurus",
+    "TopK",
     "UnknownWord",
     "UsageError",
     "VectorSet",
@@ -85,9 +87,9 @@ __all__ = [
     "doctor",
     "evaluate",
     "fuse",
-    "open",
     "ngram_likelihood",
     "ngrams",
+    "open",
     "signatures",
     "top_k",
 ]

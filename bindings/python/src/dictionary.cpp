@@ -216,14 +216,17 @@ void declare_look_ups(nb::class_<opened_dictionary>& of) {
 }
 
 void declare_file(nb::class_<opened_dictionary>& of) {
+    static const parameters<call> verify_options = parameters<call>("verify").common();
     of.def(
           "verify",
-          [](const opened_dictionary& d) {
-              run_options options;
-              return run_for(options, [&](const context& ctx) { return verify_dictionary(d.path, ctx); });
+          [](const opened_dictionary& d, const nb::kwargs& given) {
+              const call requested = verify_options.read(given);
+              return run_for(requested.run,
+                             [&](const context& ctx) { return verify_dictionary(d.path, ctx); });
           },
-          nb::sig("def verify(self) -> int"),
-          "Reads every byte and checks every checksum; returns the bytes read. Raises DamagedStore.")
+          nb::arg("options"), nb::sig(verify_options.signature("self", "int")),
+          verify_options.doc("Reads every byte and checks every checksum; returns the bytes read. Raises "
+                             "DamagedStore."))
         .def_prop_ro(
             "info", [](const opened_dictionary& d) { return info_dict(d.words.info()); },
             nb::sig("def info(self) -> dict[str, Any]"), "As quern info shows it.")

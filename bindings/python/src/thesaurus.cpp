@@ -52,6 +52,11 @@ run_options query_run() {
     return options;
 }
 
+const parameters<call>& verify_options() {
+    static const parameters<call> options = parameters<call>("verify").common();
+    return options;
+}
+
 std::unique_ptr<thesaurus> open_thesaurus(const std::filesystem::path& path, const run_options& options) {
     const std::filesystem::path space = std::filesystem::absolute(space_of(path));
     word_space opened = run_for(options, [&](const context& ctx) { return word_space::open(space, ctx); });
@@ -478,12 +483,14 @@ void declare_files(nb::class_<thesaurus>& of) {
             "Gephi, NetworkX and igraph.")
         .def(
             "verify",
-            [](const thesaurus& t) {
-                return run_for(query_run(),
+            [](const thesaurus& t, const nb::kwargs& given) {
+                const call requested = verify_options().read(given);
+                return run_for(requested.run,
                                [&](const context& ctx) { return verify_word_space(t.path, ctx); });
             },
-            nb::sig("def verify(self) -> int"),
-            "Reads every byte and checks every checksum; returns the bytes read. Raises DamagedStore.")
+            nb::arg("options"), nb::sig(verify_options().signature("self", "int")),
+            verify_options().doc("Reads every byte and checks every checksum; returns the bytes read. Raises "
+                                 "DamagedStore with the section."))
         .def_prop_ro(
             "info", [](const thesaurus& t) { return info_dict(t.space.info()); },
             nb::sig("def info(self) -> dict[str, Any]"), "As quern info shows it.")

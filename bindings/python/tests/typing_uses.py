@@ -61,3 +61,30 @@ def errors() -> int:
     except quern.Error:
         raise
     return 0
+
+
+def words(path: pathlib.Path) -> None:
+    thesaurus = quern.Thesaurus.build(["Salt comes from the sea."], path, window=2, measure="cosine", stop_words="en")
+    assert_type(thesaurus, quern.Thesaurus)
+    assert_type(thesaurus.similar("salt", k=3), quern.Table)
+    assert_type(thesaurus.similar(positive=["salt"], negative="sea"), quern.Table)
+    assert_type(thesaurus.score("salt", "sea"), float)
+    assert_type("salt" in thesaurus, bool)
+    assert_type(quern.Thesaurus.open(path).words, list[str])
+    dictionary = quern.Dictionary.build(path, path / "d", min_count=2)
+    assert_type(dictionary["salt"], int)
+    assert_type(dictionary.prefix("s"), range)
+    assert_type(list(dictionary), list[str])
+    try:
+        dictionary.frequency("pepper")
+    except quern.UnknownWord as why:
+        assert_type(why.near, tuple[str, ...])
+
+
+def ngrams(path: pathlib.Path) -> None:
+    rows = quern.ngrams(path, order=2, smoothing="dirichlet", mu=10, dictionary=path / "d")
+    assert_type(rows, quern.NgramTable)
+    assert_type(rows.to_dicts(), list[dict[str, Any]])
+    model = quern.NgramModel.fit(path, order=3, lambda_=0.3)
+    assert_type(model.table(2), quern.Table)
+    model.to_arpa(path / "m.arpa", overwrite=True)
