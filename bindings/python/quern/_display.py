@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import html
+import itertools
 import unicodedata
 from typing import Any
 
@@ -133,3 +134,26 @@ def evaluation_text(evaluation: Any) -> str:
     """The means of the measures."""
     means = ", ".join(f"{name} {value:.4f}" for name, value in evaluation.mean.items())
     return f"Evaluation({_count(len(evaluation.topics), 'topic')}: {means})"
+
+
+def thesaurus_html(thesaurus: Any) -> str:
+    """The most frequent words with the words that are used most alike."""
+    rows = []
+    for word in itertools.islice((word for word in thesaurus.words if not thesaurus.is_stop_word(word)), _rows_shown):
+        near = ", ".join(thesaurus.similar(word, k=3)["word"])
+        rows.append(f"<tr><td>{html.escape(_cell(word))}</td><td>{html.escape(_cell(near))}</td></tr>")
+    heading = f"{html.escape(_cell(thesaurus.path))}: {_count(len(thesaurus), 'word')}"
+    head = "<th>word</th><th>used alike</th>"
+    return f"<div><p>{heading}</p><table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
+
+
+def dictionary_html(dictionary: Any) -> str:
+    """What a dictionary holds."""
+    info = dictionary.info
+    of = f"{_count(info['documents'], 'document')}, {info['occurrences']:,} occurrences"
+    return f"<p>{html.escape(_cell(dictionary.path))}: {_count(len(dictionary), 'word')} of {of}</p>"
+
+
+def model_html(model: Any) -> str:
+    """The numbers of n-grams."""
+    return table_html(model.totals)

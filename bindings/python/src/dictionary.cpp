@@ -250,6 +250,12 @@ void declare_file(nb::class_<opened_dictionary>& of) {
             },
             nb::sig("def __repr__(self) -> str"))
         .def(
+            "_repr_html_",
+            [](nb::handle_t<opened_dictionary> self) {
+                return nb::module_::import_("quern._display").attr("dictionary_html")(self);
+            },
+            nb::sig("def _repr_html_(self) -> str"))
+        .def(
             "__reduce__",
             [](const opened_dictionary& d) {
                 return nb::make_tuple(nb::module_::import_("quern._reopen").attr("dictionary"),

@@ -313,6 +313,12 @@ The counts and the model are in temporary files without names. A pickle contains
                        ", ngrams=" + std::to_string(distinct) + ")";
             },
             nb::sig("def __repr__(self) -> str"))
+        .def(
+            "_repr_html_",
+            [](nb::handle_t<ngram_model> self) {
+                return nb::module_::import_("quern._display").attr("model_html")(self);
+            },
+            nb::sig("def _repr_html_(self) -> str"))
         .def("__getstate__", state_of, nb::sig("def __getstate__(self) -> tuple[Any, ...]"))
         .def("__setstate__", restore, nb::arg("state"),
              nb::sig("def __setstate__(self, state: tuple[Any, ...]) -> None"));

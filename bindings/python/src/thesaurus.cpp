@@ -513,6 +513,12 @@ void declare_files(nb::class_<thesaurus>& of) {
             },
             nb::sig("def __repr__(self) -> str"))
         .def(
+            "_repr_html_",
+            [](nb::handle_t<thesaurus> self) {
+                return nb::module_::import_("quern._display").attr("thesaurus_html")(self);
+            },
+            nb::sig("def _repr_html_(self) -> str"))
+        .def(
             "__reduce__",
             [](const thesaurus& t) {
                 return nb::make_tuple(

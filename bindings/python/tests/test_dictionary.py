@@ -155,6 +155,7 @@ def test_file(notes: quern.Dictionary) -> None:
     assert notes.verify() == os.path.getsize(notes.path)
     assert os.path.isabs(notes.path) and os.fspath(notes) == notes.path
     assert repr(notes) == f"Dictionary('{notes.path}', words={len(notes)})"
+    assert f"{len(notes)} words of 3 documents, 36 occurrences" in notes._repr_html_()
     assert notes.info["words"] == len(notes) and notes.info["text"]["tokens"] == "unicode"
     made = notes.build_result
     assert made is not None and made["counts"]["documents"] == 3 and made["statistics"]["device"] == "cpu"

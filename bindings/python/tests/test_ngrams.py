@@ -211,7 +211,7 @@ def test_errors(tmp_path: pathlib.Path) -> None:
         ({"arpa": tmp_path / "m.tsv"}, "extension"),
         ({"output": NOTES, "overwrite": True}, "is an input"),
         ({"dictionary": tmp_path / "missing"}, "missing"),
-        ({"device": "cuda:99"}, "cuda"),
+        ({"device": "cuda:99"}, "CUDA"),
     ):
         with pytest.raises(quern.Error, match=message):
             quern.ngrams(NOTES, **options)  # type: ignore[arg-type]
@@ -354,6 +354,7 @@ def test_object(tmp_path: pathlib.Path) -> None:
     assert list(scratch.iterdir()) == []  # its files have no names
     assert repr(model) == "NgramModel(order=2, ngrams=64)"
     assert [row["distinct"] for row in model.totals] == [31, 33]
+    assert "<td>31</td>" in model._repr_html_()
     result = model.build_result
     assert result is not None and result["documents"] == 3 and result["model_ngrams"] > 0
 

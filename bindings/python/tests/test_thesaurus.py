@@ -376,6 +376,8 @@ def test_object(village: quern.Thesaurus) -> None:
     assert village.frequency("tea") == village.frequencies[village.words.index("tea")]
     assert village.verify() > 0 and os.path.isabs(village.path) and os.fspath(village) == village.path
     assert repr(village) == f"Thesaurus('{village.path}', words=53)"
+    shown = village._repr_html_()
+    assert "<td>tea</td><td>coffee" in shown and "53 words" in shown and shown.count("<tr>") == 11
     assert village.info["vocabulary"] == 53 and village.info["options"]["window"] == "2"
     assert len(village.fingerprint) == 16
     assert quern.Thesaurus.build.__doc__ is not None and "min_count : int, default 5" in quern.Thesaurus.build.__doc__
