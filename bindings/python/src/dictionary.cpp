@@ -161,7 +161,7 @@ void declare_look_ups(nb::class_<opened_dictionary>& of) {
            "The id of a word. Raises UnknownWord, a KeyError.")
         .def(
             "get",
-            [](const opened_dictionary& d, nb::handle word, nb::object otherwise) -> nb::object {
+            [](const opened_dictionary& d, nb::handle word, const nb::object& otherwise) -> nb::object {
                 const auto id = d.words.find(word_of("word", word));
                 return id ? nb::cast(*id) : otherwise;
             },

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Looks up n-grams in the counts of a collection as quern ngrams --totals writes them: lines of words, a tab and the count; by
-// n from 1, then by words. It needs no index: a binary search over the lines.
+// Looks up n-grams in the counts of a collection as quern ngrams --totals writes them: lines of words, a tab and the
+// count; by n from 1, then by words. It needs no index: a binary search over the lines.
 #pragma once
 
 #include <cstdint>
@@ -14,12 +14,13 @@ namespace quern::python {
 
 class ngram_counts_text {
   public:
-    /// `distinct`: the number of lines of each n, from 1. The text must outlive this object. Throws invalid_input if the
-    /// text has other lines.
+    /// `distinct`: the number of lines of each n, from 1. The text must outlive this object. Throws invalid_input
+    /// if the text has other lines.
     ngram_counts_text(std::string_view text, std::span<const std::uint64_t> distinct);
 
-    /// The count of an n-gram, 0 if it is not listed. The words have no white space. Cost: O(log lines); O(lines) for word
-    /// lines with white space, control characters or ill-formed UTF-8 in words, whose order the lines do not show.
+    /// The count of an n-gram, 0 if it is not listed. The words have no white space. Cost: O(log lines); O(lines)
+    /// for word lines with white space, control characters or ill-formed UTF-8 in words, whose order the lines do
+    /// not show.
     std::uint64_t count(std::span<const std::string_view> words) const;
 
     /// The largest n.

@@ -24,7 +24,8 @@ struct ngrams_call : corpus_call {
 /// Adds dictionary, titles and the text options.
 void add_ngram_words(parameters<ngrams_call>& to);
 
-/// Sets the text options, and `text` to those in force: the given ones, over those of the dictionary. Throws usage_error, damaged_store.
+/// Sets the text options, and `text` to those in force: the given ones, over those of the dictionary. Throws
+/// usage_error, damaged_store.
 void choose_ngram_text(ngrams_call& call, const nanobind::kwargs& given);
 
 /// Throws usage_error for a given option of smoothing or BM25 without effect.

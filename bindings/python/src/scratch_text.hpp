@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A long text in a nameless temporary file, mapped once it is complete: it takes no memory that the system cannot have back.
+// A long text in a nameless temporary file, mapped once it is complete: it takes no memory that the system cannot
+// have back.
 #pragma once
 
 #include <filesystem>

@@ -12,8 +12,8 @@
 
 namespace quern::python {
 
-/// The UTF-8 form of a str, as long as it lives; empty for one with lone surrogates, which is no word. Throws TypeError
-/// with the name of the parameter for anything else.
+/// The UTF-8 form of a str, as long as it lives; empty for one with lone surrogates, which is no word. Throws
+/// TypeError with the name of the parameter for anything else.
 std::string_view word_of(std::string_view name, nanobind::handle given);
 
 /// Words of an iterable of str, or of one column of Arrow (`__arrow_c_stream__`, `__arrow_c_array__`); None and a null are

@@ -27,7 +27,9 @@ PROGRAM = os.environ.get("QUERN", "quern")
 SAMPLE = pathlib.Path(__file__).resolve().parents[3] / "docs" / "sample"
 NOTES = SAMPLE / "notes.jsonl"
 
-texts = st.lists(st.lists(st.sampled_from(["a", "b", "c", "A", "bb", "-"]), max_size=12).map(" ".join), min_size=1, max_size=5)
+texts = st.lists(
+    st.lists(st.sampled_from(["a", "b", "c", "A", "bb", "-"]), max_size=12).map(" ".join), min_size=1, max_size=5
+)
 Gram = tuple[str, ...]
 
 
@@ -68,9 +70,7 @@ def counted(words: list[str], order: int) -> collections.Counter[Gram]:
 
 def histories(words: list[str], order: int) -> collections.Counter[Gram]:
     """Words that another one of the document follows; of the empty history, all words."""
-    made = collections.Counter(
-        tuple(words[at : at + n]) for n in range(1, order) for at in range(len(words) - n)
-    )
+    made = collections.Counter(tuple(words[at : at + n]) for n in range(1, order) for at in range(len(words) - n))
     made[()] = len(words)
     return made
 
@@ -306,7 +306,9 @@ def test_same_files_as_the_program(tmp_path: pathlib.Path, options: dict[str, An
 @settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     lines=st.lists(
-        st.lists(st.sampled_from([b"ha", b"he\tho", b"a b", b"\xff", b"\x01", b"<unk>", b"z", b"b"]), min_size=1, max_size=8),
+        st.lists(
+            st.sampled_from([b"ha", b"he\tho", b"a b", b"\xff", b"\x01", b"<unk>", b"z", b"b"]), min_size=1, max_size=8
+        ),
         min_size=1,
         max_size=4,
     )
@@ -317,7 +319,8 @@ def test_word_lines(tmp_path: pathlib.Path, lines: list[list[bytes]]) -> None:
     file.write_bytes(b"\n\n".join(b"\n".join(words) for words in lines))
     model = quern.NgramModel.fit(file, format="lines", order=2, threads=1)
     expected = sum(
-        (counted([word.decode("utf-8", "replace") for word in words], 2) for words in lines), collections.Counter[Gram]()
+        (counted([word.decode("utf-8", "replace") for word in words], 2) for words in lines),
+        collections.Counter[Gram](),
     )
     for first in ("ha", "\x01", "<unk>", "z", "b", "he"):
         assert model.counts((first,)) == expected[(first,)]
@@ -328,7 +331,12 @@ def test_word_lines(tmp_path: pathlib.Path, lines: list[list[bytes]]) -> None:
 def test_queries() -> None:
     model = quern.NgramModel.fit(NOTES, stop_words="en", order=2)
     assert model.counts("Flour") == 1 and model.counts(["flour", ("flour",)]).dtype == "uint64"
-    for bad, message in (("", "no word"), ("the of", "no word"), ("flour rye sacks", "too many"), (("a b",), "white space")):
+    for bad, message in (
+        ("", "no word"),
+        ("the of", "no word"),
+        ("flour rye sacks", "too many"),
+        (("a b",), "white space"),
+    ):
         with pytest.raises(quern.UsageError, match=message):
             model.counts(bad)
         with pytest.raises(quern.UsageError, match=message):
