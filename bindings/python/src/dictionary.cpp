@@ -193,7 +193,8 @@ void declare_look_ups(nb::class_<opened_dictionary>& of) {
         .def("words", words_of, nb::arg("ids") = nb::none(),
              nb::sig("def words(self, ids: Iterable[int] | None = None) -> list[str]"),
              "The words with these ids, or all words by id.")
-        .def("ids", ids_of, nb::arg("words"), nb::sig("def ids(self, words: object) -> numpy.ndarray"),
+        .def("ids", ids_of, nb::arg("words"),
+             nb::sig("def ids(self, words: object) -> NDArray[numpy.uint32]"),
              "The ids of many words, uint32: len(self), which is no id, for an unknown word or None. Several "
              "times as fast as one by one. `words`: an iterable of str, or a column of pyarrow, polars, "
              "pandas or DuckDB.")
@@ -211,7 +212,7 @@ void declare_look_ups(nb::class_<opened_dictionary>& of) {
             [](const opened_dictionary& d, nb::handle word) { return d.words.count(id_of(d, word)); },
             nb::arg("word"), nb::sig("def frequency(self, word: str) -> int"),
             "How often a word occurs in the corpus. Raises UnknownWord.")
-        .def_prop_ro("frequencies", frequencies_of, nb::sig("def frequencies(self) -> numpy.ndarray"),
+        .def_prop_ro("frequencies", frequencies_of, nb::sig("def frequencies(self) -> NDArray[numpy.uint64]"),
                      "How often each word occurs, by id: uint64.");
 }
 

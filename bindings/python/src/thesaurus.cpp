@@ -405,7 +405,7 @@ stored neighbours; else the scores with all words are computed.)")
         .def("score", score, nb::arg("a"), nb::arg("b"), nb::sig("def score(self, a: str, b: str) -> float"),
              "The score of two words. Raises UnknownWord. For many pairs use `scores`.")
         .def("scores", scores, nb::arg("pairs"),
-             nb::sig("def scores(self, pairs: Iterable[Sequence[str]]) -> numpy.ndarray"),
+             nb::sig("def scores(self, pairs: Iterable[Sequence[str]]) -> NDArray[numpy.float64]"),
              "The scores of pairs of words, float64; nan if one of the two is unknown.")
         .def("contexts", contexts, nb::arg("word"), nb::arg("other") = nb::none(), nb::kw_only(),
              nb::arg("k").none() = 20,
@@ -440,7 +440,7 @@ void declare_words(nb::class_<thesaurus>& of) {
             [](const thesaurus& t, nb::handle word) { return t.space.frequency(id_of(t, word)); },
             nb::arg("word"), nb::sig("def frequency(self, word: str) -> int"),
             "How often a word occurs in the corpus. Raises UnknownWord.")
-        .def_prop_ro("frequencies", frequencies_of, nb::sig("def frequencies(self) -> numpy.ndarray"),
+        .def_prop_ro("frequencies", frequencies_of, nb::sig("def frequencies(self) -> NDArray[numpy.uint64]"),
                      "How often each word occurs, in the order of `words`: uint64.")
         .def(
             "is_stop_word",
@@ -448,13 +448,15 @@ void declare_words(nb::class_<thesaurus>& of) {
             nb::arg("word"), nb::sig("def is_stop_word(self, word: str) -> bool"),
             "Whether a word is in the stop list of the corpus's language. Raises UnknownWord.")
         .def(
-            "vector", vector_of, nb::arg("word"), nb::sig("def vector(self, word: str) -> numpy.ndarray"),
+            "vector", vector_of, nb::arg("word"),
+            nb::sig("def vector(self, word: str) -> NDArray[numpy.float32]"),
             "The vector of a word, float32, read-only and without a copy. Raises UnknownWord, and UsageError "
             "for a thesaurus without vectors.")
-        .def_prop_ro("vectors", vectors_of, nb::sig("def vectors(self) -> numpy.ndarray"),
+        .def_prop_ro("vectors", vectors_of, nb::sig("def vectors(self) -> NDArray[numpy.float32]"),
                      "The vectors of all words, words × dimensions, float32: a read-only view of the mapped "
                      "file. The first access checks its bytes.")
-        .def_prop_ro("similarities", similarities_of, nb::sig("def similarities(self) -> numpy.ndarray"),
+        .def_prop_ro("similarities", similarities_of,
+                     nb::sig("def similarities(self) -> NDArray[numpy.float64]"),
                      "With top='all': the scores of all pairs, words × words, float64, memory-mapped.");
 }
 
