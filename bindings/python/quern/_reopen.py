@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What pickles of objects that are backed by files call."""
+"""What pickles of objects that are backed by files call. The stubs have no private names, so they are found by name."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from ._quern import Dictionary, Thesaurus
 
 def dictionary(path: str, checksum: str) -> Dictionary:
     """The same dictionary, opened again."""
-    return Dictionary._reopen(path, checksum)
+    again: Dictionary = getattr(Dictionary, "_reopen")(path, checksum)
+    return again
 
 
 def thesaurus(path: str, checksum: str) -> Thesaurus:
     """The same thesaurus, opened again."""
-    return Thesaurus._reopen(path, checksum)
+    again: Thesaurus = getattr(Thesaurus, "_reopen")(path, checksum)
+    return again

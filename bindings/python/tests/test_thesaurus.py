@@ -27,7 +27,7 @@ VILLAGE: dict[str, Any] = {"stop_words": "en", "min_count": 2, "window": 2}
 
 
 def by_program(*arguments: str | os.PathLike[str]) -> str:
-    ran = subprocess.run([PROGRAM, *map(os.fspath, arguments), "--quiet"], stdout=subprocess.PIPE)
+    ran = subprocess.run([PROGRAM, *map(str, arguments), "--quiet"], stdout=subprocess.PIPE)
     assert ran.returncode in (0, 1)
     return ran.stdout.decode()
 
@@ -159,7 +159,7 @@ def test_errors(tmp_path: pathlib.Path) -> None:
         ({"language": "xx"}, "language"),
     ):
         with pytest.raises(quern.UsageError, match=message):
-            quern.Thesaurus.build(["salt sea"] * 5, tmp_path / "e", **options)  # type: ignore[arg-type]
+            quern.Thesaurus.build(["salt sea"] * 5, tmp_path / "e", **options)
     with pytest.raises(TypeError, match="did you mean window"):
         quern.Thesaurus.build(["salt sea"] * 5, tmp_path / "e", windo=1)  # type: ignore[call-arg]
     assert not (tmp_path / "e").exists()
@@ -378,7 +378,7 @@ def test_object(village: quern.Thesaurus) -> None:
     assert village.frequency("tea") == village.frequencies[village.words.index("tea")]
     assert village.verify() > 0 and os.path.isabs(village.path) and os.fspath(village) == village.path
     assert repr(village) == f"Thesaurus('{village.path}', words=53)"
-    shown = village._repr_html_()
+    shown = village._repr_html_()  # type: ignore[attr-defined]
     word, near = village.words[0], ", ".join(village.similar(village.words[0], k=3)["word"])
     assert f"<td>{word}</td><td>{near}</td>" in shown and "53 words" in shown and shown.count("<tr>") == 11
     assert village.info["vocabulary"] == 53 and village.info["options"]["window"] == "2"
