@@ -4,6 +4,7 @@
 nanobind writes them from the module. This adds what it leaves out:
 - the exceptions, which it takes for imports because users see them as quern.Error and so on;
 - __version__;
+- the arguments of tuple, list and dict, and the type of __repr__, where a binding leaves them open;
 - the imports of names that our signatures use (Any, Literal, Callable, os ...). A name of unknown origin is an error.
 """
 
@@ -21,12 +22,14 @@ import types
 import typing
 
 MODULES = ("os", "numpy", "pathlib", "types", "datetime")
+# Named here, because a wheel is built without NumPy.
+TYPES_OF_NUMPY = ("ArrayLike", "DTypeLike", "NDArray")
 
 
 def text_of_nanobind(folder: pathlib.Path) -> str:
     with tempfile.TemporaryDirectory() as scratch:
         output = pathlib.Path(scratch, "stub.pyi")
-        command = [sys.executable, "-m", "nanobind.stubgen", "-q", "-i", folder, "-m", "quern._quern", "-o", output]
+        command = [sys.executable, "-m", "nanobind.stubgen", "-q", "-P", "-i", folder, "-m", "quern._quern", "-o", output]
         subprocess.run(command, check=True)
         return output.read_text(encoding="utf-8")
 
@@ -53,6 +56,31 @@ def without_imports(text: str, module: str) -> str:
     return "\n".join(line for line in lines if line is not None) + "\n"
 
 
+def with_whole_types(text: str) -> str:
+    """tuple[Any, ...] for tuple, list[Any] for list, dict[str, Any] for dict in annotations; `-> str` for __repr__."""
+    whole = {"tuple": "tuple[Any, ...]", "list": "list[Any]", "dict": "dict[str, Any]"}
+    edits = []
+    for node in ast.walk(ast.parse(text)):
+        if not isinstance(node, ast.FunctionDef):
+            continue
+        every = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
+        annotations = [argument.annotation for argument in every if argument.annotation]
+        if node.returns:
+            annotations.append(node.returns)
+            if node.name == "__repr__" and ast.unparse(node.returns) == "object":
+                edits.append((node.returns, "str"))
+        for annotation in annotations:
+            given = {id(inner.value) for inner in ast.walk(annotation) if isinstance(inner, ast.Subscript)}
+            for inner in ast.walk(annotation):
+                if isinstance(inner, ast.Name) and inner.id in whole and id(inner) not in given:
+                    edits.append((inner, whole[inner.id]))
+    lines = text.splitlines()
+    for node, new in sorted(edits, key=lambda edit: (edit[0].lineno, edit[0].col_offset), reverse=True):
+        line = lines[node.lineno - 1].encode()
+        lines[node.lineno - 1] = (line[: node.col_offset] + new.encode() + line[node.end_col_offset :]).decode()
+    return "\n".join(lines) + "\n"
+
+
 def unknown_names(tree: ast.Module) -> set[str]:
     known, used = set(dir(builtins)), set()
     for node in ast.walk(tree):
@@ -70,7 +98,7 @@ def unknown_names(tree: ast.Module) -> set[str]:
 def import_of(name: str, package: types.ModuleType) -> str:
     if name in MODULES:
         return f"import {name}"
-    if name in ("ArrayLike", "NDArray"):
+    if name in TYPES_OF_NUMPY:
         return f"from numpy.typing import {name}"
     for source in (collections.abc, typing):
         if name in source.__all__:
@@ -88,7 +116,7 @@ def main() -> None:
     folder, output = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
     sys.path.insert(0, str(folder))
     package, module = importlib.import_module("quern"), importlib.import_module("quern._quern")
-    text = without_imports(text_of_nanobind(folder), "quern")
+    text = with_whole_types(without_imports(text_of_nanobind(folder), "quern"))
     tree = ast.parse(text)
     # After the docstring of the module and nanobind's imports.
     head = [node for node in tree.body if isinstance(node, (ast.Import, ast.ImportFrom))]

@@ -28,7 +28,8 @@ def _is_frame(given: Any) -> bool:
 
 def _names(frame: Any) -> list[str]:
     # pyarrow's `columns` are the columns themselves.
-    return [str(name) for name in (frame.column_names if hasattr(frame, "column_names") else frame.columns)]
+    names: Any = frame.column_names if hasattr(frame, "column_names") else frame.columns
+    return [str(name) for name in names]
 
 
 def _values(column: Any) -> list[Any]:

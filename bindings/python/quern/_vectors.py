@@ -268,12 +268,13 @@ class NearestNeighbors:
         if self.metric not in _metric_names:
             raise ValueError(f"invalid metric {self.metric!r} (expected {', '.join(_metric_names)})")
         threads = 0 if self.n_jobs in (None, -1) else int(self.n_jobs or 0)
-        metric = _metric_names[self.metric]
+        metric: Any = _metric_names[self.metric]
+        method: Any = self.method
         if hasattr(X, "columns") and hasattr(X, "to_numpy"):
             self.feature_names_in_ = _array([str(name) for name in X.columns], "object")
         vectors = _numbers(X, None)
         with _finite():
-            self._take(_module.VectorSet(vectors, metric=metric, method=self.method, threads=threads))
+            self._take(_module.VectorSet(vectors, metric=metric, method=method, threads=threads))
         return self
 
     def _fitted(self) -> Any:
