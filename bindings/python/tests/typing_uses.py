@@ -6,6 +6,8 @@ from __future__ import annotations
 import pathlib
 from typing import Any, assert_type
 
+import numpy
+
 import quern
 
 
@@ -88,3 +90,28 @@ def ngrams(path: pathlib.Path) -> None:
     model = quern.NgramModel.fit(path, order=3, lambda_=0.3)
     assert_type(model.table(2), quern.Table)
     model.to_arpa(path / "m.arpa", overwrite=True)
+
+
+def near_duplicates() -> None:
+    result = quern.dedup(["Salt comes from the sea.", "Salt comes from the sea!"], threshold=0.1, threads=2)
+    assert_type(result, quern.DedupResult)
+    assert_type(result.pairs, quern.Table)
+    assert_type(result.dropped, int)
+    assert_type(result.fingerprint, str)
+    print(result.keep.tolist(), result.groups["id"])
+    quern.Deduplicator(threshold=0.1).fit_filter(["Salt"])
+
+
+def vectors() -> None:
+    rows = numpy.zeros((10, 4), dtype=numpy.float32)
+    near = quern.VectorSet(rows, metric="cosine").search(rows[:2], k=3)
+    assert_type(near, quern.Neighbors)
+    print(near.ids.shape)
+
+
+def graphs() -> None:
+    graph = quern.Graph.from_edges(numpy.array([0, 1]), numpy.array([1, 0]))
+    ranks = graph.pagerank(damping=0.9, dangling="uniform")
+    assert_type(ranks, quern.LinkRanks)
+    assert_type(ranks.converged, bool)
+    print(ranks.ranks.sum())
