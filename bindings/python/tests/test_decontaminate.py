@@ -7,7 +7,6 @@ import random
 import pyarrow
 import pytest
 import quern
-import xxhash
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
