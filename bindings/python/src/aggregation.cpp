@@ -526,6 +526,9 @@ void declare_aggregation(nb::module_& module) {
             },
             nb::arg("rank"), nb::sig("def __getitem__(self, rank: int, /) -> tuple[int | str, float]"))
         .def(
+            "__iter__", [](const nb::object& self) { return nb::steal(PySeqIter_New(self.ptr())); },
+            nb::sig("def __iter__(self) -> Iterator[tuple[int | str, float]]"))
+        .def(
             "__getstate__",
             [](const python_top_k& top) {
                 std::vector<std::uint64_t> ids;

@@ -9,6 +9,7 @@ NB_MODULE(_quern, module) {
     using namespace quern::python;
     module.doc() = "Quern: search, near-duplicates, n-grams and ranks, with the same bits everywhere.";
     module.attr("__version__") = QUERN_VERSION;
+    nanobind::set_leak_warnings(false);  // the classes of errors live as long as the interpreter
     declare_errors(module);
     declare_table(module);
     declare_decontaminate(module);
