@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+import importlib.util
 import inspect
 import os
 import pathlib
@@ -12,6 +13,7 @@ import shutil
 import subprocess
 import sys
 
+import pytest
 import quern
 from quern import _quern
 
@@ -115,8 +117,28 @@ def test_the_entry_point_becomes_the_program(tmp_path: pathlib.Path) -> None:
     assert start("no-such-command").returncode == 2
 
 
+# Modules for other libraries: the module that each needs, and its package.
+NEEDED = {
+    "quern.langchain": ("langchain_core", "langchain-core"),
+    "quern.llama_index": ("llama_index.core", "llama-index-core"),
+    "quern.pyterrier": ("pyterrier", "python-terrier"),
+}
+
+
 def test_every_file_of_the_package_imports() -> None:
     for file in PACKAGE.rglob("*.py"):
         if file.name != "__main__.py":
             name = ".".join(("quern", *file.relative_to(PACKAGE).with_suffix("").parts)).removesuffix(".__init__")
-            importlib.import_module(name)
+            if name not in NEEDED or importlib.util.find_spec(NEEDED[name][0].split(".")[0]):
+                importlib.import_module(name)
+
+
+@pytest.mark.parametrize("name", NEEDED)
+def test_a_missing_library_is_named(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    needs, package = NEEDED[name]
+    monkeypatch.delitem(sys.modules, name, raising=False)
+    for loaded in [module for module in sys.modules if f"{module}.".startswith(f"{needs}.")]:
+        monkeypatch.delitem(sys.modules, loaded)
+    monkeypatch.setitem(sys.modules, needs, None)
+    with pytest.raises(ImportError, match=f"{name} needs .*: pip install {package}"):
+        importlib.import_module(name)
