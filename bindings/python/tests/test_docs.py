@@ -32,6 +32,7 @@ def test_everything_has_a_docstring(name):
 
 
 PAGES = sorted((pathlib.Path(__file__).resolve().parents[3] / "docs" / "python").glob("*.md"))
+PAGES = [page for page in PAGES if page.stem != "integrations"]  # test_integrations.py
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
