@@ -50,8 +50,9 @@ def _field(row: Any, names: tuple[str, ...], what: str) -> Any:
 def documents(dataset: Any, text: str | None = None) -> Iterator[dict[str, str]]:
     """The documents of a dataset, in its order, as `quern.build` and `quern.dedup` take them: id, title and text.
 
-    `text`: the field with the text. Default: what the dataset's `default_text` returns, without the title that it begins
-    with; for rows without this method the first of text, body, contents, abstract. Reads one document at a time.
+    `text`: the field with the text. Default: what the dataset's `default_text` returns, without the title that it
+    begins with; for rows without this method the first of text, body, contents, abstract. Reads one document at a
+    time.
 
     Raises UsageError for rows without an id or a text.
 
@@ -79,8 +80,8 @@ def documents(dataset: Any, text: str | None = None) -> Iterator[dict[str, str]]
 def topics(dataset: Any, text: str | None = None) -> dict[str, str]:
     """The queries of a dataset, in its order, by their ids, as `Store.search_many` takes them.
 
-    `text`: the field with the query, for example "description" of TREC's topics. Default: what the dataset's `default_text`
-    returns; for rows without this method the first of text, query, title.
+    `text`: the field with the query, for example "description" of TREC's topics. Default: what the dataset's
+    `default_text` returns; for rows without this method the first of text, query, title.
 
     Raises UsageError for rows without an id or this field, and if an id occurs twice.
 

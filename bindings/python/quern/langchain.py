@@ -28,12 +28,12 @@ __all__ = ["Retriever"]
 class Retriever(BaseRetriever):
     """The best documents of a store for a query, as `Document` of LangChain, best first.
 
-    `store`: a `Store` or its path. `k`: number of documents. `content`: what `page_content` has, the "text" of the document
-    or the "snippet", the passage that matches best. `options`: those of `Store.search`; `name`, `tags` and `metadata` are
-    LangChain's. Options of one call go to `invoke`.
+    `store`: a `Store` or its path. `k`: number of documents. `content`: what `page_content` has, the "text" of the
+    document or the "snippet", the passage that matches best. `options`: those of `Store.search`; `name`, `tags` and
+    `metadata` are LangChain's. Options of one call go to `invoke`.
 
-    A document has the `id` of the hit, and in `metadata` id, title, score and rank (from 1). Order and scores are those of
-    `Store.search`. `batch` runs its queries at the same time. Raises UsageError for options out of range.
+    A document has the `id` of the hit, and in `metadata` id, title, score and rank (from 1). Order and scores are
+    those of `Store.search`. `batch` runs its queries at the same time. Raises UsageError for options out of range.
 
         >>> import quern
         >>> from quern.langchain import Retriever
@@ -52,7 +52,8 @@ class Retriever(BaseRetriever):
     options: dict[str, Any] = {}
 
     def __init__(self, store: Any, k: int | str = 10, content: str = "text", **options: Any) -> None:
-        fields: dict[str, Any] = {name: options.pop(name) for name in list(options) if name in BaseRetriever.model_fields}
+        known = [name for name in options if name in BaseRetriever.model_fields]
+        fields: dict[str, Any] = {name: options.pop(name) for name in known}
         opened = _retrieval.store_of(store)
         _retrieval.check(opened, content, {**options, "k": k})
         fields.update(store=opened, k=k, content=content, options=options)

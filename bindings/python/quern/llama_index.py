@@ -29,11 +29,13 @@ _of_machines = ["id", "score", "rank"]
 class Retriever(BaseRetriever):
     """The best documents of a store for a query, as `NodeWithScore` of LlamaIndex, best first.
 
-    `store`: a `Store` or its path. `k`: number of documents. `content`: what a node has, the "text" of the document or the
-    "snippet", the passage that matches best. `options`: those of `Store.search`; `callback_manager` is LlamaIndex's.
+    `store`: a `Store` or its path. `k`: number of documents. `content`: what a node has, the "text" of the document
+    or the "snippet", the passage that matches best. `options`: those of `Store.search`; `callback_manager` is
+    LlamaIndex's.
 
-    A node has the id of the hit, and in `metadata` id, title, score and rank (from 1); of these a language model and an
-    embedding see only the title. Order and scores are those of `Store.search`. Raises UsageError for options out of range.
+    A node has the id of the hit, and in `metadata` id, title, score and rank (from 1); of these a language model and
+    an embedding see only the title. Order and scores are those of `Store.search`. Raises UsageError for options out
+    of range.
 
         >>> import quern
         >>> from quern.llama_index import Retriever

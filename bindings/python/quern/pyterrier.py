@@ -2,7 +2,7 @@
 """Stores as indexes and retrievers of PyTerrier: `pip install python-terrier`. Java is not started.
 
     >>> from quern.pyterrier import Indexer
-    >>> documents = [{"docno": "mill", "text": "Grain is ground in a mill."}, {"docno": "sea", "text": "Salt of the sea."}]
+    >>> documents = [{"docno": "mill", "text": "Grain is ground."}, {"docno": "sea", "text": "Salt of the sea."}]
     >>> index = Indexer("docs.store", force=True).index(documents)
     >>> bm25 = index.bm25(k=10)
     >>> list(bm25.search("grain")["docno"])
@@ -36,9 +36,10 @@ _of_runs = ("threads", "memory", "gpu_memory", "device", "tmp", "progress")
 class Retriever(pt.Transformer):
     """The documents of a store for topics: qid, query become qid, query, docno, score, rank.
 
-    `store`: a `Store`, its path, or an `Index`. `k`: results per topic, or "all". `fields`: further columns of the results,
-    of "title" and "text". `options`: those of `Store.search_many`, whose defaults are the published models, without titles
-    and phrases. The ranking is that of `quern search STORE --topics FILE`, to the last bit of the scores.
+    `store`: a `Store`, its path, or an `Index`. `k`: results per topic, or "all". `fields`: further columns of the
+    results, of "title" and "text". `options`: those of `Store.search_many`, whose defaults are the published models,
+    without titles and phrases. The ranking is that of `quern search STORE --topics FILE`, to the last bit of the
+    scores.
 
     Ranks begin at 0, as PyTerrier's do. A topic without hits has no rows; other columns of the topics that begin with q
     stay. `%` lowers `k`, after `compile`. `get_parameter` and `set_parameter` know the options that were given, so that
@@ -126,7 +127,8 @@ class Retriever(pt.Transformer):
 class Index(pt.Artifact):
     """A store as an artifact of PyTerrier: a sparse index of the format quern.
 
-    The folder is opened at the first use of `store`. `build_package` makes an archive that `pt.Artifact.from_url` loads.
+    The folder is opened at the first use of `store`. `build_package` makes an archive that `pt.Artifact.from_url`
+    loads.
 
         >>> from quern.pyterrier import Index, Indexer
         >>> index = Indexer("docs.store", force=True).index([{"docno": "mill", "text": "Grain is ground."}])
@@ -176,8 +178,8 @@ class Index(pt.Artifact):
 class Indexer(pt.Indexer):
     """Builds the store of an index from dicts with docno, text and, if there is one, title.
 
-    `path`: the folder to write. `options`: those of `quern.build`. An experiment needs the whole collection and only its
-    index: the default of `skip` is "all", so that no near-duplicate is left out. `text_field` names another field
+    `path`: the folder to write. `options`: those of `quern.build`. An experiment needs the whole collection and only
+    its index: the default of `skip` is "all", so that no near-duplicate is left out. `text_field` names another field
     than text.
 
         >>> from quern.pyterrier import Indexer
@@ -215,7 +217,8 @@ class Indexer(pt.Indexer):
         for number, document in enumerate(given):
             for field in ("docno", text):
                 if field not in document:
-                    raise UsageError(f"document {number} has no {field} (there are {', '.join(document) or 'no fields'})")
+                    there = ", ".join(document) or "no fields"
+                    raise UsageError(f"document {number} has no {field} (there are {there})")
             yield {name: document[name] for name in ("docno", title, text) if name in document}
 
     def __repr__(self) -> str:

@@ -12,7 +12,8 @@ import types
 import pytest
 from test_docs import run
 
-LIBRARIES = {"langchain": "langchain_core", "llama_index": "llama_index.core", "pyterrier": "pyterrier", "ir": "ir_measures"}
+LIBRARIES = {"ir": "ir_measures", "langchain": "langchain_core", "llama_index": "llama_index.core",
+             "pyterrier": "pyterrier"}
 PAGE = pathlib.Path(__file__).resolve().parents[3] / "docs" / "python" / "integrations.md"
 SECTIONS = dict(re.findall(r"^## (.*?)\n(.*?)(?=^## |\Z)", PAGE.read_text(encoding="utf-8"), re.M | re.S))
 
@@ -23,8 +24,9 @@ def examples(module: types.ModuleType) -> dict[str, str]:
         value = getattr(module, name)
         found[name] = inspect.getdoc(value) or ""
         if inspect.isclass(value):
-            own = {n: m for n, m in vars(value).items() if not n.startswith("_") and (callable(m) or isinstance(m, property))}
-            found |= {f"{name}.{member}": inspect.getdoc(inner) or "" for member, inner in own.items()}
+            for member, inner in vars(value).items():
+                if not member.startswith("_") and (callable(inner) or isinstance(inner, property)):
+                    found[f"{name}.{member}"] = inspect.getdoc(inner) or ""
     return found
 
 

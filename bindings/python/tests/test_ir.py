@@ -47,7 +47,8 @@ class Dataset:
 
 
 def test_documents_of_several_kinds():
-    docs = [Doc("a", "Mills", "Grain is ground."), Doc("b", "", "Salt."), Plain("c", "Bread."), UrlDoc("d", "u", "T", "B")]
+    docs = [Doc("a", "Mills", "Grain is ground."), Doc("b", "", "Salt."), Plain("c", "Bread."),
+            UrlDoc("d", "u", "T", "B")]
     assert list(ir.documents(Dataset(docs))) == [
         {"id": "a", "title": "Mills", "text": "Grain is ground."},
         {"id": "b", "title": "", "text": "Salt."},
@@ -111,8 +112,8 @@ def test_measures_of_ir_measures_are_equal():
     run = quern.Run({t: {d: chance.randrange(30) / 8 for d in chance.sample(documents, 120)} for t in grades})
     expected = quern.evaluate(grades, run)
     names = {
-        "map": measures.AP, "ndcg_cut_10": measures.nDCG @ 10, "P_10": measures.P @ 10, "recall_1000": measures.R @ 1000,
-        "recip_rank": measures.RR,
+        "map": measures.AP, "ndcg_cut_10": measures.nDCG @ 10, "P_10": measures.P @ 10,
+        "recall_1000": measures.R @ 1000, "recip_rank": measures.RR,
     }
     found = {}
     for value in measures.iter_calc(list(names.values()), ir.judgements(grades), ir.scored_documents(run)):

@@ -98,6 +98,15 @@ def test_an_experiment_on_many_topics_with_ties(tmp_path):
     assert values == {(row["topic"], name): row[name] for row in expected.topics for name in measures}
 
 
+def test_a_topic_without_results(store, topics, qrels):
+    topics = pandas.concat([topics, pandas.DataFrame({"qid": ["t4"], "query": ["zzzz"]})])
+    qrels = pandas.concat([qrels, pandas.DataFrame({"qid": ["t4"], "docno": ["Mill"], "label": [1]})])
+    mean = pt.Experiment([Retriever(store)], topics, qrels, ["map"])["map"].iloc[0]
+    evaluation = quern.evaluate(qrels, Retriever(store)(topics))
+    assert evaluation.missing_topics == ["t4"]
+    assert mean == pytest.approx(evaluation.mean["map"] * 3 / 4, abs=1e-15)
+
+
 def test_pipelines(store, topics):
     bm25, dirichlet = Retriever(store), Retriever(store, model="dirichlet", mu=200)
     full = bm25(topics)
@@ -172,7 +181,8 @@ def test_wrong_arguments(store, topics):
 
 
 def test_an_index(sample, tmp_path, command):
-    documents = [{"docno": "b", "text": "grain", "url": "u"}, {"docno": "a", "title": "Mill", "text": "grain", "id": "x"}]
+    documents = [{"docno": "b", "text": "grain", "url": "u"},
+                 {"docno": "a", "title": "Mill", "text": "grain", "id": "x"}]
     index = Indexer(tmp_path / "index").index(iter(documents))
     assert isinstance(index, Index) and isinstance(index, pt.Artifact) and len(index) == 2
     assert list(index.store.ids) == ["b", "a"] and index.store.document("a").title == "Mill"
