@@ -35,10 +35,15 @@ def store_of(given: Any) -> Store:
     raise TypeError(f"store must be a quern.Store or the path of one, not {type(given).__name__}")
 
 
-def check(store: Store, content: str, options: dict[str, Any]) -> None:
-    """Refuses bad options before the first search."""
+def check_content(content: str) -> None:
+    """Refuses what passages cannot have."""
     if content not in CONTENTS:
         raise UsageError(f"content: invalid value {content!r} (expected one of {', '.join(CONTENTS)})")
+
+
+def check(store: Store, content: str, options: dict[str, Any]) -> None:
+    """Refuses bad options before the first search."""
+    check_content(content)
     store.search("", **options)
 
 

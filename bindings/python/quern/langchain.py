@@ -63,8 +63,8 @@ class Retriever(BaseRetriever):
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun, **options: Any
     ) -> list[Document]:
         content = options.pop("content", self.content)
+        _retrieval.check_content(content)
         options = {"k": self.k, **self.options, **options}
-        _retrieval.check(self.store, content, options)
         return [
             Document(
                 id=found.id,

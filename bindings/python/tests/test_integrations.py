@@ -31,8 +31,13 @@ def examples(module: types.ModuleType) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("name", LIBRARIES)
-def test_examples_of_docstrings(name, sample):
-    pytest.importorskip(LIBRARIES[name])
+def test_examples_of_docstrings(name, sample, monkeypatch):
+    try:
+        importlib.import_module(LIBRARIES[name])
+    except ImportError:
+        if name != "ir":
+            pytest.skip(f"needs {LIBRARIES[name]}")
+        monkeypatch.setattr("quern.ir.__all__", ["documents", "qrels", "topics"])  # those that need no library
     written = examples(importlib.import_module(f"quern.{name}"))
     assert all(text.strip() for text in written.values()), written
     shown = [place for place, text in written.items() if ">>>" in text]

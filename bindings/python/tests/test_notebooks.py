@@ -11,6 +11,7 @@ import sys
 import types
 
 import pytest
+import quern
 
 FOLDER = pathlib.Path(__file__).resolve().parents[3] / "docs" / "notebooks"
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
@@ -38,6 +39,8 @@ def run(notebook: pathlib.Path) -> None:
 
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda notebook: notebook.stem)
 def test_the_notebook_runs(notebook, source, tmp_path, monkeypatch, capsys):
+    if notebook.stem == "thesaurus" and not hasattr(quern, "Thesaurus"):
+        pytest.skip("this build of Quern has no quern.Thesaurus")
     shutil.copytree(source / "docs" / "sample", tmp_path / "sample")
     (tmp_path / "notebooks").mkdir()
     (tmp_path / "work").mkdir()
