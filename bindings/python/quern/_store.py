@@ -86,7 +86,7 @@ class Counts:
     """How often words follow each other in a store."""
 
     words: list[str]
-    count: int  # type: ignore[assignment]  # as the column is called, not tuple.count
+    count: int
     followed: int
     unknown_words: list[str]
     documents: Any
