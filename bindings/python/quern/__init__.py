@@ -30,7 +30,7 @@ from ._quern import (
 )
 
 # Stores, search and runs
-from ._quern import BuildResult, Evaluation, Hit, Hits, Ids, Run, Store, build, evaluate, fuse, open
+from ._quern import BuildResult, Evaluation, Hit, Hits, Ids, Run, Store, build, evaluate, export, fuse, open
 from ._store import Counts, Document, MarkedText
 
 # Vectors, graphs and lists
@@ -86,6 +86,7 @@ __all__ = [
     "dedup_parts",
     "doctor",
     "evaluate",
+    "export",
     "fuse",
     "ngram_likelihood",
     "ngrams",

@@ -15,6 +15,7 @@ void declare_sparse(nanobind::module_& module);
 void declare_aggregation(nanobind::module_& module);
 
 void declare_build(nanobind::module_& module);
+void declare_export(nanobind::module_& module);
 void declare_evaluation(nanobind::module_& module);
 void declare_fusion(nanobind::module_& module);
 void declare_run(nanobind::module_& module);
