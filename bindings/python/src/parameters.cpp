@@ -52,7 +52,7 @@ std::string type_of(const option_description& option) {
 std::string value_code(const option_description& option, const option_value& value) {
     if (std::holds_alternative<std::monostate>(value)) return "None";
     if (const auto* const yes = std::get_if<bool>(&value)) return *yes ? "True" : "False";
-    const std::string text = value_text(option, value);
+    std::string text = value_text(option, value);
     const bool is_number = option.kind == option_kind::integer || option.kind == option_kind::number ||
                            option.kind == option_kind::exact ||
                            (option.kind == option_kind::whole && text != "all");

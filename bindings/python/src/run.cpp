@@ -140,7 +140,8 @@ class exchange final : public calling_thread {
         {
             const std::lock_guard held(lock_);
             messages.swap(messages_);
-            if ((has_state = std::exchange(has_state_, false))) state = state_;
+            has_state = std::exchange(has_state_, false);
+            if (has_state) state = state_;
         }
         if (!messages.empty()) {
             const nb::object logger = nb::module_::import_("logging").attr("getLogger")("quern");
