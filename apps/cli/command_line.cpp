@@ -411,12 +411,12 @@ void command_line::advise(const std::string& name, advice instead) {
     state_->advices.insert_or_assign(name, std::move(instead));
 }
 
-void command_line::offer(std::string_view name, std::vector<std::string> values) {
+void command_line::offer(std::string_view name, const std::vector<std::string>& values) {
     for (help_line& line : state_->page.lines) {
         const typed_form form = form_of(line);
         if (form.value == name || form.value == std::string(name) + "..." ||
             std::ranges::find(form.names, name) != form.names.end())
-            line.values = std::move(values);
+            line.values = values;
     }
 }
 

@@ -83,7 +83,7 @@ class command_line {
     void advise(const std::string& name, advice instead);
     /// The names that an option or argument accepts, for the completion of shells. Options with a row have them from
     /// there.
-    void offer(std::string_view name, std::vector<std::string> values);
+    void offer(std::string_view name, const std::vector<std::string>& values);
     void offer(std::string_view name, std::span<const std::string_view> values);
     /// Removes an option from the help; it is still accepted.
     void unlist(std::string_view name);

@@ -132,7 +132,8 @@ mcp_tool search_tool(const search_engine& engine, const site_limits& limits) {
             std::min<std::uint64_t>(expand.about.whole.max, engine.thesaurus()->params().top);
     }
     if (engine.has_link_ranks()) add("prior");
-    const auto call = [&engine, limits](parameter_values values, const context& ctx) {
+    const auto call = [&engine, limits](const parameter_values& given, const context& ctx) {
+        parameter_values values = given;
         for (auto& [name, value] : values) {
             if (name != "query") continue;
             check_length(name, value, limits);
