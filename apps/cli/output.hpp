@@ -10,19 +10,15 @@
 #include <string_view>
 
 #include "quern/tasks/output_file.hpp"
+#include "quern/tasks/output_harm.hpp"
 
 namespace quern::cli {
 
 /// The reader of standard output has closed it (`| head`): the program ends silently with 0.
 struct closed_pipe {};
 
-/// Throws usage_error if writing `path` would damage an input of the run: it is one of the `inputs` under any
-/// name, or inside one that is a folder, or inside any store. Anything but a regular file (/dev/null, a FIFO)
-/// is allowed.
-void refuse_harm(const std::filesystem::path& path, std::span<const std::filesystem::path> inputs);
-
-/// Whether two names refer to the same regular file, which need not exist.
-bool same_file(const std::filesystem::path& a, const std::filesystem::path& b);
+using quern::refuse_harm;
+using quern::same_file;
 
 /// A file or folder that a run creates. An empty path: no output. "-": standard output.
 struct destination {
