@@ -5,6 +5,7 @@
 #include <nanobind/stl/unique_ptr.h>
 
 #include <algorithm>
+#include <array>
 
 #include "documents.hpp"
 #include "errors.hpp"
@@ -148,6 +149,7 @@ std::unique_ptr<found_leaks> find_leaks(const nb::object& documents, const nb::o
         inputs.insert(inputs.end(), call.options.against.inputs.begin(), call.options.against.inputs.end());
         check_result_file(call.output, call.overwrite, inputs);
         check_result_file(call.report, call.overwrite, inputs);
+        refuse_shared_files(std::array{call.output, call.report});
         call.options.keep_examples = !call.report.empty();
         std::optional<output_file> kept;
         if (!call.output.empty()) {

@@ -14,6 +14,7 @@
 #include "quern/base/text_option_table.hpp"
 #include "quern/tasks/dictionary_option_table.hpp"
 #include "quern/tasks/output_file.hpp"
+#include "quern/tasks/output_harm.hpp"
 #include "reopened.hpp"
 #include "result.hpp"
 #include "unknown_word.hpp"
@@ -48,11 +49,7 @@ void check_file(const std::filesystem::path& file, bool replace,
                 std::span<const std::filesystem::path> inputs) {
     if (is_compressed_name(file))
         refuse(file.string() + ": a dictionary cannot be compressed; it is memory-mapped");
-    for (const std::filesystem::path& input : inputs) {
-        std::error_code failure;
-        if (std::filesystem::equivalent(file, input, failure))
-            refuse(file.string() + " is an input (expected another file for the dictionary)");
-    }
+    refuse_harm(file, inputs);
     check_output(file, {.replace = replace, .form = ".bin", .written = "a dictionary in its own format"});
 }
 

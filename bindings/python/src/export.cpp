@@ -4,12 +4,16 @@
 
 #include <nanobind/stl/string.h>
 
+#include <array>
+
 #include "errors.hpp"
 #include "module.hpp"
+#include "outputs.hpp"
 #include "parameters.hpp"
 #include "quern/base/error.hpp"
 #include "quern/ops/ngram_option_table.hpp"
 #include "quern/tasks/output_file.hpp"
+#include "quern/tasks/output_harm.hpp"
 
 namespace nb = nanobind;
 
@@ -54,8 +58,11 @@ nb::dict export_store(const std::filesystem::path& store, const export_call& cal
              [&](const sink& out) { documents = export_documents(store, out, {}, ctx); }}};
         std::vector<output_file> opened;
         for (const export_file& file : files) {
-            if (!file.path.empty()) check_output(file.path, file.options);
+            if (file.path.empty()) continue;
+            refuse_harm(file.path, std::array{store});
+            check_output(file.path, file.options);
         }
+        refuse_shared_files(std::array{call.ciff, call.arpa, call.graph, call.vectors, call.documents});
         for (const export_file& file : files) {
             if (file.path.empty()) continue;
             output_file& to = opened.emplace_back(file.path, file.options, ctx);
@@ -105,7 +112,7 @@ void declare_export(nb::module_& module) {
         [](const nb::object& store, const nb::kwargs& given) {
             const export_call call = options.read(given);
             for (const char* const name : {"order", "min_count", "smoothing", "lambda_", "mu", "delta"}) {
-                if (given.contains(name) && call.arpa.empty())
+                if (given.contains(name) && !given[name].is_none() && call.arpa.empty())
                     refuse(std::string(name) + " is for a model, and there is none (pass arpa=FILE)");
             }
             const bool is_open = nb::hasattr(store, "path");

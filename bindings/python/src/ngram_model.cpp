@@ -13,6 +13,7 @@
 #include "ngram_counts_text.hpp"
 #include "ngrams.hpp"
 #include "quern/tasks/output_file.hpp"
+#include "quern/tasks/output_harm.hpp"
 #include "quern/text/analyzer.hpp"
 #include "result.hpp"
 #include "scratch_text.hpp"
@@ -159,6 +160,7 @@ void write_file(nb::handle path, bool overwrite, std::string_view text, output_o
     run_options options;
     options.progress = nb::bool_(false);
     run(options, [&](const context& ctx, calling_thread&) {
+        refuse_harm(to, {});
         check_output(to, form);
         output_file file(to, form, ctx);
         constexpr std::size_t at_once = std::size_t{1} << 20;

@@ -7,13 +7,16 @@
 #include <nanobind/stl/unique_ptr.h>
 
 #include <algorithm>
+#include <array>
 #include <optional>
 
 #include "errors.hpp"
 #include "fingerprint.hpp"
 #include "module.hpp"
+#include "outputs.hpp"
 #include "quern/tasks/dictionary.hpp"
 #include "quern/tasks/output_file.hpp"
+#include "quern/tasks/output_harm.hpp"
 #include "result.hpp"
 
 namespace nb = nanobind;
@@ -174,11 +177,9 @@ class result_files {
     /// Throws as check_output does, and usage_error for an input.
     void check(const std::filesystem::path& path, const output_options& form) const {
         if (path.empty()) return;
-        for (const std::filesystem::path& input : call_.options.inputs) {
-            std::error_code failure;
-            if (std::filesystem::equivalent(path, input, failure))
-                throw usage_error(path.string() + " is an input (expected another file for the result)");
-        }
+        std::vector<std::filesystem::path> inputs = call_.options.inputs;
+        inputs.push_back(call_.options.dictionary);
+        refuse_harm(path, inputs);
         check_output(path, with_replace(form));
     }
     /// Takes text for a file; nothing without one.
@@ -222,6 +223,7 @@ std::unique_ptr<ngram_rows_table> find_ngrams(const nb::object& documents, ngram
         files.check(call.output, {});
         files.check(options.totals, {});
         files.check(options.arpa, arpa_form);
+        refuse_shared_files(std::array{call.output, options.totals, options.arpa});
         const auto rows_to = files.open(call.output, {});
         options.take_totals = files.open(options.totals, {});
         options.take_arpa = files.open(options.arpa, arpa_form);

@@ -3,18 +3,25 @@
 
 #include "quern/base/error.hpp"
 #include "quern/tasks/output_file.hpp"
+#include "quern/tasks/output_harm.hpp"
 
 namespace quern::python {
 
 void check_result_file(const std::filesystem::path& path, bool overwrite,
                        std::span<const std::filesystem::path> inputs) {
     if (path.empty()) return;
-    for (const std::filesystem::path& input : inputs) {
-        std::error_code failure;
-        if (std::filesystem::equivalent(path, input, failure))
-            throw usage_error(path.string() + " is an input (expected another file for the result)");
-    }
+    refuse_harm(path, inputs);
     check_output(path, {.replace = overwrite});
+}
+
+void refuse_shared_files(std::span<const std::filesystem::path> results) {
+    for (std::size_t i = 0; i < results.size(); ++i) {
+        for (std::size_t j = 0; j < i; ++j) {
+            if (results[i].empty() || results[j].empty() || !same_file(results[i], results[j])) continue;
+            throw usage_error("two kinds of results cannot both go to " + results[i].string() +
+                              "; give each its own file");
+        }
+    }
 }
 
 void write_result_file(const std::filesystem::path& path, bool overwrite, const context& ctx,

@@ -14,6 +14,7 @@
 #include "outputs.hpp"
 #include "quern/base/text_option_table.hpp"
 #include "quern/tasks/output_file.hpp"
+#include "quern/tasks/output_harm.hpp"
 #include "quern/tasks/similar.hpp"
 #include "quern/tasks/words_option_table.hpp"
 #include "reopened.hpp"
@@ -373,6 +374,7 @@ void write_file(nb::handle path, bool overwrite, const output_options& form,
     output_options options = form;
     options.replace = overwrite;
     run(query_run(), [&](const context& ctx, calling_thread&) {
+        refuse_harm(to, {});
         check_output(to, options);
         output_file file(to, options, ctx);
         write(
