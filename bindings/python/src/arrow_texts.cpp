@@ -19,6 +19,12 @@ Value read(const void* buffer, std::int64_t position) {
     return value;
 }
 
+/// `position`: with the array's offset.
+bool is_null(const ArrowArray& array, std::int64_t position) {
+    const auto* const valid = static_cast<const std::uint8_t*>(array.buffers[0]);
+    return valid != nullptr && array.null_count != 0 && ((valid[position / 8] >> (position % 8)) & 1) == 0;
+}
+
 }  // namespace
 
 arrow_schema::~arrow_schema() {
@@ -53,6 +59,8 @@ arrow_texts::arrow_texts(const ArrowSchema& schema, const std::string& name) {
         layout_ = layout::text64;
     } else if (format == "vu") {
         layout_ = layout::view;
+    } else if (format == "n") {
+        layout_ = layout::nulls;
     } else if (is_number) {
         layout_ = layout::number;
         format_ = format[0];
@@ -64,8 +72,14 @@ arrow_texts::arrow_texts(const ArrowSchema& schema, const std::string& name) {
 
 void arrow_texts::set_batch(const ArrowArray& column, std::int64_t offset_of_parent) {
     column_ = &column;
+    parent_ = nullptr;
     offset_ = column.offset + offset_of_parent;
     if (dictionary_) dictionary_->set_batch(*column.dictionary, 0);
+}
+
+void arrow_texts::set_column(const ArrowArray& batch, std::size_t position) {
+    set_batch(*batch.children[position], batch.offset);
+    if (batch.null_count != 0 && batch.n_buffers != 0 && batch.buffers[0] != nullptr) parent_ = &batch;
 }
 
 std::int64_t arrow_texts::number_at(std::int64_t position) const {
@@ -89,10 +103,10 @@ std::int64_t arrow_texts::number_at(std::int64_t position) const {
 }
 
 std::optional<std::string_view> arrow_texts::at(std::int64_t row) {
-    const std::int64_t position = offset_ + row;
-    const auto* const valid = static_cast<const std::uint8_t*>(column_->buffers[0]);
-    if (valid != nullptr && column_->null_count != 0 && ((valid[position / 8] >> (position % 8)) & 1) == 0)
+    if (layout_ == layout::nulls || (parent_ != nullptr && is_null(*parent_, parent_->offset + row)))
         return {};
+    const std::int64_t position = offset_ + row;
+    if (is_null(*column_, position)) return {};
     switch (layout_) {
         case layout::text32: {
             const auto begin = read<std::int32_t>(column_->buffers[1], position);
@@ -121,6 +135,7 @@ std::optional<std::string_view> arrow_texts::at(std::int64_t row) {
         case layout::dictionary:
             return dictionary_->at(number_at(position));
         case layout::number:
+        case layout::nulls:
             break;
     }
     decimal_ = format_ == 'L' ? std::to_string(static_cast<std::uint64_t>(number_at(position)))

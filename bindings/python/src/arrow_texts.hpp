@@ -30,24 +30,27 @@ class arrow_schema {
     ArrowSchema schema_;
 };
 
-/// One column of a batch, as texts: string, large_string, string_view, dictionaries of these, and whole numbers as
-/// decimals. Texts are valid as long as the batch and until the next number is read.
+/// One column of a batch, as texts: string, large_string, string_view, dictionaries of these, whole numbers as decimals,
+/// and nulls only. Texts are valid as long as the batch and until the next number is read.
 class arrow_texts {
   public:
     /// Throws usage_error, with the name of the column, for any other type.
     arrow_texts(const ArrowSchema& schema, const std::string& name);
     void set_batch(const ArrowArray& column, std::int64_t offset_of_parent);
+    /// Of a table: its column at a position. A null row of the batch is a null of the column.
+    void set_column(const ArrowArray& batch, std::size_t position);
     /// Nothing for a null.
     std::optional<std::string_view> at(std::int64_t row);
 
   private:
-    enum class layout { text32, text64, view, dictionary, number };
+    enum class layout { text32, text64, view, dictionary, number, nulls };
     std::int64_t number_at(std::int64_t position) const;
 
     layout layout_ = layout::text32;
     char format_ = 0;  ///< of a number, or of the index of a dictionary
     std::unique_ptr<arrow_texts> dictionary_;
     const ArrowArray* column_ = nullptr;
+    const ArrowArray* parent_ = nullptr;  ///< that has nulls, else null
     std::int64_t offset_ = 0;
     std::string decimal_;
 };

@@ -81,11 +81,16 @@ class arrow_source final : public memory_source {
         check(stream_->get_schema(stream_, &taken));
         set_columns(taken, fields);
     }
-    /// One array, which it owns from now on.
+    /// One array, which it owns from now on, also if it refuses it.
     arrow_source(ArrowSchema schema, ArrowArray array, const field_names& fields) {
         batch_ = array;
-        set_columns(schema, fields);
-        select();
+        try {
+            set_columns(schema, fields);
+            select();
+        } catch (...) {
+            release();
+            throw;
+        }
     }
     ~arrow_source() override { release(); }
 
@@ -134,7 +139,7 @@ class arrow_source final : public memory_source {
         for (std::optional<column>* const c : {&text_, &id_, &title_}) {
             if (!*c) continue;
             if (schema_->is_table()) {
-                (*c)->texts.set_batch(*batch_.children[(*c)->position], batch_.offset);
+                (*c)->texts.set_column(batch_, (*c)->position);
             } else {
                 (*c)->texts.set_batch(batch_, 0);
             }

@@ -19,7 +19,7 @@ namespace {
 /// The first column of a batch; of a batch without columns, itself.
 void append_batch(const arrow_schema& schema, arrow_texts& texts, const ArrowArray& batch, text_column& to) {
     if (schema.is_table()) {
-        texts.set_batch(*batch.children[0], batch.offset);
+        texts.set_column(batch, 0);
     } else {
         texts.set_batch(batch, 0);
     }
