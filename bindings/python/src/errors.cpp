@@ -12,6 +12,7 @@
 #include "parameters.hpp"
 #include "quern/base/document.hpp"
 #include "quern/base/error.hpp"
+#include "topic_run.hpp"
 
 namespace nb = nanobind;
 
@@ -45,11 +46,12 @@ nb::handle make_class(nb::module_& module, const char* name, std::initializer_li
 }
 
 void raise(nb::handle type, const char* message) {
-    PyErr_SetString(type.ptr(), as_python(message).c_str());
+    const nb::object text = text_object(as_python(message));  // it may name a file that is not UTF-8
+    PyErr_SetObject(type.ptr(), text.ptr());
 }
 
 void raise_with(nb::handle type, const char* message, const nb::dict& members) {
-    nb::object made = type(as_python(message));
+    nb::object made = type(text_object(as_python(message)));
     for (const auto& [name, value] : members) made.attr(name) = value;
     PyErr_SetObject(type.ptr(), made.ptr());
 }
@@ -65,11 +67,11 @@ void translate(const std::exception_ptr& failure, void*) {
         raise(classes.usage, e.what());
     } catch (const invalid_input& e) {
         nb::dict members;
-        members["path"] = e.path();
+        members["path"] = text_object(e.path());
         members["line"] = e.line();
         if (const auto* const lost = dynamic_cast<const too_much_lost*>(&e)) {
             nb::list rejected;
-            for (const input_issue& issue : lost->issues()) rejected.append(in_words(issue));
+            for (const input_issue& issue : lost->issues()) rejected.append(text_object(in_words(issue)));
             members["rejected"] = rejected;
         }
         raise_with(classes.input, e.what(), members);

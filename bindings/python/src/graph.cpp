@@ -26,6 +26,7 @@
 #include "quern/tasks/graph.hpp"
 #include "quern/tasks/link_rank_option_table.hpp"
 #include "table.hpp"
+#include "topic_run.hpp"
 
 namespace nb = nanobind;
 
@@ -95,9 +96,12 @@ class listed_ids final : public node_ids {
 };
 
 std::string text_of_id(nb::handle id) {
-    if (nb::isinstance<nb::str>(id)) return nb::cast<std::string>(id);
-    if (PyBool_Check(id.ptr()) == 0 && PyIndex_Check(id.ptr()) != 0)
-        return nb::cast<std::string>(nb::str(nb::steal(PyNumber_Index(id.ptr()))));
+    if (nb::isinstance<nb::str>(id)) return text_argument("ids", id);
+    if (PyBool_Check(id.ptr()) == 0 && PyIndex_Check(id.ptr()) != 0) {
+        const nb::object whole = nb::steal(PyNumber_Index(id.ptr()));
+        if (!whole.is_valid()) throw nb::python_error();
+        return nb::cast<std::string>(nb::str(whole));
+    }
     refuse_type("ids", "texts or whole numbers", nb::cast<std::string>(nb::repr(id)));
 }
 
@@ -105,7 +109,7 @@ std::string text_of_id(nb::handle id) {
 nb::object python_id(const node_ids& ids, std::uint32_t node) {
     const std::string text = ids.text(node);
     if (ids.are_integers()) return nb::steal(PyLong_FromString(text.c_str(), nullptr, 10));
-    return nb::str(text.data(), text.size());
+    return text_object(text);
 }
 
 // ---- Results ----

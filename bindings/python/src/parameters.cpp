@@ -10,6 +10,7 @@
 #include "errors.hpp"
 #include "quern/base/error.hpp"
 #include "quern/base/parse.hpp"
+#include "topic_run.hpp"
 
 namespace nb = nanobind;
 
@@ -102,7 +103,9 @@ std::optional<double> to_number(nb::handle given) {
 }
 
 std::string whole_text(nb::handle given) {
-    return nb::cast<std::string>(nb::str(nb::steal(PyNumber_Index(given.ptr()))));
+    const nb::object whole = nb::steal(PyNumber_Index(given.ptr()));
+    if (!whole.is_valid()) throw nb::python_error();
+    return nb::cast<std::string>(nb::str(whole));
 }
 
 }  // namespace
@@ -185,14 +188,19 @@ bool bool_of(std::string_view name, nb::handle given) {
 }
 
 std::string text_of(std::string_view name, nb::handle given) {
-    if (nb::isinstance<nb::str>(given)) return nb::cast<std::string>(given);
+    const auto checked = [&](nb::handle text) {
+        std::string made = text_argument(name, text);
+        if (made.find('\0') != std::string::npos) refuse_value(name, given, "a text without null characters");
+        return made;
+    };
+    if (nb::isinstance<nb::str>(given)) return checked(given);
     const nb::object path = nb::steal(PyOS_FSPath(given.ptr()));
     if (!path.is_valid()) {
         PyErr_Clear();
         refuse_value(name, given, "a text or a path");
     }
     if (!nb::isinstance<nb::str>(path)) refuse_value(name, given, "a text or a path of text, not of bytes");
-    return nb::cast<std::string>(path);
+    return checked(path);
 }
 
 std::vector<std::filesystem::path> paths_of(std::string_view name, nb::handle given) {

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "quern/base/error.hpp"
+#include "topic_run.hpp"
 
 namespace nb = nanobind;
 
@@ -146,9 +147,9 @@ class exchange final : public calling_thread {
         if (!messages.empty()) {
             const nb::object logger = nb::module_::import_("logging").attr("getLogger")("quern");
             for (const message& m : messages)
-                logger.attr(m.level == log_level::warning ? "warning" : "info")("%s", m.text);
+                logger.attr(m.level == log_level::warning ? "warning" : "info")("%s", text_object(m.text));
         }
-        if (has_state) progress_(state.stage, state.done, state.total, state.unit);
+        if (has_state) progress_(text_object(state.stage), state.done, state.total, text_object(state.unit));
     }
 
     nb::object progress_;

@@ -11,6 +11,7 @@
 
 #include "arrow_interface.hpp"
 #include "errors.hpp"
+#include "topic_run.hpp"
 
 namespace nb = nanobind;
 
@@ -205,7 +206,7 @@ nb::object values_of(const table::column& column) {
                 nb::list texts;
                 for (std::size_t i = 0; i < values->size(); ++i) {
                     const std::string_view text = values->at(i);
-                    texts.append(nb::str(text.data(), text.size()));
+                    texts.append(text_object(text));
                 }
                 return texts;
             } else if constexpr (std::is_same_v<values_type, bool_column>) {
@@ -225,7 +226,7 @@ nb::object cell_of(const table::column& column, std::size_t row) {
                 std::remove_const_t<typename std::remove_cvref_t<decltype(values)>::element_type>;
             if constexpr (std::is_same_v<values_type, text_column>) {
                 const std::string_view text = values->at(row);
-                return nb::str(text.data(), text.size());
+                return text_object(text);
             } else if constexpr (std::is_same_v<values_type, bool_column>) {
                 return nb::bool_(values->values[row] != 0);
             } else {

@@ -27,6 +27,7 @@
 #include "quern/base/rows.hpp"
 #include "quern/ops/nearest_option_table.hpp"
 #include "quern/tasks/opened_files.hpp"
+#include "topic_run.hpp"
 
 namespace nb = nanobind;
 
@@ -701,7 +702,7 @@ distance equal to the radius is within; for ip the product is at least the radiu
                 nb::list names;
                 if (set.vectors().file)
                     for (const std::string_view name : set.vectors().file->names())
-                        names.append(nb::str(name.data(), name.size()));
+                        names.append(text_object(name));
                 return names;
             },
             nb::sig("def names(self) -> list[str]"),

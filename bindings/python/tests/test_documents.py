@@ -2,6 +2,8 @@
 """Documents in memory, in every form, read as they are."""
 
 import collections
+import os
+import pathlib
 
 import duckdb
 import numpy
@@ -171,3 +173,35 @@ def test_random_texts_arrive_in_every_form(texts, cut):
                       pyarrow.array(texts, pyarrow.string_view()), polars.Series(texts)):
         result = quern.dedup(documents, threads=1)
         assert [result.text(i) for i in range(result.documents)] == expected
+
+
+def test_null_rows_of_structs_and_columns_of_nulls() -> None:
+    texts = pyarrow.array(["hello world text", "must not be read", "third text here"])
+    rows = pyarrow.StructArray.from_arrays([texts], ["text"], mask=pyarrow.array([False, True, False]))
+    assert [quern.dedup(rows).text(i) for i in range(3)] == ["hello world text", "", "third text here"]
+    assert [quern.dedup(rows[1:]).text(i) for i in range(2)] == ["", "third text here"]
+    frame = pyarrow.table({"text": ["aaa bbb", "ccc ddd"], "title": pyarrow.nulls(2)})
+    assert quern.dedup(frame).documents == 2
+
+
+def test_a_refused_array_is_released() -> None:
+    before = pyarrow.total_allocated_bytes()
+    for _ in range(3):
+        numbers = pyarrow.array([1.5] * 100_000)
+        with pytest.raises(quern.UsageError, match="Arrow type"):
+            quern.dedup(numbers)
+        del numbers
+    assert pyarrow.total_allocated_bytes() <= before
+
+
+def test_names_that_are_not_utf8(tmp_path: pathlib.Path) -> None:
+    name = os.fsencode(tmp_path) + b"/caf\xe9.jsonl"
+    with pytest.raises(quern.UsageError, match="caf\udce9.jsonl: no such file"):
+        quern.dedup(os.fsdecode(name))
+    with open(name, "w") as file:
+        file.write('{"text": "the mill grinds"}\n{"text": "the mill grinds"}\n')
+    found = quern.dedup(pathlib.Path(os.fsdecode(name)))
+    assert found.keep.tolist() == [True, False] and len(found.pairs.to_dicts()) == 1
+    with pytest.raises(quern.UsageError, match="null characters"):
+        quern.dedup(["a text"], output=str(tmp_path / "out\0.jsonl"))
+    assert not (tmp_path / "out").exists()

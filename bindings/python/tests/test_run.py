@@ -241,3 +241,10 @@ def test_paths_of_any_kind(tmp_path):
         quern.dedup(str(tmp_path / "*.tsv"))
     with pytest.raises(quern.UsageError, match="for documents in memory"):
         quern.dedup(pathlib.Path(corpus), text_field="body")
+
+
+def test_an_array_is_no_whole_number() -> None:
+    import numpy
+
+    with pytest.raises(TypeError, match="integer"):
+        quern.dedup(["a text"], threads=numpy.array([2.5]))
