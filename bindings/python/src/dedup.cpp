@@ -8,6 +8,9 @@
 #include <nanobind/stl/unique_ptr.h>
 
 #include <algorithm>
+#include <array>
+#include <mutex>
+#include <shared_mutex>
 
 #include "documents.hpp"
 #include "errors.hpp"
@@ -17,8 +20,10 @@
 #include "quern/base/text_option_table.hpp"
 #include "quern/tasks/dedup_option_table.hpp"
 #include "quern/tasks/dedup_parts_option_table.hpp"
+#include "quern/tasks/output_harm.hpp"
 #include "quern/tasks/signature_option_table.hpp"
 #include "result.hpp"
+#include "topic_run.hpp"
 
 namespace nb = nanobind;
 
@@ -146,6 +151,14 @@ std::string fingerprint_of(const found_duplicates& found) {
     });
 }
 
+/// The files and folders that a run reads.
+template <class Options>
+std::vector<std::filesystem::path> inputs_of(const Options& options) {
+    std::vector<std::filesystem::path> all = options.inputs;
+    all.insert(all.end(), options.against.begin(), options.against.end());
+    return all;
+}
+
 std::unique_ptr<found_duplicates> find_duplicates(const nb::object& documents, dedup_call& call) {
     document_argument given(documents, call);
     std::unique_ptr<found_duplicates> found;
@@ -154,12 +167,19 @@ std::unique_ptr<found_duplicates> find_duplicates(const nb::object& documents, d
     run(call.run, [&](const context& ctx, calling_thread& caller) {
         given.read_into(call.options, caller);
         call.options.keep_records = !call.output.empty() && !is_folder_name(call.output);
+        std::vector<std::filesystem::path> inputs = inputs_of(call.options);
+        if (!call.options.store.empty()) refuse_harm(call.options.store, inputs);
+        inputs.push_back(call.options.store);
         if (is_folder_name(call.output)) {
             call.options.kept_folder = call.output;
+            const std::filesystem::path folder = call.output.parent_path();
+            refuse_harm(folder, inputs);
+            inputs.push_back(folder);
         } else {
-            check_result_file(call.output, call.overwrite, call.options.inputs);
+            check_result_file(call.output, call.overwrite, inputs);
         }
-        check_result_file(call.report, call.overwrite, call.options.inputs);
+        check_result_file(call.report, call.overwrite, inputs);
+        refuse_shared_files(std::array{call.output, call.report});
         auto result = dedup(call.options, ctx);
         if (call.options.keep_records) {
             write_result_file(call.output, call.overwrite, ctx,
@@ -244,9 +264,10 @@ void declare_duplicates(nb::module_& module) {
                 if (at < 0 || at >= std::int64_t{f.result.earlier()} + f.result.documents())
                     throw nb::index_error("position out of range");
                 const std::string_view text = f.result.text(static_cast<std::uint32_t>(at));
-                return nb::str(text.data(), text.size());
+                return text_object(text);
             },
-            nb::arg("position"), "The text of a document, by position.")
+            nb::arg("position"), nb::sig("def text(self, position: int) -> str"),
+            "The text of a document, by position.")
         .def_prop_ro(
             "counts", [](const found_duplicates& f) { return counts_dict(f.result.counts); },
             nb::sig("def counts(self) -> dict[str, Any]"), "What was read, rejected and skipped.")
@@ -320,10 +341,34 @@ struct stream_call : call {
     dedup_options options;
 };
 
-/// A stream, used by one thread at a time.
+/// Threads may share it. Calls that change it hold the lock alone; take it without the interpreter's lock.
 struct open_stream {
     duplicate_stream stream;
-    nb::ft_mutex lock;
+    mutable std::shared_mutex lock;
+
+    template <class Work>
+    auto alone(const Work& work) {
+        const nb::gil_scoped_release released;
+        const std::lock_guard held(lock);
+        return work(stream);
+    }
+    template <class Work>
+    auto together(const Work& work) const {
+        const nb::gil_scoped_release released;
+        const std::shared_lock held(lock);
+        return work(stream);
+    }
+};
+
+/// An answer with its own copies of the ids, which another thread's document may move.
+struct stream_answer {
+    duplicate_stream::stream_result found;
+    std::vector<std::string> ids;
+
+    stream_answer(const duplicate_stream& stream, duplicate_stream::stream_result&& answer)
+        : found(std::move(answer)) {
+        for (const duplicate_pair& p : found.duplicates) ids.emplace_back(stream.id(p.a));
+    }
 };
 
 std::string json_line(const nb::handle id, std::string_view text) {
@@ -338,17 +383,17 @@ std::string json_line(const nb::handle id, std::string_view text) {
     return line + "}";
 }
 
-nb::dict stream_answer(const duplicate_stream& stream, const duplicate_stream::stream_result& found) {
+nb::dict dict_of(const stream_answer& answer) {
+    const duplicate_stream::stream_result& found = answer.found;
     if (!found.is_document) refuse(found.why.empty() ? "the document is empty" : found.why);
     nb::dict made;
     made["id"] = found.id;
     nb::list duplicates;
-    for (const duplicate_pair& p : found.duplicates) {
+    for (std::size_t i = 0; i < answer.ids.size(); ++i) {
         nb::dict one;
-        const std::string_view id = stream.id(p.a);
-        one["id"] = nb::str(id.data(), id.size());
-        one["distance"] = p.distance;
-        one["rate"] = p.rate();
+        one["id"] = text_object(answer.ids[i]);
+        one["distance"] = found.duplicates[i].distance;
+        one["rate"] = found.duplicates[i].rate();
         duplicates.append(one);
     }
     made["duplicates"] = duplicates;
@@ -377,7 +422,8 @@ void declare_stream(nb::module_& module) {
 >>> stream.add("Salt comes from the seas.", id="b")["duplicates"][0]["distance"]
 1
 
-Use `finish()`, or a with block, at the end: it writes what belongs to the store.)")
+Use `finish()`, or a with block, at the end: it writes what belongs to the store. Threads may share a stream: documents are
+added one at a time, queries run together.)")
         .def(
             "__init__",
             [](open_stream* self, const nb::kwargs& given) {
@@ -398,41 +444,35 @@ Use `finish()`, or a with block, at the end: it writes what belongs to the store
             "add",
             [](open_stream& self, std::string_view text, const nb::object& id) {
                 const std::string line = json_line(id, text);
-                duplicate_stream::stream_result found;
-                {
-                    const nb::gil_scoped_release released;
-                    found = self.stream.next(line);
-                }
-                return stream_answer(self.stream, found);
+                return dict_of(self.alone(
+                    [&](duplicate_stream& stream) { return stream_answer(stream, stream.next(line)); }));
             },
             nb::arg("text"), nb::arg("id") = nb::none(),
             nb::sig("def add(self, text: str, id: str | int | None = None) -> dict[str, Any]"),
-            nb::lock_self(),
             "Compares a document with the earlier ones and adds it. Returns its `id`, and `duplicates`: "
             "those near it that "
             "stay, the nearest first, each a dict of id, distance and rate. Raises UsageError for a repeated "
             "id.")
         .def(
             "query",
-            [](open_stream& self, std::string_view text) {
+            [](const open_stream& self, std::string_view text) {
                 const std::string line = json_line(nb::none(), text);
-                duplicate_stream::stream_result found;
-                {
-                    const nb::gil_scoped_release released;
-                    found = self.stream.ask(line);
-                }
-                return stream_answer(self.stream, found);
+                return dict_of(self.together(
+                    [&](const duplicate_stream& stream) { return stream_answer(stream, stream.ask(line)); }));
             },
-            nb::arg("text"), nb::sig("def query(self, text: str) -> dict[str, Any]"), nb::lock_self(),
+            nb::arg("text"), nb::sig("def query(self, text: str) -> dict[str, Any]"),
             "The same, but the document is not added.")
         .def(
-            "commit", [](open_stream& self) { self.stream.commit(); },
-            nb::call_guard<nb::gil_scoped_release>(), "Writes the documents so far to the store.")
+            "commit", [](open_stream& self) { self.alone([](duplicate_stream& s) { s.commit(); }); },
+            "Writes the documents so far to the store.")
         .def(
-            "finish", [](open_stream& self) { self.stream.finish(); },
-            nb::call_guard<nb::gil_scoped_release>(), "Ends the stream: writes the rest to the store.")
+            "finish", [](open_stream& self) { self.alone([](duplicate_stream& s) { s.finish(); }); },
+            "Ends the stream: writes the rest to the store.")
         .def(
-            "__len__", [](const open_stream& self) { return self.stream.documents(); },
+            "__len__",
+            [](const open_stream& self) {
+                return self.together([](const duplicate_stream& s) { return s.documents(); });
+            },
             nb::sig("def __len__(self) -> int"))
         .def(
             "__enter__", [](const nb::object& self) { return self; },
@@ -440,12 +480,15 @@ Use `finish()`, or a with block, at the end: it writes what belongs to the store
         .def(
             "__exit__",
             [](open_stream& self, const nb::object&, const nb::object&, const nb::object&) {
-                self.stream.finish();
+                self.alone([](duplicate_stream& s) { s.finish(); });
             },
             nb::arg("kind").none(), nb::arg("value").none(), nb::arg("trace").none(),
             nb::sig("def __exit__(self, kind: object, value: object, trace: object) -> None"))
         .def_prop_ro(
-            "memory_bytes", [](const open_stream& self) { return self.stream.memory_bytes(); },
+            "memory_bytes",
+            [](const open_stream& self) {
+                return self.together([](const duplicate_stream& s) { return s.memory_bytes(); });
+            },
             "Memory of the documents so far, in bytes; their texts are on disk.");
 }
 
@@ -471,7 +514,7 @@ nb::list texts_after_cuts(const dedup_parts_result& found) {
             at = cuts[next].end;
         }
         rest.append(text.substr(at));
-        texts.append(nb::str(rest.data(), rest.size()));
+        texts.append(text_object(rest));
     }
     return texts;
 }
@@ -555,7 +598,7 @@ void declare_parts(nb::module_& module) {
             std::unique_ptr<dedup_parts_result> found;
             run(call.run, [&](const context& ctx, calling_thread& caller) {
                 source.read_into(call.options, caller);
-                check_result_file(call.output, call.overwrite, call.options.inputs);
+                check_result_file(call.output, call.overwrite, inputs_of(call.options));
                 call.options.keep_records = !call.output.empty();
                 found = std::make_unique<dedup_parts_result>(dedup_parts(call.options, ctx));
                 if (call.output.empty()) return;

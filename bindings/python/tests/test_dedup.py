@@ -4,6 +4,7 @@
 import json
 import pickle
 import random
+import threading
 
 import numpy
 import pandas
@@ -251,3 +252,26 @@ def test_signatures(corpus, command):
     rows = [line.split("\t") for line in command("signature", path, "--format", "tsv").decode().splitlines()]
     found = quern.signatures([(f"d{i}", t) for i, t in enumerate(texts)])
     assert [[r["id"], str(r["B"]), r["signature"], r["signature_at_2B"]] for r in found] == rows
+
+
+def test_threads_share_a_stream() -> None:
+    stream = quern.DuplicateStream(threshold=0.05)
+    failures: list[BaseException] = []
+
+    def use(thread: int) -> None:
+        letters = random.Random(thread)
+        try:
+            for i in range(1500):
+                text = "".join(letters.choices("abcdefghijklmnopqrstuvwxyz ", k=200))
+                assert stream.add(text, id=f"{thread}-{i}")["duplicates"] == []
+                found = stream.query(text)["duplicates"]
+                assert [one["id"] for one in found] == [f"{thread}-{i}"] and len(stream) > i
+        except BaseException as failure:
+            failures.append(failure)
+
+    threads = [threading.Thread(target=use, args=(thread,)) for thread in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures and len(stream) == 6000
