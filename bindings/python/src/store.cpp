@@ -177,6 +177,12 @@ search_result searched(const opened_folder& of, const std::string& query, const 
     return run_for(quiet, [&](const context& ctx) { return of.engine().search(query, options, ctx); });
 }
 
+/// Without a query the score of `like` is the similarity itself.
+void set_weight_of_like_alone(const nb::kwargs& given, std::string_view query, search_options& options) {
+    const bool has_weight = given.contains("like_weight") && !given["like_weight"].is_none();
+    if (!has_weight && query.find_first_not_of(" \t\r\n") == std::string_view::npos) options.like_weight = 1;
+}
+
 hits search(const store& self, nb::handle query, const nb::kwargs& given) {
     search_call requested = search_parameters().read_given(given);
     search_options& options = requested.search;
@@ -184,11 +190,9 @@ hits search(const store& self, nb::handle query, const nb::kwargs& given) {
     auto made = std::make_shared<found>();
     made->query = text_argument("query", query);
     if (requested.like) {
-        const bool has_weight = given.contains("like_weight") && !given["like_weight"].is_none();
+        set_weight_of_like_alone(given, made->query, options);
         const nb::gil_scoped_release released;
         options.like = number_of_id(*self, *requested.like, "like: ");
-        const bool is_alone = made->query.find_first_not_of(" \t\r\n") == std::string::npos;
-        if (is_alone && !has_weight) options.like_weight = 1;
     }
     made->result = searched(*self, made->query, options);
     made->opened = self;
@@ -249,6 +253,7 @@ hits explain(const store& self, nb::handle query, nb::handle id, const nb::kwarg
     refuse_idle_options(given, options, requested.like.has_value());
     auto made = std::make_shared<found>();
     made->query = text_argument("query", query);
+    if (requested.like) set_weight_of_like_alone(given, made->query, options);
     const std::string wanted = text_argument("id", id);
     run_options quiet;
     quiet.progress = nb::bool_(false);
