@@ -14,6 +14,7 @@
 #include "outputs.hpp"
 #include "parameters.hpp"
 #include "quern/base/rows.hpp"
+#include "quern/tasks/output_harm.hpp"
 #include "quern/tasks/trec_run.hpp"
 #include "run.hpp"
 
@@ -29,9 +30,20 @@ const topic_run::part* topic_run::find(std::string_view topic) const {
 void topic_run::each_text(const std::function<void(std::string_view)>& sink) const {
     std::vector<std::string_view> ids;
     std::string lines;
+    for (const part& of : topics_) ids.emplace_back(of.topic);
+    if (const auto alike = alike_in_run(ids)) {
+        refuse(
+            "the topics '" + std::string(alike->first) + "' and '" + std::string(alike->second) +
+            "' look the same in a TREC run, where white space becomes _; the table of the run distinguishes "
+            "them");
+    }
     for (const part& of : topics_) {
         ids.clear();
         lines.clear();
+        for (std::size_t row = of.begin; row < of.end; ++row) {
+            if (of.topic.empty() || document(row).empty())
+                refuse_row(of.topic, document(row), "an id is empty, which a TREC run cannot have");
+        }
         for (std::size_t row = of.begin; row < of.end; ++row) {
             ids.push_back(document(row));
             append_run_line(lines, of.topic, document(row), rank(row), score(row));
@@ -285,6 +297,7 @@ the rows, and pandas, polars and pyarrow read a run as such a table.
                 const write_call requested = write_parameters().read(given);
                 const std::filesystem::path to = text_of("path", path);
                 quern::python::run(requested.run, [&](const context& ctx, calling_thread&) {
+                    refuse_harm(to, {});
                     write_result_file(to, requested.overwrite, ctx,
                                       [&](const auto& sink) { run.each_text(sink); });
                 });

@@ -33,8 +33,8 @@ class topic_run {
     double score(std::size_t row) const { return (*scores_)[row]; }
     const part* find(std::string_view topic) const;
 
-    /// Passes the lines of the TREC run, topic by topic. Throws usage_error for documents of a topic that look the same
-    /// there, because white space becomes `_`.
+    /// Passes the lines of the TREC run, topic by topic. Throws usage_error for topics, and for documents of a topic, that
+    /// look the same there, because white space becomes `_`, and for empty ids.
     void each_text(const std::function<void(std::string_view)>& sink) const;
 
   private:

@@ -463,3 +463,23 @@ def test_progress(made):
     calls = []
     made.search_many({str(n): " ".join(WORDS) for n in range(1000)}, threads=1, progress=lambda *now: calls.append(now))
     assert all(len(call) == 4 for call in calls)
+
+
+def test_explain_of_like_alone_has_the_score_of_the_search(tmp_path: pathlib.Path) -> None:
+    texts = [(f"d{i}", f"the mill grinds grain number{i} water wheel") for i in range(40)] + [("sea", "salt of the sea")]
+    made = quern.build(texts, tmp_path / "like.store", skip=["duplicates"]).store
+    best = made.search(like="d1")[0]
+    assert made.explain("", best.id, like="d1")[0].score == best.score
+    with_weight = made.search(like="d1", like_weight=3)[0]
+    assert made.explain("", with_weight.id, like="d1", like_weight=3)[0].score == with_weight.score
+
+
+def test_ids_of_a_run(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "run"
+    for scores in ({"a b": {"x": 1.0}, "a_b": {"y": 2.0}}, {"": {"x": 1.0}}, {"q": {"": 1.0}}):
+        with pytest.raises(quern.UsageError, match="look the same|an id is empty"):
+            quern.Run(scores).write(path)
+        assert not path.exists()
+    odd = quern.Run({"q": {"\udcff": 1.0, "b": 0.5}})
+    assert odd.table["document"] == ["\udcff", "b"] and odd.table[0]["document"] == "\udcff"
+    assert pickle.loads(pickle.dumps(odd)) == odd
