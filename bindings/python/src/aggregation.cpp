@@ -306,6 +306,7 @@ class python_stream final : public ranked_stream {
         held_list list;
         const nb::object pair = nb::make_tuple(ids, scores);
         read_list(list, pair, 0);
+        if (!list.texts.empty()) refuse_type(name_, "its iterator to yield whole numbers as ids", "texts");
         for (const std::uint64_t id : list.wide)
             held_ids_.push_back(static_cast<std::uint32_t>(std::min<std::uint64_t>(id, 0xffffffff)));
         held_ids_.insert(held_ids_.end(), list.narrow.begin(), list.narrow.end());

@@ -193,3 +193,8 @@ def test_equal_to_the_program(sample, command, rule):
 def test_refused(lists, options, error, words):
     with pytest.raises(error, match=words):
         quern.top_k(lists, **options)
+
+
+def test_iterators_of_texts_are_refused() -> None:
+    with pytest.raises(TypeError, match="whole numbers as ids"):
+        quern.top_k([iter([(["a", "b"], [2.0, 1.0])])], objects=10)
