@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <optional>
 
@@ -213,10 +214,22 @@ nb::object copied_to_host(nb::handle given, std::string_view name) {
                 "one of a GPU without the methods get() or cpu()");
 }
 
+/// Refuses a shape whose bytes cannot be counted: of views that repeat their numbers, and of wrong descriptions.
+host_array with_checked_shape(host_array array, std::string_view name) {
+    if (std::ranges::find(array.shape, 0) != array.shape.end()) return array;
+    auto rest = std::numeric_limits<std::int64_t>::max() / static_cast<std::int64_t>(bytes_of(array.type));
+    for (const std::int64_t extent : array.shape) {
+        if (extent > rest)
+            refuse(std::string(name) + ": an array cannot have the shape " + array.shape_text());
+        rest /= extent;
+    }
+    return array;
+}
+
 host_array read_on_host(nb::handle given, std::string_view name) {
-    if (auto array = read_buffer(given, name)) return *std::move(array);
-    if (auto array = read_interface(given, name)) return *std::move(array);
-    if (auto array = read_dlpack(given, name)) return *std::move(array);
+    if (auto array = read_buffer(given, name)) return with_checked_shape(*std::move(array), name);
+    if (auto array = read_interface(given, name)) return with_checked_shape(*std::move(array), name);
+    if (auto array = read_dlpack(given, name)) return with_checked_shape(*std::move(array), name);
     refuse_type(name, what_is_read, name_of_type(given));
 }
 
@@ -279,7 +292,7 @@ std::string host_array::shape_text() const {
 host_array read_array(nb::handle given, std::string_view name) {
     if (nb::hasattr(given, "filled") && nb::hasattr(given, "mask"))
         refuse_type(name, "an array without a mask", name_of_type(given) + "; fill it: x.filled(…)");
-    if (auto array = read_buffer(given, name)) return *std::move(array);
+    if (auto array = read_buffer(given, name)) return with_checked_shape(*std::move(array), name);
     if (is_on_device(given)) return read_on_host(copied_to_host(given, name), name);
     const bool by_protocol = nb::hasattr(given, "__array_interface__") || nb::hasattr(given, "__dlpack__");
     if (!by_protocol && nb::hasattr(given, "__array__") && !nb::isinstance<nb::type_object>(given))

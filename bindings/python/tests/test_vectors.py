@@ -616,3 +616,18 @@ def test_estimator_conventions():
     assert again.kneighbors([[1.0]], 1)[1].tolist() == [[0]]
     of_set = quern.VectorSet(numpy.eye(3)).as_sklearn()
     assert of_set.kneighbors([[0, 1, 0]], 1, return_distance=False).tolist() == [[1]]
+
+
+def test_a_shape_beyond_memory_is_refused() -> None:
+    few = numpy.zeros(4, dtype="float32")
+
+    class Described:
+        def __init__(self, *shape: int) -> None:
+            self.__array_interface__ = {
+                "shape": shape, "typestr": "<f4", "data": (few.ctypes.data, True), "strides": (0, 4), "version": 3
+            }
+
+    for shape in ((2**31, 2**31), (2**61, 4)):
+        with pytest.raises(quern.UsageError, match="cannot have the shape"):
+            quern.VectorSet(Described(*shape))
+    assert quern.VectorSet(Described(3, 4)).shape == (3, 4)
