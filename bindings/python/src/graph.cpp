@@ -407,7 +407,10 @@ std::unique_ptr<python_graph> from_arrays(nb::handle src, nb::handle dst, nb::ha
         for (const nb::handle id : nb::borrow<nb::object>(ids)) {
             integers = integers && !nb::isinstance<nb::str>(id);
             texts.push_back(text_of_id(id));
-            integers = integers && !texts.back().starts_with('-');
+            std::uint64_t number = 0;
+            const char* const end = texts.back().data() + texts.back().size();
+            const auto read = std::from_chars(texts.back().data(), end, number);
+            integers = integers && read.ec == std::errc() && read.ptr == end;
         }
         count = count_of_nodes(texts.size(), "ids");
         if (!nodes.is_none() && whole_of("nodes", nodes) != count)

@@ -304,3 +304,9 @@ def test_ctrl_c(interrupt):
         graph.pagerank(tolerance=1e-300, max_iterations=1_000_000, damping=0.999999, storage="csr")
     assert time.monotonic() - began < 0.8
     assert graph.pagerank(max_iterations=1).iterations == 1
+
+
+def test_ids_beyond_64_bits_are_texts() -> None:
+    ranks = quern.Graph.from_edges([0], [1], ids=[2**70, 5]).pagerank()
+    assert ranks.ids == [str(2**70), "5"] and len(ranks.table) == 2
+    assert pickle.loads(pickle.dumps(ranks)).fingerprint == ranks.fingerprint
