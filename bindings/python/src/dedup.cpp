@@ -161,6 +161,8 @@ std::vector<std::filesystem::path> inputs_of(const Options& options) {
 
 std::unique_ptr<found_duplicates> find_duplicates(const nb::object& documents, dedup_call& call) {
     document_argument given(documents, call);
+    if (given.rows() && !call.options.prefer.empty())
+        refuse("prefer is for files, and these documents are in memory");
     std::unique_ptr<found_duplicates> found;
     const auto rule = call.options.rule;
     const bool has_pairs = call.options.list_pairs;

@@ -221,6 +221,11 @@ class iterator_source final : public memory_source {
 
     taken document_of(const nb::object& one) {
         taken made;
+        const bool has_fields = !fields_.text.empty() || !fields_.id.empty() || !fields_.title.empty();
+        if (has_fields && (nb::isinstance<nb::str>(one) || nb::isinstance<nb::tuple>(one)))
+            throw usage_error(
+                "text_field, id_field and title_field are for mappings and tables, and document " +
+                std::to_string(rows_ + batch_.size() + 1) + " has no fields");
         if (nb::isinstance<nb::str>(one)) {
             made.text = text_from(one, "text");
         } else if (nb::isinstance<nb::tuple>(one) && nb::len(one) == 2) {

@@ -205,3 +205,11 @@ def test_names_that_are_not_utf8(tmp_path: pathlib.Path) -> None:
     with pytest.raises(quern.UsageError, match="null characters"):
         quern.dedup(["a text"], output=str(tmp_path / "out\0.jsonl"))
     assert not (tmp_path / "out").exists()
+
+
+def test_options_without_effect_are_refused() -> None:
+    for documents in (["a text"], [("id", "a text")]):
+        with pytest.raises(quern.UsageError, match="has no fields"):
+            quern.dedup(documents, text_field="body")
+    with pytest.raises(quern.UsageError, match="prefer is for files"):
+        quern.dedup(["a text"], prefer=["x"])
