@@ -17,6 +17,7 @@
 #include "quern/tasks/output_harm.hpp"
 #include "reopened.hpp"
 #include "result.hpp"
+#include "topic_run.hpp"
 #include "unknown_word.hpp"
 #include "word_arguments.hpp"
 
@@ -34,10 +35,6 @@ struct opened_dictionary {
     word_dictionary words;
     std::optional<dictionary_result> made;
 };
-
-nb::str text_object(std::string_view text) {
-    return nb::str(text.data(), text.size());
-}
 
 std::unique_ptr<opened_dictionary> open_dictionary(const std::filesystem::path& path) {
     auto words = word_dictionary::open(path);
@@ -232,8 +229,11 @@ void declare_file(nb::class_<opened_dictionary>& of) {
                      nb::sig("def build_result(self) -> dict[str, Any] | None"),
                      "Of `build`: counts of documents, issues, statistics. None if it was opened.")
         .def_prop_ro(
-            "path", [](const opened_dictionary& d) { return d.path.string(); }, "The absolute path.")
-        .def("__fspath__", [](const opened_dictionary& d) { return d.path.string(); })
+            "path", [](const opened_dictionary& d) { return text_object(d.path.string()); },
+            nb::sig("def path(self) -> str"), "The absolute path.")
+        .def(
+            "__fspath__", [](const opened_dictionary& d) { return text_object(d.path.string()); },
+            nb::sig("def __fspath__(self) -> str"))
         .def_prop_ro(
             "fingerprint",
             [](const opened_dictionary& d) {
@@ -244,7 +244,8 @@ void declare_file(nb::class_<opened_dictionary>& of) {
         .def(
             "__repr__",
             [](const opened_dictionary& d) {
-                return nb::str("Dictionary({!r}, words={})").attr("format")(d.path.string(), d.words.size());
+                return nb::str("Dictionary({!r}, words={})")
+                    .attr("format")(text_object(d.path.string()), d.words.size());
             },
             nb::sig("def __repr__(self) -> str"))
         .def(
@@ -256,13 +257,15 @@ void declare_file(nb::class_<opened_dictionary>& of) {
         .def(
             "__reduce__",
             [](const opened_dictionary& d) {
-                return nb::make_tuple(nb::module_::import_("quern._reopen").attr("dictionary"),
-                                      nb::make_tuple(d.path.string(), hexadecimal(d.words.info().checksum)));
+                return nb::make_tuple(
+                    nb::module_::import_("quern._reopen").attr("dictionary"),
+                    nb::make_tuple(text_object(d.path.string()), hexadecimal(d.words.info().checksum)));
             },
             nb::sig("def __reduce__(self) -> tuple[Any, ...]"))
         .def_static(
             "_reopen",
-            [](const std::string& path, const std::string& checksum) {
+            [](nb::handle given, const std::string& checksum) {
+                const std::string path = text_argument("path", given);
                 auto opened = open_dictionary(path);
                 check_unchanged(path, hexadecimal(opened->words.info().checksum), checksum);
                 return opened;

@@ -19,6 +19,7 @@
 #include "quern/tasks/words_option_table.hpp"
 #include "reopened.hpp"
 #include "result.hpp"
+#include "topic_run.hpp"
 #include "unknown_word.hpp"
 #include "word_arguments.hpp"
 
@@ -40,10 +41,6 @@ struct thesaurus {
     word_space space;
     std::optional<words_result> made;
 };
-
-nb::str text_object(std::string_view text) {
-    return nb::str(text.data(), text.size());
-}
 
 /// For a look-up that may take long: what quern.config(…) says, without progress.
 run_options query_run() {
@@ -503,8 +500,11 @@ void declare_files(nb::class_<thesaurus>& of) {
             "Of `build`: counts of documents, words and co-occurrences, issues, statistics. None if it "
             "was opened.")
         .def_prop_ro(
-            "path", [](const thesaurus& t) { return t.path.string(); }, "The absolute path of the space.")
-        .def("__fspath__", [](const thesaurus& t) { return t.path.string(); })
+            "path", [](const thesaurus& t) { return text_object(t.path.string()); },
+            nb::sig("def path(self) -> str"), "The absolute path of the space.")
+        .def(
+            "__fspath__", [](const thesaurus& t) { return text_object(t.path.string()); },
+            nb::sig("def __fspath__(self) -> str"))
         .def_prop_ro(
             "fingerprint", [](const thesaurus& t) { return fingerprint_of_file(t.path / manifest_file); },
             "16 hexadecimal digits: XXH3 of the space's space.json, which has the checksums of all its "
@@ -513,7 +513,8 @@ void declare_files(nb::class_<thesaurus>& of) {
         .def(
             "__repr__",
             [](const thesaurus& t) {
-                return nb::str("Thesaurus({!r}, words={})").attr("format")(t.path.string(), t.space.size());
+                return nb::str("Thesaurus({!r}, words={})")
+                    .attr("format")(text_object(t.path.string()), t.space.size());
             },
             nb::sig("def __repr__(self) -> str"))
         .def(
@@ -525,14 +526,15 @@ void declare_files(nb::class_<thesaurus>& of) {
         .def(
             "__reduce__",
             [](const thesaurus& t) {
-                return nb::make_tuple(
-                    nb::module_::import_("quern._reopen").attr("thesaurus"),
-                    nb::make_tuple(t.path.string(), fingerprint_of_file(t.path / manifest_file)));
+                return nb::make_tuple(nb::module_::import_("quern._reopen").attr("thesaurus"),
+                                      nb::make_tuple(text_object(t.path.string()),
+                                                     fingerprint_of_file(t.path / manifest_file)));
             },
             nb::sig("def __reduce__(self) -> tuple[Any, ...]"))
         .def_static(
             "_reopen",
-            [](const std::string& path, const std::string& checksum) {
+            [](nb::handle given, const std::string& checksum) {
+                const std::string path = text_argument("path", given);
                 auto opened = open_thesaurus(path, query_run());
                 check_unchanged(opened->path, fingerprint_of_file(opened->path / manifest_file), checksum);
                 return opened;

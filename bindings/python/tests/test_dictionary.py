@@ -191,3 +191,14 @@ def test_threads_and_fork(notes: quern.Dictionary) -> None:
     if child == 0:
         os._exit(0 if notes.ids(words * 5000).tolist()[: len(words)] == list(range(len(words))) else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+def test_a_path_that_is_not_utf8(tmp_path: pathlib.Path) -> None:
+    folder = os.fsdecode(os.fsencode(tmp_path) + b"/d\xe9")
+    os.mkdir(folder)
+    words = quern.Dictionary.build(["the mill"], folder + "/words.bin")
+    assert words.path == os.fspath(words) == folder + "/words.bin"
+    assert pickle.loads(pickle.dumps(words)).path == words.path
+    space = quern.Thesaurus.build(["the mill grinds", "the mill stands"], folder + "/space", min_count=1)
+    assert space.path == os.fspath(space) == folder + "/space"
+    assert pickle.loads(pickle.dumps(space)).path == space.path
