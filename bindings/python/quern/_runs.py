@@ -112,6 +112,8 @@ def topics_of(given: Any) -> list[tuple[str, str]]:
 
 def _rows(given: Any, what: str, values: tuple[str, ...]) -> tuple[list[Any], list[Any], list[Any], list[Any] | None]:
     """Topics, documents, values and, if there are any, ranks: a row each."""
+    if type(given).__module__ == "quern._quern" and type(given).__name__ == "Run":
+        given = given.table
     if _is_frame(given):
         columns = _columns(
             given,

@@ -6,8 +6,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <memory>
 #include <optional>
+#include <system_error>
 #include <utility>
 
 #include "documents.hpp"
@@ -102,6 +104,9 @@ built build_store(const nb::object& documents, const nb::object& to, const nb::k
     check_update(requested, given);
     build_options& options = requested.options;
     options.store = text_of("store", to);
+    if (std::error_code failed;
+        !options.force && !options.update && std::filesystem::exists(options.store, failed))
+        refuse(options.store.string() + " exists; force=True replaces it, update=True adds to it");
     document_argument source(documents, requested);
     build_result result;
     std::optional<store> opened;
