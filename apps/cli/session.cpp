@@ -202,7 +202,7 @@ void declare_corpus(command_line& line, build_options& build, corpus_forms forms
         "1%", [&](const std::string& text) { build.max_errors = parse_error_limit(text); });
     std::vector<std::string> offered(std::begin(names), std::end(names));
     if (!other.empty()) offered.emplace_back(other);
-    line.offer("--input-format", std::move(offered));
+    line.offer("--input-format", offered);
     line.flag("--follow-links",
               "Follow symbolic links that lead out of a folder. Without it they are counted as skipped.",
               build.follow_links);

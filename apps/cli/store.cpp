@@ -98,11 +98,10 @@ void write_info(row_writer& rows, const dictionary_info& info) {
 
 void write_info(row_writer& rows, const store_info& info) {
     for (const auto& [name, value] : properties_of(info)) {
-        const auto row = [&](const auto& of_its_kind) { rows.row({std::string_view(name), of_its_kind}); };
         if (const auto* const text = std::get_if<std::string>(&value))
-            row(std::string_view(*text));
+            rows.row({std::string_view(name), std::string_view(*text)});
         else
-            row(std::get<std::uint64_t>(value));
+            rows.row({std::string_view(name), std::get<std::uint64_t>(value)});
     }
 }
 

@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 import glob
+import logging
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sized
 from typing import Any
 
 from ._quern import UsageError
@@ -17,6 +18,8 @@ def _is_pattern(path: str) -> bool:
 
 def _files(path: str) -> list[str]:
     if not _is_pattern(path):
+        if path != "-" and not os.path.exists(path):
+            raise UsageError(f"{path}: no such file or folder (a str is a path; pass texts in a list)")
         return [path]
     found = sorted(glob.glob(path, recursive=True))
     if not found:
@@ -26,6 +29,10 @@ def _files(path: str) -> list[str]:
 
 def _rows(columns: Mapping[str, Iterable[Any]]) -> Iterator[dict[str, Any]]:
     names = list(columns)
+    sizes = {name: len(values) for name, values in columns.items() if isinstance(values, Sized)}
+    if len(set(sizes.values())) > 1:
+        shown = ", ".join(f"{name} {size}" for name, size in sizes.items())
+        raise UsageError(f"documents: the columns have different numbers of values: {shown}")
     for values in zip(*columns.values(), strict=True):
         yield dict(zip(names, values))
 
@@ -36,6 +43,15 @@ def _is_of_pandas(given: Any) -> bool:
 
 def _is_hugging_face(given: Any) -> bool:
     return type(given).__module__.startswith("datasets.") and hasattr(given, "data")
+
+
+def _warn_of_names(texts: list[Any] | tuple[Any, ...]) -> None:
+    """A list of the names of files is most probably meant as files."""
+    if 0 < len(texts) <= 100 and all(isinstance(text, str) and len(text) < 256 and os.path.isfile(text) for text in texts):
+        logging.getLogger("quern").warning(
+            "the texts are names of files, and are taken as texts; for files pass path objects, such as pathlib.Path(%r)",
+            texts[0],
+        )
 
 
 def recognise(given: Any) -> tuple[str, Any]:
@@ -60,6 +76,8 @@ def recognise(given: Any) -> tuple[str, Any]:
         raise TypeError("documents: expected text, not bytes; decode it")
     if isinstance(given, Mapping):
         return "iterable", _rows(given)
+    if isinstance(given, (list, tuple)):
+        _warn_of_names(given)
     if isinstance(given, Iterable):
         return "iterable", given
     raise TypeError(

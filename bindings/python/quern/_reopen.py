@@ -3,7 +3,10 @@
 
 from __future__ import annotations
 
-from ._quern import Dictionary, Thesaurus
+from typing import Any
+
+from . import _quern
+from ._quern import Dictionary, Table, Thesaurus
 
 
 def dictionary(path: str, checksum: str) -> Dictionary:
@@ -16,3 +19,9 @@ def thesaurus(path: str, checksum: str) -> Thesaurus:
     """The same thesaurus, opened again."""
     again: Thesaurus = getattr(Thesaurus, "_reopen")(path, checksum)
     return again
+
+
+def table(what: str, columns: dict[str, Any]) -> Table:
+    """A table from its pickle."""
+    made: Table = getattr(_quern, "_table_of")(what, columns)
+    return made

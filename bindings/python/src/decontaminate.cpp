@@ -245,13 +245,16 @@ void declare_decontaminate(nb::module_& module) {
         .def_prop_ro(
             "fingerprint",
             [](const found_leaks& f) {
-                return fingerprint_of_rows({"item_id", "doc_id", "share"}, [&](row_writer& rows) {
-                    for (const contamination& m : f.result.matches())
-                        rows.row({f.result.item(m.item).id, f.result.contaminated(m.document).id, m.share()});
+                return fingerprint_of_rows({"eval_id", "train_id", "share", "place"}, [&](row_writer& rows) {
+                    for (const contamination& m : f.result.matches()) {
+                        const std::string place = std::to_string(m.begin) + "-" + std::to_string(m.end);
+                        rows.row({f.result.item(m.item).id, f.result.contaminated(m.document).id, m.share(),
+                                  std::string_view(place)});
+                    }
                 });
             },
-            "16 hexadecimal digits, equal for equal results on every machine: XXH3 of item_id, document_id "
-            "and share in TSV.")
+            "16 hexadecimal digits, equal for equal results on every machine: XXH3 of the rows that "
+            "quern decontaminate --matches writes in TSV.")
         .def(
             "__repr__",
             [](const found_leaks& f) {

@@ -606,6 +606,16 @@ per node, best first: id and rank, for hits id, authority and hub.)")
             },
             nb::arg("id"), nb::sig("def __getitem__(self, id: int | str, /) -> float"))
         .def(
+            "keys",
+            [](const nb::object& self) {
+                const nb::object ids = self.attr("ids");
+                return nb::hasattr(ids, "tolist") ? nb::object(ids.attr("tolist")()) : ids;
+            },
+            nb::sig("def keys(self) -> list[Any]"), "The ids, by node: `dict(ranks)` has the rank of each.")
+        .def(
+            "__iter__", [](const nb::object& self) { return nb::iter(self.attr("keys")()); },
+            nb::sig("def __iter__(self) -> Iterator[Any]"))
+        .def(
             "__getstate__",
             [](const python_ranks& found) {
                 const auto nodes = static_cast<std::uint32_t>(found.ranks->size());

@@ -261,9 +261,59 @@ nb::object item(const table& rows, const nb::object& key) {
     return row_of(rows, static_cast<std::size_t>(at));
 }
 
+template <class Number>
+std::vector<Number> numbers_of_array(const nb::object& values) {
+    const nb::object bytes = values.attr("tobytes")();
+    char* data = nullptr;
+    Py_ssize_t size = 0;
+    if (PyBytes_AsStringAndSize(bytes.ptr(), &data, &size) != 0) throw nb::python_error();
+    std::vector<Number> numbers(static_cast<std::size_t>(size) / sizeof(Number));
+    if (!numbers.empty()) std::memcpy(numbers.data(), data, numbers.size() * sizeof(Number));
+    return numbers;
+}
+
+template <class Number>
+bool add_numbers(table& rows, const std::string& name, const nb::object& values, const char* type) {
+    if (nb::cast<std::string>(values.attr("dtype").attr("name")) != type) return false;
+    rows.add(name, numbers_of_array<Number>(values));
+    return true;
+}
+
+/// The inverse of Table.to_dict().
+table table_of_columns(std::string what, const nb::dict& columns) {
+    table rows(std::move(what));
+    for (const auto& [key, given] : columns) {
+        const auto name = nb::cast<std::string>(key);
+        const nb::object values = nb::borrow<nb::object>(given);
+        if (nb::isinstance<nb::list>(values)) {
+            text_column texts;
+            for (const nb::handle one : values) {
+                Py_ssize_t size = 0;
+                const nb::object bytes = one.attr("encode")("utf-8", "surrogateescape");
+                char* data = nullptr;
+                if (PyBytes_AsStringAndSize(bytes.ptr(), &data, &size) != 0) throw nb::python_error();
+                texts.add({data, static_cast<std::size_t>(size)});
+            }
+            rows.add(name, std::move(texts));
+        } else if (nb::cast<std::string>(values.attr("dtype").attr("name")) == "bool") {
+            rows.add(name, bool_column{numbers_of_array<std::uint8_t>(values)});
+        } else if (!add_numbers<std::uint32_t>(rows, name, values, "uint32") &&
+                   !add_numbers<std::uint64_t>(rows, name, values, "uint64") &&
+                   !add_numbers<std::int64_t>(rows, name, values, "int64") &&
+                   !add_numbers<double>(rows, name, values, "float64") &&
+                   !add_numbers<float>(rows, name, values, "float32")) {
+            refuse("column '" + name + "' has a type that a Table does not have");
+        }
+    }
+    return rows;
+}
+
 }  // namespace
 
 void declare_table(nb::module_& module) {
+    module.def("_table_of", table_of_columns, nb::arg("what"), nb::arg("columns"),
+               "A table from its pickle.");
+
     nb::class_<table>(module, "Table", R"(Rows of a result, with named columns.
 
 `table["score"]` is a column: a NumPy array without a copy, for texts a list. `table[3]` is a row, a dict, and iteration
@@ -310,6 +360,18 @@ yields all of them. pandas, polars, pyarrow and DuckDB read a table through `__a
                     .attr("table_text")(nb::cast(rows, nb::rv_policy::reference));
             },
             nb::sig("def __repr__(self) -> str"))
+        .def(
+            "__reduce__",
+            [](const nb::object& self) {
+                if (!self.type().is(nb::type<table>()))
+                    throw nb::type_error("only a Table itself can be pickled; pickle its to_dict()");
+                const table& rows = nb::cast<const table&>(self);
+                nb::dict columns;
+                for (const auto& [name, column] : rows.columns()) columns[name.c_str()] = values_of(column);
+                return nb::make_tuple(nb::module_::import_("quern._reopen").attr("table"),
+                                      nb::make_tuple(rows.what(), columns));
+            },
+            nb::sig("def __reduce__(self) -> tuple[Any, ...]"))
         .def(
             "_repr_html_",
             [](const table& rows) {

@@ -7,6 +7,7 @@ import random
 import pyarrow
 import pytest
 import quern
+import xxhash
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -66,6 +67,7 @@ def test_the_program_finds_the_same(files, command):
         [row["item_id"], row["document_id"]] for row in result.matches]
     assert (folder / "page.html").stat().st_size > 1000
     assert set(result.matches["set"]) == {"one", "two"}
+    assert result.fingerprint == xxhash.xxh3_64_hexdigest(rows.read_bytes())
     assert result.fingerprint == quern.decontaminate(folder / "train.jsonl", [*sets.values()], ngram=8).fingerprint
 
 

@@ -275,3 +275,14 @@ def test_threads_share_a_stream() -> None:
     for thread in threads:
         thread.join()
     assert not failures and len(stream) == 6000
+
+
+def test_tables_can_be_pickled(corpus):
+    path, _ = corpus
+    result = quern.dedup(path, threshold=0.1)
+    for rows in (result.pairs, result.groups, result.removed, quern.signatures(["a text", "ä"]), quern.doctor()):
+        copy = pickle.loads(pickle.dumps(rows))
+        assert copy.columns == rows.columns and copy.to_dicts() == rows.to_dicts() and repr(copy) == repr(rows)
+        assert pyarrow.table(copy).schema == pyarrow.table(rows).schema
+    with pytest.raises(TypeError, match="to_dict"):
+        pickle.dumps(quern.ngrams(["a b"]))

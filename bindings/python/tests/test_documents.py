@@ -130,7 +130,7 @@ def test_frames_without_pyarrow(monkeypatch):
         ([1], quern.UsageError, "document 1 is of type int"),
         (["a", ("x", 3)], quern.UsageError, "document 2: the field 'text' is of type int"),
         ([{"name": "x"}], quern.UsageError, "no field has a usual name for the text.*expected one of name"),
-        ({"text": ["a"], "id": []}, ValueError, "zip"),
+        ({"text": ["a"], "id": []}, quern.UsageError, "different numbers of values: text 1, id 0"),
         ([("a", "1"), ("a", "2")], quern.InvalidInput, "duplicate id"),
         ([], quern.InvalidInput, "holds no documents"),
         (numpy.array([1.5]), quern.UsageError, "document 1 is of type"),
@@ -213,3 +213,14 @@ def test_options_without_effect_are_refused() -> None:
             quern.dedup(documents, text_field="body")
     with pytest.raises(quern.UsageError, match="prefer is for files"):
         quern.dedup(["a text"], prefer=["x"])
+
+
+def test_names_of_files_as_texts_are_noticed(tmp_path, caplog):
+    (tmp_path / "a.jsonl").write_text('{"text":"one"}')
+    assert quern.dedup([str(tmp_path / "a.jsonl")]).text(0).endswith("a.jsonl")
+    assert "pathlib.Path" in caplog.text
+    caplog.clear()
+    quern.dedup(["a text", "another"])
+    assert caplog.text == ""
+    with pytest.raises(quern.UsageError, match="pass texts in a list"):
+        quern.dedup("a text")

@@ -310,3 +310,9 @@ def test_ids_beyond_64_bits_are_texts() -> None:
     ranks = quern.Graph.from_edges([0], [1], ids=[2**70, 5]).pagerank()
     assert ranks.ids == [str(2**70), "5"] and len(ranks.table) == 2
     assert pickle.loads(pickle.dumps(ranks)).fingerprint == ranks.fingerprint
+
+
+def test_ranks_are_a_mapping():
+    ranks = quern.Graph.from_edges(numpy.array([0, 1, 2]), numpy.array([1, 2, 0])).pagerank()
+    assert dict(ranks) == {int(i): float(r) for i, r in zip(ranks.ids, ranks.ranks)}
+    assert list(ranks) == ranks.keys() and len(ranks) == 3
