@@ -119,7 +119,7 @@ input_graph from_file(const std::filesystem::path& path, std::string_view input_
     clock.end_stage("graph", 0);
     read->link_list = {};
     read->weight_list = {};
-    take_names(std::move(read), made);
+    take_names(read, made);
     return made;
 }
 
@@ -150,7 +150,7 @@ input_graph from_store(const std::filesystem::path& path, const context& ctx, st
 
 }  // namespace
 
-void take_names(std::shared_ptr<const io::named_graph> names, input_graph& made) {
+void take_names(const std::shared_ptr<const io::named_graph>& names, input_graph& made) {
     made.bytes_held = names->names.bytes_held() + bytes_in(made.graph);
     made.ids_are_integers = names->names.are_integers();
     made.name_of = [names](std::uint32_t node) { return names->name_of(node); };

@@ -49,7 +49,7 @@ struct input_graph {
 };
 
 /// Sets everything that follows from the graph and the names, which `made` keeps.
-void take_names(std::shared_ptr<const io::named_graph> names, input_graph& made);
+void take_names(const std::shared_ptr<const io::named_graph>& names, input_graph& made);
 
 /// Throws as rank_links does. Records the stages "read" and "graph".
 input_graph read_input_graph(const std::filesystem::path& path, std::string_view input_format, bool weighted,

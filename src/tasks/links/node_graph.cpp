@@ -48,7 +48,7 @@ node_graph made_of_ids(std::span<const Id> from, std::span<const Id> to, std::sp
     made.graph = make_link_graph(numbered->nodes(), numbered->links(), weights,
                                  with_remaining_memory(ctx, held, "the links of a graph"));
     numbered->link_list = {};
-    take_names(std::move(numbered), made);
+    take_names(numbered, made);
     return node_graph(std::make_shared<const node_graph::state>(node_graph::state{std::move(made)}));
 }
 
