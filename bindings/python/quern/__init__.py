@@ -1,5 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Search, near-duplicates, n-grams and ranks of text, exact, with the same bits on every machine."""
+"""Search, near-duplicates, n-grams and ranks of text, exact, with the same bits on every machine.
+
+Clean a corpus      dedup, dedup_parts, decontaminate, Deduplicator, DuplicateStream, signatures
+Search              build, open, Store, Run, evaluate, fuse, export
+Words and n-grams   Thesaurus, Dictionary, ngrams, NgramModel, ngram_likelihood
+Arrays and graphs   VectorSet, NearestNeighbors, Graph, SparseMatrix, top_k
+For all calls       config (threads, memory, device ...), doctor (what this machine offers), Error
+
+help(quern.dedup) shows the parameters of a function. Other libraries: quern.pyterrier, quern.ir, quern.langchain,
+quern.llama_index.
+"""
 
 # How a call behaves
 from ._config import config
