@@ -21,7 +21,7 @@
 #include "quern/base/text_option_table.hpp"
 #include "result.hpp"
 #include "store.hpp"
-#include "topic_run.hpp"
+#include "texts.hpp"
 
 namespace nb = nanobind;
 

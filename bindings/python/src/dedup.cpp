@@ -23,7 +23,7 @@
 #include "quern/tasks/output_harm.hpp"
 #include "quern/tasks/signature_option_table.hpp"
 #include "result.hpp"
-#include "topic_run.hpp"
+#include "texts.hpp"
 
 namespace nb = nanobind;
 

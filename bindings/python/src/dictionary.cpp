@@ -17,7 +17,7 @@
 #include "quern/tasks/output_harm.hpp"
 #include "reopened.hpp"
 #include "result.hpp"
-#include "topic_run.hpp"
+#include "texts.hpp"
 #include "unknown_word.hpp"
 #include "word_arguments.hpp"
 

@@ -12,7 +12,7 @@
 #include "parameters.hpp"
 #include "quern/base/document.hpp"
 #include "quern/base/error.hpp"
-#include "topic_run.hpp"
+#include "texts.hpp"
 
 namespace nb = nanobind;
 

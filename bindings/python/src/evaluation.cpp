@@ -14,6 +14,7 @@
 #include "quern/base/error.hpp"
 #include "quern/tasks/evaluate.hpp"
 #include "table.hpp"
+#include "texts.hpp"
 #include "topic_run.hpp"
 
 namespace nb = nanobind;

@@ -14,6 +14,7 @@
 #include "quern/base/error.hpp"
 #include "quern/base/rows.hpp"
 #include "quern/tasks/fuse_option_table.hpp"
+#include "texts.hpp"
 #include "topic_run.hpp"
 
 namespace nb = nanobind;

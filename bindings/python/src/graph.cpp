@@ -26,7 +26,7 @@
 #include "quern/tasks/graph.hpp"
 #include "quern/tasks/link_rank_option_table.hpp"
 #include "table.hpp"
-#include "topic_run.hpp"
+#include "texts.hpp"
 
 namespace nb = nanobind;
 

@@ -9,7 +9,7 @@
 #include "fingerprint.hpp"
 #include "quern/base/rows.hpp"
 #include "table.hpp"
-#include "topic_run.hpp"
+#include "texts.hpp"
 
 namespace nb = nanobind;
 

@@ -10,7 +10,7 @@
 #include "errors.hpp"
 #include "quern/base/error.hpp"
 #include "quern/base/parse.hpp"
-#include "topic_run.hpp"
+#include "texts.hpp"
 
 namespace nb = nanobind;
 

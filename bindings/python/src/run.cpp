@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "quern/base/error.hpp"
-#include "topic_run.hpp"
+#include "texts.hpp"
 
 namespace nb = nanobind;
 

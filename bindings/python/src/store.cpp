@@ -20,6 +20,7 @@
 #include "quern/tasks/store.hpp"
 #include "run.hpp"
 #include "table.hpp"
+#include "texts.hpp"
 #include "topic_run.hpp"
 
 namespace nb = nanobind;

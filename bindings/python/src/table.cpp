@@ -11,7 +11,7 @@
 
 #include "arrow_interface.hpp"
 #include "errors.hpp"
-#include "topic_run.hpp"
+#include "texts.hpp"
 
 namespace nb = nanobind;
 

@@ -19,7 +19,7 @@
 #include "quern/tasks/words_option_table.hpp"
 #include "reopened.hpp"
 #include "result.hpp"
-#include "topic_run.hpp"
+#include "texts.hpp"
 #include "unknown_word.hpp"
 #include "word_arguments.hpp"
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "topic_run.hpp"
 
+#include "texts.hpp"
+
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 
@@ -98,10 +100,6 @@ topic_run read_run(const std::filesystem::path& path, const context& ctx) {
     return made.take();
 }
 
-bool is_path(nb::handle given) {
-    return nb::isinstance<nb::str>(given) || nb::hasattr(given, "__fspath__");
-}
-
 void refuse_row(std::string_view topic, std::string_view document, std::string_view why) {
     refuse(std::string("topic '")
                .append(topic)
@@ -109,28 +107,6 @@ void refuse_row(std::string_view topic, std::string_view document, std::string_v
                .append(document)
                .append("': ")
                .append(why));
-}
-
-nb::object text_object(std::string_view text) {
-    PyObject* const made =
-        PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "surrogateescape");
-    if (made == nullptr) throw nb::python_error();
-    return nb::steal(made);
-}
-
-std::string text_argument(std::string_view what, nb::handle given) {
-    if (!nb::isinstance<nb::str>(given)) {
-        throw nb::type_error((std::string(what) + " must be a str, not " +
-                              nb::cast<std::string>(nb::str(given.type().attr("__name__"))))
-                                 .c_str());
-    }
-    Py_ssize_t bytes = 0;
-    if (const char* const plain = PyUnicode_AsUTF8AndSize(given.ptr(), &bytes))
-        return {plain, static_cast<std::size_t>(bytes)};
-    PyErr_Clear();
-    const nb::object encoded = nb::steal(PyUnicode_AsEncodedString(given.ptr(), "utf-8", "surrogateescape"));
-    if (!encoded.is_valid()) throw nb::python_error();
-    return {PyBytes_AsString(encoded.ptr()), static_cast<std::size_t>(PyBytes_Size(encoded.ptr()))};
 }
 
 namespace {

@@ -65,15 +65,8 @@ topic_run read_run(const std::filesystem::path& path, const context& ctx);
 
 /// A Run, or what quern.Run(…) makes one of; nothing for a path.
 std::shared_ptr<const topic_run> run_argument(nanobind::handle given);
-/// Whether it is a str or a path object.
-bool is_path(nanobind::handle given);
 
 /// Throws usage_error "topic 't1', document 'd1': it occurs twice".
 [[noreturn]] void refuse_row(std::string_view topic, std::string_view document, std::string_view why);
-
-/// A text as str: bytes that are not UTF-8, as in the names of files, become surrogates, as in os.fsdecode.
-nanobind::object text_object(std::string_view text);
-/// The inverse of text_object; TypeError "expected a str, not int" beginning with `what` for other types.
-std::string text_argument(std::string_view what, nanobind::handle given);
 
 }  // namespace quern::python

@@ -27,7 +27,7 @@
 #include "quern/base/rows.hpp"
 #include "quern/ops/nearest_option_table.hpp"
 #include "quern/tasks/opened_files.hpp"
-#include "topic_run.hpp"
+#include "texts.hpp"
 
 namespace nb = nanobind;
 
