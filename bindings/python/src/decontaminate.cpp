@@ -16,6 +16,7 @@
 #include "quern/ops/contamination_option_table.hpp"
 #include "quern/tasks/output_file.hpp"
 #include "result.hpp"
+#include "texts.hpp"
 
 namespace nb = nanobind;
 
@@ -81,8 +82,7 @@ class evaluation_sets {
         std::vector<joined_sets::set> sets;
         for (const nb::handle item : given.attr("items")()) {
             const auto name = nb::cast<std::string>(nb::str(nb::object(item[0])));
-            if (nb::isinstance<nb::str>(nb::object(item[1])) ||
-                nb::hasattr(nb::object(item[1]), "__fspath__")) {
+            if (is_path(nb::object(item[1]))) {
                 for (const auto& path : paths_of("against", nb::object(item[1]))) files_.push_back(path);
                 names_.push_back(name);
             } else {
@@ -108,7 +108,7 @@ class evaluation_sets {
         }
     }
 
-    /// The name of an item's set; empty if there are no names.
+    /// The name of an item's set; empty if the sets have no names.
     std::string name_of(std::uint32_t item, std::uint32_t set) const {
         if (joined_) {
             const auto& sets = joined_->sets();
@@ -201,7 +201,7 @@ nb::object keep_mask(const found_leaks& found) {
     std::vector<std::uint8_t> keep(found.result.found.documents, 1);
     for (std::uint32_t i = 0; i < found.result.found.contaminated; ++i)
         keep[found.result.contaminated(i).position] = 0;
-    return nb::cast(array_of(std::move(keep))).attr("view")("bool");
+    return flags_of(std::make_shared<const std::vector<std::uint8_t>>(std::move(keep)));
 }
 
 }  // namespace

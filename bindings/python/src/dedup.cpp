@@ -132,7 +132,7 @@ nb::object keep_mask(const found_duplicates& found) {
             }
         }
     }
-    return nb::cast(array_of(std::move(keep))).attr("view")("bool");
+    return flags_of(std::make_shared<const std::vector<std::uint8_t>>(std::move(keep)));
 }
 
 std::string fingerprint_of(const found_duplicates& found) {

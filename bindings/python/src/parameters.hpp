@@ -16,7 +16,6 @@
 
 #include <nanobind/nanobind.h>
 
-#include <deque>
 #include <functional>
 #include <initializer_list>
 #include <string>

@@ -210,8 +210,7 @@ nb::object values_of(const table::column& column) {
                 }
                 return texts;
             } else if constexpr (std::is_same_v<values_type, bool_column>) {
-                const std::shared_ptr<const std::vector<std::uint8_t>> bytes(values, &values->values);
-                return nb::cast(array_of(bytes)).attr("view")("bool");
+                return flags_of({values, &values->values});
             } else {
                 return nb::cast(array_of(values));
             }
@@ -288,11 +287,7 @@ table table_of_columns(std::string what, const nb::dict& columns) {
         if (nb::isinstance<nb::list>(values)) {
             text_column texts;
             for (const nb::handle one : values) {
-                Py_ssize_t size = 0;
-                const nb::object bytes = one.attr("encode")("utf-8", "surrogateescape");
-                char* data = nullptr;
-                if (PyBytes_AsStringAndSize(bytes.ptr(), &data, &size) != 0) throw nb::python_error();
-                texts.add({data, static_cast<std::size_t>(size)});
+                texts.add(text_argument("text", one));
             }
             rows.add(name, std::move(texts));
         } else if (nb::cast<std::string>(values.attr("dtype").attr("name")) == "bool") {
@@ -309,6 +304,10 @@ table table_of_columns(std::string what, const nb::dict& columns) {
 }
 
 }  // namespace
+
+nb::object flags_of(std::shared_ptr<const std::vector<std::uint8_t>> values) {
+    return nb::cast(array_of(std::move(values))).attr("view")("bool");
+}
 
 void declare_table(nb::module_& module) {
     module.def("_table_of", table_of_columns, nb::arg("what"), nb::arg("columns"),

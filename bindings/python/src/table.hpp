@@ -33,6 +33,9 @@ nanobind::ndarray<nanobind::numpy, const Value> array_of(std::vector<Value>&& va
     return array_of(std::make_shared<const std::vector<Value>>(std::move(values)), shape);
 }
 
+/// A NumPy array of bool, from bytes 0 and 1; owns them.
+nanobind::object flags_of(std::shared_ptr<const std::vector<std::uint8_t>> values);
+
 /// Texts one after the other; text i is bytes [offsets[i], offsets[i + 1]). Arrow's large_string.
 struct text_column {
     std::vector<std::int64_t> offsets{0};

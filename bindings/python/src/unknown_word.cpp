@@ -3,16 +3,14 @@
 
 #include <nanobind/stl/string.h>
 
+#include "texts.hpp"
+
 namespace nb = nanobind;
 
 namespace quern::python {
 namespace {
 
 nb::handle unknown_word;  ///< lives as long as the interpreter, like the other exception classes
-
-nb::str text_object(std::string_view text) {
-    return nb::str(text.data(), text.size());
-}
 
 }  // namespace
 

@@ -181,10 +181,6 @@ void read_sparse(held_vectors& into, nb::handle given, std::string_view name) {
     view.columns = into.columns;
 }
 
-bool is_path(nb::handle given) {
-    return nb::isinstance<nb::str>(given) || nb::hasattr(given, "__fspath__");
-}
-
 void read_vectors(held_vectors& into, nb::handle given, const set_call& requested, std::string_view name) {
     into.source = nb::borrow(given);
     if (PyObject_CheckBuffer(given.ptr()) != 0) return read_dense(into, given, requested.bits, name);
