@@ -45,6 +45,26 @@ def command(program: str) -> Callable[..., bytes]:
 
 
 @pytest.fixture
+def in_threads_and_a_fork() -> Callable[..., None]:
+    """in_threads_and_a_fork(check, in_child=check): check() is true in four threads at once, in_child() in a forked child."""
+
+    def run(check: Callable[[], bool], in_child: Callable[[], bool] | None = None) -> None:
+        results: list[bool] = []
+        threads = [threading.Thread(target=lambda: results.append(check())) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert results == [True] * 4
+        child = os.fork()
+        if child == 0:
+            os._exit(0 if (in_child or check)() else 1)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+    return run
+
+
+@pytest.fixture
 def interrupt() -> Callable[[float], None]:
     """interrupt(seconds): Ctrl-C for this process, after a while."""
     import signal

@@ -9,7 +9,7 @@ import pathlib
 import pickle
 import re
 import subprocess
-import threading
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -172,25 +172,13 @@ def test_pickle(notes: quern.Dictionary) -> None:
     assert notes["the"] == notes.words().index("the")  # the opened one keeps its file
 
 
-def test_threads_and_fork(notes: quern.Dictionary) -> None:
+def test_threads_and_fork(notes: quern.Dictionary, in_threads_and_a_fork: Callable[..., None]) -> None:
     words = notes.words()
-    failures: list[int] = []
-
-    def look_up() -> None:
-        for _ in range(200):
-            if notes.ids(words).tolist() != list(range(len(words))):
-                failures.append(1)
-
-    threads = [threading.Thread(target=look_up) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not failures
-    child = os.fork()
-    if child == 0:
-        os._exit(0 if notes.ids(words * 5000).tolist()[: len(words)] == list(range(len(words))) else 1)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    expected = list(range(len(words)))
+    in_threads_and_a_fork(
+        lambda: all(notes.ids(words).tolist() == expected for _ in range(200)),
+        lambda: bool(notes.ids(words * 5000).tolist()[: len(words)] == expected),
+    )
 
 
 def test_a_path_that_is_not_utf8(tmp_path: pathlib.Path) -> None:

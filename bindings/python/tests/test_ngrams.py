@@ -15,6 +15,7 @@ import signal
 import subprocess
 import threading
 import time
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -379,24 +380,7 @@ def test_pickle(tmp_path: pathlib.Path) -> None:
     assert pickle.loads(pickle.dumps(model)).fingerprint == model.fingerprint
 
 
-def test_threads_and_fork() -> None:
+def test_threads_and_fork(in_threads_and_a_fork: Callable[..., None]) -> None:
     model = quern.NgramModel.fit(generated(), order=2)
     listed = [(row["words"], row["count"]) for row in model.table(2)]
-    failures: list[str] = []
-
-    def look_up() -> None:
-        for words, count in listed:
-            if model.counts(words) != count:
-                failures.append(words)
-
-    threads = [threading.Thread(target=look_up) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not failures
-    child = os.fork()
-    if child == 0:
-        look_up()
-        os._exit(1 if failures else 0)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    in_threads_and_a_fork(lambda: all(model.counts(words) == count for words, count in listed))

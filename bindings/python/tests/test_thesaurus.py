@@ -13,6 +13,7 @@ import signal
 import subprocess
 import threading
 import time
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -396,25 +397,9 @@ def test_pickle(tmp_path: pathlib.Path) -> None:
         pickle.loads(pickled)
 
 
-def test_threads_and_fork(chain: quern.Thesaurus) -> None:
+def test_threads_and_fork(chain: quern.Thesaurus, in_threads_and_a_fork: Callable[..., None]) -> None:
     expected = {word: cells(chain.similar(word, k=9)) for word in chain.words[:8]}
-    failures: list[str] = []
-
-    def look_up() -> None:
-        for word, rows in expected.items():
-            if cells(chain.similar(word, k=9)) != rows:
-                failures.append(word)
-
-    threads = [threading.Thread(target=look_up) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not failures
-    child = os.fork()
-    if child == 0:
-        os._exit(0 if all(cells(chain.similar(word, k=9)) == rows for word, rows in expected.items()) else 1)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    in_threads_and_a_fork(lambda: all(cells(chain.similar(word, k=9)) == rows for word, rows in expected.items()))
 
 
 def test_every_number_of_threads(tmp_path: pathlib.Path) -> None:
