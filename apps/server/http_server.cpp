@@ -327,8 +327,8 @@ class connection : public std::enable_shared_from_this<connection> {
         hand_over(std::move(request));
     }
 
-    /// Whether a browser says that the request comes from a page of another site. Without names of its own the server
-    /// cannot know them: only a page with the address of the request is of this site.
+    /// Whether a browser says that the request comes from a page of another site. If the server was
+    /// not told its names, only a page with the address of the request is of this site.
     bool is_from_other_site() const {
         const auto& header = parser_->get();
         const auto origins = header.equal_range(http::field::origin);

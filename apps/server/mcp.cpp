@@ -279,8 +279,8 @@ std::string mcp::answer_batch(const json& batch, mcp_client& client, const conte
             text = answer_one(message, client, true, ctx).text;
         } else if (message.is_object() && message.contains("method") && message.contains("id")) {
             text = error_text(id_of(message), {rpc_error::too_long,
-                                               "the answers to this batch are too long; send this request in "
-                                               "a message of its own"});
+                                               "the answers to this batch are too long; send this request "
+                                               "alone"});
         }
         if (!text.empty()) answers.append(answers.empty() ? "[" : ",").append(text);
     }

@@ -189,7 +189,8 @@ void declare_look_ups(nb::class_<opened_dictionary>& of) {
              "The words with these ids, or all words by id.")
         .def("ids", ids_of, nb::arg("words"),
              nb::sig("def ids(self, words: object) -> NDArray[numpy.uint32]"),
-             "The ids of many words, uint32: len(self), which is no id, for an unknown word or None. Several "
+             "The ids of many words, uint32. An unknown word or None gets len(self), which no word has. "
+             "Several "
              "times as fast as one by one. `words`: an iterable of str, or a column of pyarrow, polars, "
              "pandas or DuckDB.")
         .def(
@@ -315,7 +316,7 @@ Threads may share a dictionary. A pickle has its path and checksum.)");
         .def_static(
             "open", [](const nb::object& path) { return open_dictionary(text_of("path", path)); },
             nb::arg("path"), nb::sig("def open(path: str | os.PathLike[str]) -> Dictionary"),
-            "Opens a dictionary. Raises UsageError if there is none, DamagedStore.");
+            "Opens a dictionary. Raises UsageError if the file is not a dictionary, and DamagedStore.");
     declare_look_ups(of);
     declare_file(of);
 }

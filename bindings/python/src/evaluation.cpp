@@ -56,7 +56,7 @@ std::vector<measure> measures_of(nb::handle given) {
     } else {
         for (const nb::handle one : nb::borrow<nb::object>(given)) add(one);
     }
-    if (chosen.empty()) refuse("measures: there is none (expected at least one measure)");
+    if (chosen.empty()) refuse("measures: the list is empty (expected at least one measure)");
     return chosen;
 }
 

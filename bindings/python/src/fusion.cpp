@@ -175,7 +175,7 @@ topic_run fuse_all(const nb::object& runs, const nb::kwargs& given) {
             any_in_memory = true;
         }
     }
-    if (request.runs.empty()) refuse("runs: there is none (expected at least one run)");
+    if (request.runs.empty()) refuse("runs: the list is empty (expected at least one run)");
     return run_for(requested.run, [&](const context& ctx) {
         std::vector<std::string> texts(in_memory.size());
         original_ids ids;

@@ -14,7 +14,7 @@
 namespace quern::python {
 
 /// Throws usage_error before the work if the file cannot be written, exists (unless `overwrite`), or if it would damage
-/// an input or a store (refuse_harm). An empty path is none.
+/// an input or a store (refuse_harm). Does nothing for an empty path.
 void check_result_file(const std::filesystem::path& path, bool overwrite,
                        std::span<const std::filesystem::path> inputs);
 /// Throws usage_error if two results of a call go to the same file. Empty paths are none.

@@ -666,7 +666,8 @@ path and the fingerprint, and opens the store again; it fails if the store has c
         nb::sig(open_parameters.signature("path: str | os.PathLike[str]", "Store")),
         open_parameters.doc("Opens a store that `quern.build` or `quern build` wrote. `memory` limits what "
                             "its queries use: a quarter of it "
-                            "each.\n\nRaises UsageError if there is no store, DamagedStore with the section. "
+                            "each.\n\nRaises UsageError if the path is not a store, and DamagedStore, which "
+                            "names the section. "
                             "Cost: a few milliseconds; pages "
                             "are read from disk when they are used."));
 }

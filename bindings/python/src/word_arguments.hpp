@@ -12,7 +12,7 @@
 
 namespace quern::python {
 
-/// The UTF-8 form of a str, as long as it lives; empty for one with lone surrogates, which is no word. Throws
+/// The UTF-8 form of a str, as long as it lives; empty if it has lone surrogates, which no word contains. Throws
 /// TypeError with the name of the parameter for anything else.
 std::string_view word_of(std::string_view name, nanobind::handle given);
 
