@@ -6,6 +6,7 @@
 #include "quern/base/context.hpp"
 #include "quern/base/decimal.hpp"
 #include "quern/base/document.hpp"
+#include "quern/base/document_fields.hpp"
 #include "quern/base/document_source.hpp"
 #include "quern/base/error.hpp"
 #include "quern/base/excluded.hpp"

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "quern/base/document_fields.hpp"
 #include "quern/base/document_source.hpp"
 
 namespace quern {
@@ -44,6 +45,7 @@ struct corpus_input {
     std::vector<std::filesystem::path> inputs;  ///< files and folders; "-" is standard input
     /// Read instead of `inputs`, if not null; must outlive the task.
     document_source* source = nullptr;
+    document_fields fields;    ///< which members or columns of records are what
     std::string input_format;  ///< empty: detected from the content; else the name of a corpus format
     error_limit max_errors;
     id_rule ids = id_rule::scoped;

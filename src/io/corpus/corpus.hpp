@@ -12,6 +12,7 @@
 
 #include "quern/base/context.hpp"
 #include "quern/base/document.hpp"
+#include "quern/base/document_fields.hpp"
 
 namespace quern::io {
 
@@ -83,6 +84,7 @@ struct input_name {
 
 struct corpus_options {
     std::optional<corpus_form> form;     ///< empty: detected from the decompressed content
+    document_fields fields;              ///< for forms of records
     std::uint64_t unit_bytes = 4 << 20;  ///< target size of a unit's raw bytes; a larger document is one unit
     std::uint64_t max_document_bytes = 1 << 30;  ///< a larger one is rejected, and its position reported
     /// Memory limit for reading one document: one that needs more is rejected too.

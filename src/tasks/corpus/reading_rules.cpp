@@ -102,6 +102,7 @@ context with_threads_that_read(const context& ctx) {
 io::corpus_options corpus_options_for(const corpus_input& input, const context& ctx, corpus_content content) {
     io::corpus_options corpus;
     corpus.follow_links = input.follow_links;
+    corpus.fields = input.fields;
     if (!input.input_format.empty()) {
         corpus.form = io::corpus_form_named(input.input_format);
         if (!corpus.form) throw usage_error("unknown input format: " + input.input_format);
