@@ -91,6 +91,13 @@ few_words() {
     cmp roomy.tsv tight.tsv
 }
 
+@test "a model of n-grams by many threads takes no more memory" {
+    zipf 8000 1000 >corpus.jsonl
+    quern ngrams corpus.jsonl --order 3 --arpa roomy.arpa --quiet --threads 2 --memory 1G
+    within 64M 0 ngrams corpus.jsonl --order 3 --arpa tight.arpa --quiet --threads 64
+    cmp roomy.arpa tight.arpa
+}
+
 @test "the ids of many short documents take no more memory" {
     seq 500000 | awk '{ print "{\"id\":\"" $1 "\",\"text\":\"one two\"}" }' >corpus.jsonl
     within 32M 0 dictionary corpus.jsonl -o words.dict --quiet

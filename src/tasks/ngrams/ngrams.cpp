@@ -65,12 +65,21 @@ class text_target {
     std::uint64_t bytes_ = 0;
 };
 
+/// One thread for every 4 MiB of the budget, at most: each has buffers that the budget does not divide.
+context with_threads_that_fit(const context& ctx) {
+    constexpr std::uint64_t bytes_of_thread = 4 << 20;
+    context fitting = ctx;
+    const std::uint64_t most = std::max<std::uint64_t>(1, ctx.memory_limit() / bytes_of_thread);
+    fitting.threads = static_cast<unsigned>(std::min<std::uint64_t>(ctx.thread_count(), most));
+    return fitting;
+}
+
 class ngrams_run {
   public:
     ngrams_run(const ngrams_options& options, const context& ctx, const row_destination& to)
         : options_(options),
-          ctx_(pinned_to_device(ctx, place_requested(options.ngrams.method), result_.statistics,
-                                offered_by(options.ngrams.method))),
+          ctx_(pinned_to_device(with_threads_that_fit(ctx), place_requested(options.ngrams.method),
+                                result_.statistics, offered_by(options.ngrams.method))),
           to_(to),
           totals_text_(options.totals, options.take_totals, options.replace, ctx_),
           arpa_text_(options.arpa, options.take_arpa, options.replace, ctx_),
