@@ -36,6 +36,7 @@ constexpr command commands[] = {
     {"contexts", "show the contexts of a word, or those that two words share", run_contexts},
     {"export", "write the data of a store or a space for other tools", run_export},
     {"ngrams", "write the n-grams of each document with their likelihoods", run_ngrams},
+    {"perplexity", "score texts with a language model", run_perplexity},
     {"count", "count occurrences of an n-gram in a store", run_count},
     {"dictionary", "assign ids to the words of a corpus, in one file", run_dictionary},
     {"pagerank", "rank the nodes of a graph, or the documents of a store, by their links", run_pagerank},

@@ -71,6 +71,8 @@
 #include "quern/tasks/opened_files.hpp"
 #include "quern/tasks/output_file.hpp"
 #include "quern/tasks/output_harm.hpp"
+#include "quern/tasks/perplexity.hpp"
+#include "quern/tasks/perplexity_option_table.hpp"
 #include "quern/tasks/rank_aggregation.hpp"
 #include "quern/tasks/search.hpp"
 #include "quern/tasks/search_option_table.hpp"

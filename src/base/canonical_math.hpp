@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The natural logarithm with the same bits on every compiler, processor and device. The mathematical library's
+// The natural logarithm and powers of ten with the same bits on every compiler, processor and device. The mathematical library's
 // logarithm differs between libm versions and CUDA. This one uses only IEEE 754 additions, subtractions,
 // multiplications and divisions in a fixed order, each rounded once (compile without contraction), and integer
 // operations on the bits. Error below 0.6 units in the last place (tests/base/canonical_math_test.cpp).
@@ -54,6 +54,31 @@ constexpr double canonical_log(double x) noexcept {
     }
     if (x > 0) return x;  // +inf
     return std::numeric_limits<double>::quiet_NaN();
+}
+
+/// 10^x for any x; the error is below two units in the last place for results in the normal range, and results below it
+/// are 0. 10^x = 2^k e^r with |r| <= ln 2 / 2, and e^r is its Taylor polynomial of degree 13 (error 2^-57).
+constexpr double canonical_power_of_ten(double x) noexcept {
+    constexpr double log2_of_10 = 0x1.a934f0979a371p+1;
+    // log10(2) in two parts, of which k times the upper one is exact; ln 10 in two.
+    constexpr double log10_of_2_upper = 0x1.3441350800000p-2, log10_of_2_lower = 0x1.f79fef311f12bp-34;
+    constexpr double ln10 = 0x1.26bb1bbb55516p+1, ln10_lower = -0x1.f48ad494ea3e9p-53;
+    if (x != x) return x;
+    if (x > 308.25471555991674) return std::numeric_limits<double>::infinity();
+    if (x < -307.65265556858876) return 0;
+    const double halves = x * log2_of_10 + (x < 0 ? -0.5 : 0.5);
+    const auto k = static_cast<std::int64_t>(halves);
+    const double whole = static_cast<double>(k);
+    const double rest = (x - whole * log10_of_2_upper) - whole * log10_of_2_lower;
+    const double r = rest * ln10 + rest * ln10_lower;
+    double sum = 1;
+    for (int i = 13; i > 0; --i) sum = 1 + r / i * sum;
+    // In two steps: 2^k may be beyond the range when the product is not.
+    const std::int64_t half = k / 2;
+    const auto power = [](std::int64_t e) {
+        return std::bit_cast<double>(static_cast<std::uint64_t>(e + 1023) << 52);
+    };
+    return sum * power(half) * power(k - half);
 }
 
 }  // namespace quern

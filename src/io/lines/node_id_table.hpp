@@ -34,6 +34,16 @@ class word_table {
             __builtin_prefetch(bytes_.data() + slots_[hashes[i] & mask_].begin);
         for (std::size_t i = 0; i < names.size(); ++i) numbers[i] = number_of(names[i], hashes[i]);
     }
+    /// The number of a name; UINT32_MAX if there is none. Thread-safe while no name is added.
+    std::uint32_t find(std::string_view name) const {
+        if (slots_.empty()) return UINT32_MAX;
+        const std::uint64_t hash = hash64(name);
+        for (std::uint64_t at = hash & mask_;; at = (at + 1) & mask_) {
+            const slot here = slots_[at];
+            if (here.number == 0) return UINT32_MAX;
+            if (here.tag == tag_of(hash) && name_at(here.begin) == name) return here.number - 1;
+        }
+    }
     std::uint64_t size() const { return begins_.size(); }
     std::string_view at(std::uint64_t i) const { return name_at(begins_[i]); }
     std::uint64_t bytes_held() const {

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// The options of perplexities.
+#pragma once
+
+#include <array>
+
+#include "quern/base/option.hpp"
+#include "quern/tasks/perplexity.hpp"
+
+namespace quern {
+
+template <>
+inline constexpr auto options_of<perplexity_options> = std::array{
+    option_for<&perplexity_options::sentences>(
+        "sentences", "A row for each sentence, with its number in the document after the id: ID:1, ID:2 …"),
+    option_for<&perplexity_options::tokenized>("tokenized",
+                                               "The texts are words separated by blanks, a sentence on each "
+                                               "line, as KenLM takes them. Else words and "
+                                               "sentences are found by the text options."),
+    option_for<&perplexity_options::marks>(
+        "marks", "WHEN", sentence_mark_names,
+        "Whether each sentence stands between <s> and </s>. auto: if the model expects </s>."),
+};
+
+}  // namespace quern

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/language_model/back_off_model.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "quern/base/error.hpp"
+
+namespace quern {
+namespace {
+
+constexpr float no_probability = std::numeric_limits<float>::quiet_NaN();
+
+/// A list sorted by its words.
+struct sorted_list {
+    ngram_list list;
+    std::span<const std::uint32_t> of(std::uint64_t i) const {
+        return std::span(list.words).subspan(i * list.n, list.n);
+    }
+};
+
+/// By words. An n-gram that occurs twice is reported by its positions in `list`.
+sorted_list sorted(ngram_list list, back_off_model::repeated_ngram& repeated) {
+    const unsigned n = list.n;
+    const auto words_of = [&](std::uint32_t i) { return list.words.data() + std::uint64_t{i} * n; };
+    struct entry {
+        std::uint64_t key;  // the first two words
+        std::uint32_t at;
+    };
+    std::vector<entry> order(list.size());
+    for (std::uint32_t i = 0; i < order.size(); ++i)
+        order[i] = {std::uint64_t{words_of(i)[0]} << 32 | (n > 1 ? words_of(i)[1] : 0), i};
+    std::ranges::sort(order, [&](const entry& a, const entry& b) {
+        if (a.key != b.key) return a.key < b.key;
+        const auto [x, y] = std::mismatch(words_of(a.at), words_of(a.at) + n, words_of(b.at));
+        if (x != words_of(a.at) + n) return *x < *y;
+        return a.at < b.at;
+    });
+    sorted_list made;
+    made.list.n = n;
+    made.list.words.reserve(list.words.size());
+    made.list.logarithms.reserve(list.size());
+    made.list.back_offs.reserve(list.back_offs.size());
+    for (std::uint64_t i = 0; i < order.size(); ++i) {
+        const std::uint32_t* const words = words_of(order[i].at);
+        if (repeated.n == 0 && i != 0 && std::equal(words, words + n, words_of(order[i - 1].at)))
+            repeated = {n, order[i - 1].at, order[i].at};
+        made.list.words.insert(made.list.words.end(), words, words + n);
+        made.list.logarithms.push_back(list.logarithms[order[i].at]);
+        if (!list.back_offs.empty()) made.list.back_offs.push_back(list.back_offs[order[i].at]);
+    }
+    return made;
+}
+
+/// Adds to `shorter` the ends of the n-grams of `longer` that it lacks, as entries without a probability.
+void add_missing_ends(sorted_list& shorter, const sorted_list& longer) {
+    const unsigned n = shorter.list.n;
+    ngram_list all;
+    all.n = n;
+    const auto take = [&](std::span<const std::uint32_t> words, float logarithm, float back_off) {
+        all.words.insert(all.words.end(), words.begin(), words.end());
+        all.logarithms.push_back(logarithm);
+        all.back_offs.push_back(back_off);
+    };
+    std::vector<std::uint64_t> missing;  // of `longer`, the first with each end
+    std::uint64_t at = 0;
+    for (std::uint64_t i = 0; i < longer.list.size(); ++i) {
+        const auto end = longer.of(i).first(n);
+        if (i != 0 && std::ranges::equal(end, longer.of(i - 1).first(n))) continue;
+        while (at < shorter.list.size() && std::ranges::lexicographical_compare(shorter.of(at), end)) ++at;
+        if (at == shorter.list.size() || !std::ranges::equal(shorter.of(at), end)) missing.push_back(i);
+    }
+    if (missing.empty()) return;
+    at = 0;
+    const auto copy = [&] {
+        take(shorter.of(at), shorter.list.logarithms[at],
+             shorter.list.back_offs.empty() ? 0 : shorter.list.back_offs[at]);
+        ++at;
+    };
+    for (const std::uint64_t i : missing) {
+        const auto end = longer.of(i).first(n);
+        while (at < shorter.list.size() && std::ranges::lexicographical_compare(shorter.of(at), end)) copy();
+        take(end, no_probability, 0);
+    }
+    while (at < shorter.list.size()) copy();
+    shorter.list = std::move(all);
+}
+
+}  // namespace
+
+back_off_model::back_off_model(std::vector<ngram_list> lists, repeated_ngram& repeated) {
+    std::vector<sorted_list> by_words;
+    for (ngram_list& list : lists) {
+        by_words.push_back(sorted(std::move(list), repeated));
+        if (repeated.n != 0) return;
+    }
+    for (std::size_t i = by_words.size(); i-- > 1;) add_missing_ends(by_words[i - 1], by_words[i]);
+
+    levels_.resize(by_words.size());
+    for (std::size_t i = 0; i < by_words.size(); ++i) {
+        level& of = levels_[i];
+        const ngram_list& list = by_words[i].list;
+        const bool is_last = i + 1 == by_words.size();
+        if (list.size() >= UINT32_MAX) throw out_of_memory("the numbers of n-grams", list.size(), UINT32_MAX);
+        if (i != 0) {
+            of.words.resize(list.size());
+            for (std::uint64_t k = 0; k < list.size(); ++k) of.words[k] = by_words[i].of(k).back();
+        }
+        of.logarithms = list.logarithms;
+        if (is_last) continue;
+        of.back_offs = list.back_offs;
+        of.back_offs.resize(list.size());
+        const sorted_list& next = by_words[i + 1];
+        of.children.resize(list.size() + 1);
+        std::uint64_t at = 0;
+        for (std::uint64_t k = 0; k < list.size(); ++k) {
+            of.children[k] = static_cast<std::uint32_t>(at);
+            while (at < next.list.size() && std::ranges::equal(next.of(at).first(i + 1), by_words[i].of(k)))
+                ++at;
+        }
+        of.children[list.size()] = static_cast<std::uint32_t>(at);
+    }
+}
+
+std::uint32_t back_off_model::child(unsigned n, std::uint32_t node, std::uint32_t word) const {
+    const level &of = levels_[n - 1], &next = levels_[n];
+    const auto begin = next.words.begin() + of.children[node],
+               end = next.words.begin() + of.children[node + 1];
+    const auto found = std::lower_bound(begin, end, word);
+    if (found == end || *found != word) return no_word;
+    return static_cast<std::uint32_t>(found - next.words.begin());
+}
+
+double back_off_model::score(std::uint32_t word, history& before) const {
+    history next;
+    unsigned longest = 0;  // n-gram with a probability
+    double logarithm = -std::numeric_limits<double>::infinity();
+    std::uint32_t node = word;
+    for (unsigned n = 1;; ++n) {
+        if (const float own = levels_[n - 1].logarithms[node]; !std::isnan(own)) {
+            longest = n;
+            logarithm = own;
+        }
+        if (n == order()) break;
+        next.nodes[next.known++] = node;
+        if (n > before.size) break;
+        node = child(n, node, before.words[n - 1]);
+        if (node == no_word) break;
+    }
+    for (unsigned n = std::max(longest, 1u); n <= before.known; ++n)
+        logarithm += levels_[n - 1].back_offs[before.nodes[n - 1]];
+    next.size = std::min(before.size + 1, order() - 1);
+    if (next.size != 0) {
+        next.words[0] = word;
+        std::copy_n(before.words, next.size - 1, next.words + 1);
+    }
+    before = next;
+    return logarithm;
+}
+
+back_off_model::history back_off_model::after(std::uint32_t word) const {
+    history made;
+    if (order() == 1) return made;
+    made.size = made.known = 1;
+    made.words[0] = made.nodes[0] = word;
+    return made;
+}
+
+std::uint64_t back_off_model::memory_bytes() const {
+    std::uint64_t bytes = 0;
+    for (const level& of : levels_)
+        bytes += 4 * (of.words.size() + of.logarithms.size() + of.back_offs.size() + of.children.size());
+    return bytes;
+}
+
+std::uint64_t back_off_model::bytes_for(std::span<const std::uint64_t> sizes) {
+    std::uint64_t lists = 0, longest = 0;
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+        const std::uint64_t list = sizes[i] * (4 * (i + 1) + 8);
+        lists += list;
+        longest = std::max(longest, list + 16 * sizes[i]);
+    }
+    // The lists are sorted one after the other; then the levels, of at most 16 bytes an n-gram, stand beside them.
+    return std::max(lists + longest,
+                    lists + 16 * std::accumulate(sizes.begin(), sizes.end(), std::uint64_t{0}));
+}
+
+}  // namespace quern

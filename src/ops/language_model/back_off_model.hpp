@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// A back-off language model: the probability of a word after the words before it (Katz 1987).
+//
+//     log p(w | h) = log p(h w)                    if the model has the n-gram h w
+//                  = back-off(h) + log p(w | h')   otherwise; h' is h without its first word, and an unknown h has 0
+//
+// The n-grams are a trie of reversed n-grams: the path of one is its last word, the word before it, and so on. So one
+// walk from the root finds the longest known n-gram that ends with a word, and on its way every back-off weight that
+// the next word may need.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace quern {
+
+/// The n-grams of one length, in any order.
+struct ngram_list {
+    unsigned n = 1;
+    std::vector<std::uint32_t> words;  ///< n for each n-gram, the last word first
+    std::vector<float> logarithms;     ///< of the probabilities, base 10
+    std::vector<float> back_offs;      ///< base 10; empty: all 0
+    std::uint64_t size() const { return logarithms.size(); }
+};
+
+class back_off_model {
+  public:
+    static constexpr unsigned max_order = 32;
+
+    /// A word that is in no n-gram.
+    static constexpr std::uint32_t no_word = UINT32_MAX;
+
+    back_off_model() = default;
+    /// `lists[i]` has n = i + 1; its first has every word below `words` once, in order. Consumes the lists. Returns in
+    /// `repeated` an n-gram (n, position in its list) that occurs twice, if there is one; the model is not usable then.
+    struct repeated_ngram {
+        unsigned n = 0;  ///< 0: none
+        std::uint64_t first = 0, second = 0;
+    };
+    back_off_model(std::vector<ngram_list> lists, repeated_ngram& repeated);
+
+    unsigned order() const { return static_cast<unsigned>(levels_.size()); }
+    std::uint64_t size(unsigned n) const { return levels_[n - 1].logarithms.size(); }
+
+    /// What is before the next word, as far as it matters.
+    struct history {
+        unsigned size = 0;   ///< words, the nearest first; less than the order
+        unsigned known = 0;  ///< of these, how many make an n-gram of the model
+        std::uint32_t words[max_order];
+        std::uint32_t nodes[max_order];  ///< of these n-grams, the shortest first
+    };
+    /// The logarithm, base 10, of p(word | before); `before` becomes the history of the next word. Cost: one search
+    /// among the children of at most order() nodes.
+    double score(std::uint32_t word, history& before) const;
+    /// The history that `word` alone makes.
+    history after(std::uint32_t word) const;
+
+    std::uint64_t memory_bytes() const;
+    /// The most that making a model of these numbers of n-grams takes.
+    static std::uint64_t bytes_for(std::span<const std::uint64_t> sizes);
+
+  private:
+    struct level {
+        std::vector<std::uint32_t> words;  ///< the first of the n-gram; empty for n = 1, where it is the node
+        std::vector<float> logarithms;  ///< not a number: no n-gram of the model, only the end of longer ones
+        std::vector<float> back_offs;   ///< empty for the last level
+        std::vector<std::uint32_t>
+            children;  ///< where they begin in the next level, and the end; empty for the last
+    };
+    std::uint32_t child(unsigned n, std::uint32_t node, std::uint32_t word) const;
+
+    std::vector<level> levels_;
+};
+
+}  // namespace quern
