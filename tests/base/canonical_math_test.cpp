@@ -13,6 +13,7 @@
 namespace {
 
 using quern::canonical_log;
+using quern::canonical_power_of_ten;
 
 // |computed - true| in units of the last place of the true value, rounded to double.
 double error_in_ulps(double x) {
@@ -98,6 +99,26 @@ TEST(canonical_log, bits_are_frozen) {
         digest = (digest ^ std::bit_cast<std::uint64_t>(canonical_log(x))) * 0x100000001b3u;
     }
     EXPECT_EQ(digest, 0xb4086e0077ed7924u) << std::hex << digest;
+}
+
+TEST(canonical_power_of_ten, nearly_the_nearest_number) {
+    std::mt19937_64 random(5);
+    std::uniform_real_distribution<double> any(-307, 308);
+    for (int i = 0; i < 200'000; ++i) {
+        const double x = i % 2 == 0 ? any(random) : any(random) / 100;
+        const long double exact = powl(10.0L, x);
+        EXPECT_NEAR(static_cast<double>(canonical_power_of_ten(x) / exact), 1, 0x1p-52) << x;
+    }
+}
+
+TEST(canonical_power_of_ten, special_values) {
+    EXPECT_EQ(canonical_power_of_ten(0), 1);
+    EXPECT_EQ(canonical_power_of_ten(1), 10);
+    EXPECT_EQ(canonical_power_of_ten(2), 100);
+    EXPECT_EQ(canonical_power_of_ten(400), std::numeric_limits<double>::infinity());
+    EXPECT_EQ(canonical_power_of_ten(-400), 0);
+    EXPECT_TRUE(std::isfinite(canonical_power_of_ten(308.2547155599167)));
+    EXPECT_TRUE(std::isnan(canonical_power_of_ten(std::numeric_limits<double>::quiet_NaN())));
 }
 
 }  // namespace

@@ -182,7 +182,7 @@ std::uint64_t back_off_model::bytes_for(std::span<const std::uint64_t> sizes) {
         lists += list;
         longest = std::max(longest, list + 16 * sizes[i]);
     }
-    // The lists are sorted one after the other; then the levels, of at most 16 bytes an n-gram, stand beside them.
+    // The lists are sorted one after the other; then the levels, of at most 16 bytes an n-gram, stand next to them.
     return std::max(lists + longest,
                     lists + 16 * std::accumulate(sizes.begin(), sizes.end(), std::uint64_t{0}));
 }

@@ -57,8 +57,8 @@ class arpa_reader {
     }
 
   private:
-    [[noreturn]] void refuse(std::string reason) const {
-        throw invalid_input(lines_.name(), number_, std::move(reason));
+    [[noreturn]] void refuse(const std::string& reason) const {
+        throw invalid_input(lines_.name(), number_, reason);
     }
 
     /// A line without its end.
@@ -68,7 +68,9 @@ class arpa_reader {
             return line_;
         }
         while (at_ == text_.size()) {
-            if (!lines_.next(block_)) refuse("the file ends before \\end\\: it is not a whole ARPA file");
+            if (!lines_.next(block_))
+                refuse(has_head_ ? "the file ends before \\end\\: it is not a whole ARPA file"
+                                 : "no line \\data\\: this is no ARPA file");
             if (block_.failure) std::rethrow_exception(block_.failure);
             if (block_.too_long) refuse("a line of more than 1 MiB: this is no ARPA file");
             text_ = block_.text();
@@ -99,9 +101,10 @@ class arpa_reader {
         std::string_view line = next_line();
         while (line != "\\data\\") {
             // Text before the head is allowed.
-            if (number_ > 1000) refuse("no line \\data\\ in the first 1,000 lines: this is no ARPA file");
+            if (number_ > 1000) refuse("no line \\data\\ among the first 1,000: this is no ARPA file");
             line = next_line();
         }
+        has_head_ = true;
         while (true) {
             line = next_line();
             if (line.empty()) {
@@ -222,7 +225,7 @@ class arpa_reader {
     io::text_block block_;
     std::string_view text_, line_;
     std::size_t at_ = 0;
-    bool is_back_ = false;
+    bool is_back_ = false, has_head_ = false;
     std::uint64_t number_ = 0;          ///< of the line, from 1
     std::size_t declared_ = 0;          ///< lengths
     std::vector<std::uint64_t> sizes_;  ///< without lengths of which there are none at the end

@@ -1,0 +1,92 @@
+#!/usr/bin/env bats
+# shellcheck disable=SC2154 # common sets $data
+# quern perplexity: scores by hand, KenLM's way of cutting texts, models that are not whole.
+load common
+
+model() {
+    printf '%s\n' '' '\data\' 'ngram 1=5' 'ngram 2=3' '' '\1-grams:' \
+        $'-99\t<s>\t-0.5' $'-1\t</s>' $'-2\t<unk>' $'-0.5\ta\t-0.25' $'-0.75\tb' '' \
+        '\2-grams:' $'-0.125\t<s> a' $'-0.25\ta b' $'-0.5\tb </s>' '' '\end\' >model.arpa
+}
+
+@test "scores follow from the model's numbers" {
+    model
+    printf 'a b\n\na c a\n' >text.txt
+    quern perplexity model.arpa text.txt --tokenized --sentences --quiet >rows
+    # <s> a, a b, b </s>: 0.875. <s> a; c after a: 2 + 0.25; a after c: 0.5; </s> after a: 1 + 0.25.
+    [ "$(cut -f 1-4 rows)" = $'text.txt:1\t2\t0\t-0.875\ntext.txt:2\t3\t1\t-4.125' ]
+    awk -F '\t' '{ n = $2 + 1; if ((exp(-$4 / n * log(10)) - $5) ^ 2 > 1e-20) exit 1 }' rows
+    [ "$(quern perplexity model.arpa text.txt --tokenized --quiet | cut -f 1-4)" = $'text.txt\t5\t1\t-5' ]
+    # Without marks nothing is known before the first word, and lines do not matter: a b a c a.
+    [ "$(quern perplexity model.arpa text.txt --tokenized --marks no --quiet | cut -f 1-4)" = $'text.txt\t5\t1\t-4' ]
+}
+
+@test "words and sentences by the text options, other inputs, no words" {
+    model
+    printf '%s\n' '{"id":"x","text":"A, b! A b."}' '{"id":"y","text":"..."}' >docs.jsonl
+    quern perplexity model.arpa docs.jsonl --quiet >rows
+    [ "$(cat rows)" = $'x\t4\t0\t-1.75\t1.9573417814876604\ny\t0\t0\t0\tnan' ]
+    [ "$(quern perplexity model.arpa docs.jsonl --sentences --quiet | cut -f 1,4)" = $'x:1\t-0.875\nx:2\t-0.875' ]
+    gzip -k model.arpa
+    quern perplexity model.arpa.gz - --quiet <docs.jsonl | cmp rows -
+    quern perplexity model.arpa docs.jsonl --stats stats.json 2>message
+    grep -q '2 documents, 2 sentences, 4 words; perplexity 1.96' message
+    grep -q '"bits_per_byte"' stats.json
+}
+
+@test "a model of our own: marks are off, any threads and memory, and its own text is predicted better" {
+    quern ngrams "$data/corpus.jsonl" --order 3 --smoothing absolute --arpa own.arpa --quiet --max-errors 100%
+    quern perplexity own.arpa "$data/corpus.jsonl" --quiet --max-errors 100% >rows
+    quern perplexity own.arpa "$data/corpus.jsonl" --quiet --max-errors 100% --marks no --threads 3 --memory 64M | cmp rows -
+    [ "$(awk -F '\t' '{ unknown += $3 } END { print unknown }' rows)" = 0 ]
+    shuffled='{"id":"s","text":"zebra of the of quux the the of blorb"}'
+    awk -F '\t' 'NR == FNR { if ($5 > worst && $2 > 20) worst = $5; next } { exit !($5 > worst) }' \
+        rows <(quern perplexity own.arpa - --quiet <<<"$shuffled")
+}
+
+@test "an n-gram without its end, or without its beginning" {
+    printf '%s\n' '\data\' 'ngram 1=3' 'ngram 2=1' 'ngram 3=2' '' '\1-grams:' $'-1\ta\t-0.5' $'-1\tb\t-0.25' $'-1\tc\t-0.125' \
+        '\2-grams:' $'-0.5\ta b\t-0.0625' '\3-grams:' $'-0.03125\ta b c' $'-0.015625\tc c c' '\end\' >odd.arpa
+    printf 'a b c\nc c c\nb c\n' >text.txt
+    quern perplexity odd.arpa text.txt --tokenized --sentences --quiet | cut -f 1,4 >rows
+    # a; a b; a b c. c; c after c: 1.125; c c c. b; c after b: 1.25.
+    [ "$(cat rows)" = $'text.txt:1\t-1.53125\ntext.txt:2\t-2.140625\ntext.txt:3\t-2.25' ]
+}
+
+@test "a word outside of the model: without <unk> it is left out" {
+    printf '%s\n' '\data\' 'ngram 1=1' '' '\1-grams:' $'-1\ta' '\end\' >small.arpa
+    [ "$(quern perplexity small.arpa - --quiet <<<'{"id":"x","text":"a z a"}' | cut -f 1-4)" = $'x\t3\t1\t-2' ]
+    ends_with 2 quern perplexity small.arpa - --marks yes
+    says "the model has no <s> and </s>; use --marks no"
+}
+
+@test "models that are not whole are refused with their line" {
+    model
+    echo '{"id":"x","text":"a"}' >x.jsonl
+    refuses() {
+        ends_with 3 quern perplexity bad.arpa x.jsonl
+        says "$1"
+    }
+    head -n 9 model.arpa >bad.arpa
+    refuses "the file ends before \\end\\"
+    sed 's/-0.25\ta b/x\ta b/' model.arpa >bad.arpa
+    refuses "bad.arpa:15: expected a logarithm of a probability, found 'x'"
+    sed 's/-0.25\ta b/-0.25\ta q/' model.arpa >bad.arpa
+    refuses "bad.arpa:15: the word 'q' is not among the 1-grams"
+    sed 's/-0.25\ta b/-0.25\t<s> a/' model.arpa >bad.arpa
+    refuses "bad.arpa:15: the n-gram occurs a second time"
+    sed 's/ngram 2=3/ngram 2=4/' model.arpa >bad.arpa
+    refuses "there are 3 n-grams of 2 words, but the head declares 4"
+    sed 's/ngram 2=3/ngram 2=2/' model.arpa >bad.arpa
+    refuses "more n-grams of 2 words than the head declares (2)"
+    sed 's/ngram 1=5/ngram 1=4000000000/' model.arpa >bad.arpa
+    ends_with 4 quern perplexity bad.arpa x.jsonl
+    printf 'mmap lm http://kheafield.com/code format version 5\n\0' >bad.arpa
+    refuses "a binary model of KenLM; expected the ARPA file that it was made from"
+    echo nothing >bad.arpa
+    refuses "this is no ARPA file"
+    ends_with 2 quern perplexity absent.arpa x.jsonl
+    ends_with 2 quern perplexity model.arpa x.jsonl --tokenized --stem porter
+    says "it does not go with text options"
+    ends_with 2 quern perplexity model.arpa x.jsonl -o model.arpa --force
+}
