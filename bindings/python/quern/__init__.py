@@ -3,7 +3,7 @@
 
 Clean a corpus      dedup, dedup_parts, decontaminate, Deduplicator, DuplicateStream, signatures
 Search              build, open, Store, Run, evaluate, fuse, export
-Words and n-grams   Thesaurus, Dictionary, ngrams, NgramModel, ngram_likelihood
+Words and n-grams   Thesaurus, Dictionary, ngrams, NgramModel, ngram_likelihood, perplexity
 Arrays and graphs   VectorSet, NearestNeighbors, Graph, SparseMatrix, top_k
 For all calls       config (threads, memory, device ...), doctor (what this machine offers), Error
 
@@ -48,7 +48,7 @@ from ._quern import Graph, LinkRanks, Product, SparseMatrix, TopK, VectorSet, to
 from ._vectors import Neighbors, NearestNeighbors, RangeNeighbors
 
 # Words and n-grams
-from ._quern import Dictionary, NgramModel, NgramTable, Thesaurus, UnknownWord, ngram_likelihood, ngrams
+from ._quern import Dictionary, NgramModel, NgramTable, Thesaurus, UnknownWord, ngram_likelihood, ngrams, perplexity
 
 __all__ = [
     "BuildResult",
@@ -100,6 +100,7 @@ __all__ = [
     "fuse",
     "ngram_likelihood",
     "ngrams",
+    "perplexity",
     "open",
     "signatures",
     "top_k",

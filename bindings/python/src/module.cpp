@@ -31,5 +31,6 @@ NB_MODULE(_quern, module) {
     declare_dictionary(module);
     declare_ngrams(module);
     declare_ngram_model(module);
+    declare_perplexity(module);
     declare_thesaurus(module);
 }
