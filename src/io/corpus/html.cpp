@@ -17,6 +17,7 @@
 #include "io/corpus/html_entities.hpp"
 #include "io/corpus/html_links.hpp"
 #include "io/corpus/html_scan.hpp"
+#include "io/corpus/html_text.hpp"
 #include "io/corpus/html_tree.hpp"
 #include "io/corpus/record_reader.hpp"
 
