@@ -16,29 +16,6 @@ namespace {
 
 using namespace std::string_view_literals;
 
-constexpr std::array text_extensions = {"txt"sv,     "text"sv,    "rst"sv,   "adoc"sv, "asciidoc"sv,
-                                        "org"sv,     "tex"sv,     "log"sv,   "pod"sv,  "texi"sv,
-                                        "texinfo"sv, "textile"sv, "debian"sv};
-constexpr std::array markdown_extensions = {"md"sv, "markdown"sv, "mkd"sv, "mdx"sv, "qmd"sv, "rmd"sv};
-constexpr std::array html_extensions = {"html"sv, "htm"sv, "xhtml"sv};
-// Sorted for binary search.
-constexpr std::array source_extensions = {
-    "ac"sv,  "ada"sv,  "adb"sv,        "ads"sv,    "am"sv,      "asm"sv,    "astro"sv,  "awk"sv,  "bash"sv,
-    "bat"sv, "bats"sv, "bib"sv,        "bzl"sv,    "c"sv,       "c++"sv,    "cc"sv,     "cfg"sv,  "cjs"sv,
-    "clj"sv, "cljs"sv, "cls"sv,        "cmake"sv,  "cob"sv,     "conf"sv,   "cpp"sv,    "cs"sv,   "css"sv,
-    "cts"sv, "cu"sv,   "cuh"sv,        "cxx"sv,    "d"sv,       "dart"sv,   "diff"sv,   "dpr"sv,  "el"sv,
-    "elm"sv, "erl"sv,  "ex"sv,         "exs"sv,    "f"sv,       "f03"sv,    "f90"sv,    "f95"sv,  "for"sv,
-    "fs"sv,  "fsx"sv,  "go"sv,         "gradle"sv, "graphql"sv, "groovy"sv, "h"sv,      "h++"sv,  "hcl"sv,
-    "hh"sv,  "hpp"sv,  "hs"sv,         "hxx"sv,    "in"sv,      "inc"sv,    "ini"sv,    "inl"sv,  "ino"sv,
-    "ipp"sv, "java"sv, "jl"sv,         "js"sv,     "jsx"sv,     "kt"sv,     "kts"sv,    "less"sv, "lisp"sv,
-    "lpr"sv, "lua"sv,  "m"sv,          "m4"sv,     "mak"sv,     "mjs"sv,    "mk"sv,     "ml"sv,   "mli"sv,
-    "mm"sv,  "mts"sv,  "nim"sv,        "nix"sv,    "pas"sv,     "patch"sv,  "php"sv,    "pl"sv,   "pm"sv,
-    "pp"sv,  "pro"sv,  "properties"sv, "proto"sv,  "ps1"sv,     "py"sv,     "pyi"sv,    "pyx"sv,  "r"sv,
-    "rb"sv,  "rkt"sv,  "rs"sv,         "s"sv,      "sass"sv,    "scala"sv,  "scm"sv,    "scss"sv, "sh"sv,
-    "sql"sv, "sty"sv,  "svelte"sv,     "swift"sv,  "tcl"sv,     "tf"sv,     "thrift"sv, "toml"sv, "ts"sv,
-    "tsx"sv, "v"sv,    "vb"sv,         "vhd"sv,    "vhdl"sv,    "vim"sv,    "vue"sv,    "yaml"sv, "yml"sv,
-    "zig"sv, "zsh"sv};
-static_assert(std::is_sorted(source_extensions.begin(), source_extensions.end()));
 constexpr std::array compressions = {"gz"sv, "bz2"sv, "zst"sv, "xz"sv};
 
 template <typename List>
@@ -117,12 +94,7 @@ bool is_json_alone(std::string_view body, bool whole, std::string_view path) {
 
 std::string archive_kind(std::string_view head) {
     if (head.size() > 262 && head.substr(257, 5) == "ustar") return "a tar archive: unpack it first";
-    const bool is_office = head.find("[Content_Types].xml") != std::string_view::npos ||
-                           head.find("mimetypeapplication/vnd.oasis") != std::string_view::npos;
-    if (head.starts_with("PK\3\4"))
-        return is_office ? "an office document: save it as text or HTML first"
-                         : "a zip archive: unpack it first";
-    if (head.starts_with("%PDF")) return "a PDF file: convert it to text first";
+    if (head.starts_with("PK\3\4")) return "a zip archive: unpack it first";
     if (head.starts_with("PAR1")) return "a Parquet file: convert it to JSON lines first";
     return {};
 }
@@ -174,16 +146,6 @@ std::string skipped_kind(std::string_view path) {
     const bool plain = all_in("abcdefghijklmnopqrstuvwxyz0123456789+-_");
     const bool number = name.size() > 1 && all_in("0123456789");
     return plain && !number && name.size() <= longest ? "file: ." + name : "file: with other extensions";
-}
-
-file_kind kind_of(std::string_view path) {
-    const std::string name = extension_of(path);
-    if (name.empty() || holds(text_extensions, name)) return file_kind::text;
-    if (holds(markdown_extensions, name)) return file_kind::markdown;
-    if (holds(html_extensions, name)) return file_kind::html;
-    const bool source =
-        std::binary_search(source_extensions.begin(), source_extensions.end(), std::string_view(name));
-    return source ? file_kind::source : file_kind::unknown;
 }
 
 bool is_binary(std::string_view head) {
@@ -263,10 +225,10 @@ std::optional<corpus_form> detect(std::string_view head, bool whole, std::string
                                   std::string& why) {
     // An empty input holds no documents, whatever its name: an empty dump is reported, not indexed.
     if (head.empty()) return corpus_form::jsonl;
-    const file_kind kind = kind_of(path);
-    if (kind == file_kind::markdown || kind == file_kind::html || kind == file_kind::source) {
-        if (!is_binary(head)) return corpus_form::folder;
-    }
+    const file_kind kind = kind_of(path), shown = kind_to_convert(path, head);
+    const bool is_one_document = (kind != file_kind::unknown && kind != file_kind::text) ||
+                                 (shown != kind && shown != file_kind::html);
+    if (is_one_document && (is_read_in_parts(shown) || !is_binary(head))) return corpus_form::folder;
     if (const auto form = marked_form(head, whole)) return form;
     why = archive_kind(head);
     if (!why.empty()) return std::nullopt;

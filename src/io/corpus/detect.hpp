@@ -7,17 +7,12 @@
 #include <string_view>
 
 #include "io/corpus/corpus.hpp"
+#include "io/corpus/documents/converter.hpp"
 
 namespace quern::io {
 
 /// The number of bytes that detection reads.
 inline constexpr std::size_t detection_bytes = 64 << 10;
-
-/// The kind of a single-document file, by its name.
-enum class file_kind { unknown, text, markdown, html, source };
-
-/// By extension, in any case, after removing a compression's extension. No extension: text.
-file_kind kind_of(std::string_view path);
 
 /// The extension without the dot, in lower case, after removing a compression's extension; empty if there is none
 /// ("README").

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -12,130 +13,25 @@
 #include "base/failure_kinds.hpp"
 #include "io/byte_source.hpp"
 #include "io/corpus/detect.hpp"
+#include "io/corpus/documents/converter.hpp"
 #include "io/corpus/encoding.hpp"
-#include "io/corpus/html.hpp"
 #include "io/corpus/record_reader.hpp"
 #include "quern/base/error.hpp"
 
 namespace quern::io {
 namespace {
 
-/// Front matter, which precedes a markdown text and is not part of it: YAML between lines of "---", TOML between lines
-/// of "+++", as static-site generators and pandoc use it. Only the title is read.
-struct front_matter {
-    std::size_t bytes = 0;  ///< including its last line's end; 0 if there is none
-    std::string title;      ///< without quotes; empty if there is none
-};
-
-constexpr std::string_view blanks = " \t\r";
-
-/// Removes the first line of `text` and returns it without trailing blanks.
-std::string_view take_line(std::string_view& text) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    const std::string_view line = text.substr(0, end);
-    text.remove_prefix(std::min(end + 1, text.size()));
-    return line.substr(0, line.find_last_not_of(blanks) + 1);
-}
-
-/// The key of "key: value" (or "key = value"), and the value; an empty key if the line has another form.
-struct member {
-    std::string_view key, value;
-};
-
-member member_of(std::string_view line, char sign) {
-    const std::size_t end = line.find(sign);
-    if (end == std::string_view::npos) return {};
-    const std::string_view value = line.substr(end + 1);
-    if (sign == ':' && !value.empty() && blanks.find(value.front()) == std::string_view::npos) return {};
-    std::string_view key = trimmed(line.substr(0, end));
-    if (key.size() > 1 && (key.front() == '"' || key.front() == '\'') && key.back() == key.front())
-        key = key.substr(1, key.size() - 2);
-    const auto part_of_name = [](char c) {
-        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-               static_cast<unsigned char>(c) >= 0x80 ||
-               std::string_view("_-./ ").find(c) != std::string_view::npos;
-    };
-    return std::ranges::all_of(key, part_of_name) ? member{key, trimmed(value)} : member{};
-}
-
-/// "a # remark" becomes a; quotes are removed, and protect their contents.
-std::string scalar(std::string_view value) {
-    if (value.empty() || (value.front() != '"' && value.front() != '\'')) {
-        return std::string(trimmed(value.substr(0, std::min(value.find(" #"), value.size()))));
-    }
-    const char quote = value.front();
-    std::string out;
-    for (std::size_t at = 1; at < value.size(); ++at) {
-        const bool is_escape = quote == '"' && value[at] == '\\' && at + 1 < value.size();
-        const bool is_doubled = quote == '\'' && value.substr(at).starts_with("''");
-        if (is_escape || is_doubled) {
-            ++at;
-        } else if (value[at] == quote) {
-            break;
-        }
-        out += value[at];
-    }
-    return out;
-}
-
-/// The indented lines that follow "title: >" or "title: |", joined.
-std::string folded(std::string_view rest) {
-    std::string out;
-    while (!rest.empty() && blanks.find(rest.front()) != std::string_view::npos) {
-        const std::string_view line = trimmed(take_line(rest));
-        if (!out.empty() && !line.empty()) out += ' ';
-        out += line;
-    }
-    return out;
-}
-
-/// The front matter at the beginning of `text`. Between its two marks every line must be valid at the outermost level
-/// of YAML (or TOML): otherwise "---" is a horizontal rule, and what follows is text.
-front_matter read_front_matter(std::string_view text) {
-    std::string_view rest = text;
-    const std::string_view mark = take_line(rest);
-    if (mark != "---" && mark != "+++") return {};
-    const bool yaml = mark == "---";
-    front_matter found;
-    bool any = false, bracketed = false;
-    for (bool first = true; !rest.empty(); first = false) {
-        const std::string_view line = take_line(rest);
-        if ((any || first) && (line == mark || (yaml && line == "..."))) {
-            found.bytes = text.size() - rest.size();
-            return found;
-        }
-        const std::string_view inner = trimmed(line);
-        if (inner.empty() || inner.front() == '#') continue;
-        const member here = member_of(line, yaml ? ':' : '=');
-        const bool nested = inner.size() != line.size() || (yaml && line.starts_with("- "));
-        if (here.key.empty() || nested) {
-            // Continuations of the preceding line; TOML's tables and the ends of its arrays.
-            const bool fits = yaml ? nested || bracketed
-                                   : nested || bracketed || line.front() == '[' || line.front() == ']';
-            if (!any || !fits) return {};
-            bracketed = bracketed && inner.back() != ']' && inner.back() != '}';
-            continue;
-        }
-        any = true;
-        bracketed = (here.value.starts_with('[') && !here.value.ends_with(']')) ||
-                    (here.value.starts_with('{') && !here.value.ends_with('}'));
-        if (!found.title.empty() || lower(here.key) != "title") continue;
-        const bool goes_on = yaml && (here.value.starts_with('>') || here.value.starts_with('|'));
-        found.title = goes_on ? folded(rest) : scalar(here.value);
-    }
-    return {};
-}
-
 struct file_bytes {
     byte_buffer buffer;
     std::string damage;
-    bool binary = false, too_large = false;
+    bool stopped = false, too_large = false;
 
     std::string_view bytes() const { return buffer.bytes(); }
 };
 
-/// Reads up to one byte more than `limit`; for binary data, only its beginning.
-file_bytes read_source(byte_source& source, std::uint64_t expected, std::uint64_t limit) {
+/// Reads up to one byte more than `limit`. `goes_on` judges the beginning: if it says no, the rest is not read.
+file_bytes read_source(byte_source& source, std::uint64_t expected, std::uint64_t limit,
+                       const Judge& goes_on) {
     file_bytes out;
     byte_buffer& buffer = out.buffer;
     bool judged = false;
@@ -152,41 +48,12 @@ file_bytes read_source(byte_source& source, std::uint64_t expected, std::uint64_
                 at_end = true;
             }
         }
-        if (!judged) out.binary = is_binary(buffer.bytes());
+        if (!judged) out.stopped = !goes_on(buffer.bytes().substr(0, detection_bytes));
         judged = true;
         out.too_large = buffer.size() > limit;
-        if (at_end || out.binary || out.too_large) return out;
+        if (at_end || out.stopped || out.too_large) return out;
         target = std::max<std::uint64_t>(expected, 2 * buffer.size());
     }
-}
-
-/// The text of the first heading: "# Title", or a line underlined with = or -.
-std::string markdown_title(std::string_view text) {
-    std::string_view before;
-    bool fenced = false;
-    while (!text.empty()) {
-        const std::size_t end = std::min(text.find('\n'), text.size());
-        std::string_view line = text.substr(0, end);
-        text.remove_prefix(std::min(end + 1, text.size()));
-        while (!line.empty() && (line.back() == '\r' || line.back() == ' ' || line.back() == '\t'))
-            line.remove_suffix(1);
-        if (line.starts_with("```") || line.starts_with("~~~")) fenced = !fenced;
-        if (fenced) continue;
-        const std::size_t marks = std::min(line.find_first_not_of('#'), line.size());
-        if (marks >= 1 && marks <= 6 && marks < line.size() && line[marks] == ' ') {
-            line.remove_prefix(marks);
-            while (!line.empty() && (line.back() == '#')) line.remove_suffix(1);
-            const std::size_t begin = line.find_first_not_of(' ');
-            if (begin == std::string_view::npos) continue;
-            return std::string(line.substr(begin, line.find_last_not_of(' ') - begin + 1));
-        }
-        const bool underline =
-            !line.empty() && (line.find_first_not_of('=') == line.npos ||
-                              (line.size() > 2 && line.find_first_not_of('-') == line.npos));
-        if (underline && !before.empty()) return std::string(before);
-        before = line.substr(std::min(line.find_first_not_of(' '), line.size()));
-    }
-    return {};
 }
 
 /// Rejects a file that could not be decompressed at all. If its name is not conclusive, it may have held many
@@ -197,6 +64,112 @@ void reject_unread(parsed_unit& out, const folder_file& file, std::string reason
     note(out, {file.path.native(), 0, std::move(reason), true, false, collection});
 }
 
+bool is_stored_compressed(const stored_bytes& stored) {
+    std::string head(16, '\0');
+    head.resize(stored.read_at(0, head));
+    return is_compressed(head);
+}
+
+/// One file on its way to a document.
+class file_parser {
+  public:
+    file_parser(const folder_file& file, const corpus_options& options, const reading_budget& budget,
+                const context& ctx, parsed_unit& out)
+        : file_(file),
+          budget_(budget.bytes < options.document_memory
+                      ? budget
+                      : reading_budget{options.document_memory, budget.is_last}),
+          limit_(limit_of(options, budget_.bytes)),
+          max_text_(std::min<std::uint64_t>(options.max_document_bytes, UINT64_MAX / 2)),
+          ctx_(ctx),
+          out_(out) {}
+
+    void parse(byte_source* opened) {
+        try {
+            read(opened);
+        } catch (const not_convertible& why) {
+            leave_out(why);
+        } catch (const io_error& failed) {
+            if (says_exhausted(failed.code())) throw;  // a failure of the run, not of the file
+            reject(out_, shown(), 0, unreadable(failed));
+        } catch (const usage_error&) {
+            reject(out_, shown(), 0, "disappeared while the folder was read");
+        } catch (const invalid_input& damage) {
+            reject_unread(out_, file_, damage.reason());
+        }
+    }
+
+  private:
+    const std::string& shown() const { return file_.path.native(); }
+
+    void read(byte_source* opened) {
+        std::unique_ptr<byte_source> source;
+        if (opened == nullptr) source = open_bytes(file_.path, ctx_);
+        file_kind kind = file_kind::unknown;
+        bool in_place = false, binary = false;
+        file_bytes read = read_source(
+            opened == nullptr ? *source : *opened, file_.bytes, limit_.bytes, [&](std::string_view head) {
+                kind = kind_to_convert(file_.relative, head);
+                const bool in_parts = is_read_in_parts(kind);
+                in_place = in_parts && opened == nullptr && !is_stored_compressed(file_bytes_at(file_.path));
+                binary = !in_parts && is_binary(head);
+                return !in_place && !binary;
+            });
+        if (binary) {
+            ++out_.counts.skipped[skipped_kind(file_.relative)];
+            return;
+        }
+        if (in_place) {
+            read.buffer = {};
+            source.reset();
+            const file_bytes_at stored(file_.path);
+            return keep_converted(kind, {}, &stored, {});
+        }
+        if (read.too_large) {
+            if (limit_.is_of_memory && !budget_.is_last)
+                throw out_of_memory("a document", reading_factor * file_.bytes, budget_.bytes);
+            return reject(out_, shown(), 0, limit_.reason());
+        }
+        if (!read.damage.empty() && read.bytes().empty())
+            return reject_unread(out_, file_, std::move(read.damage));
+        const memory_bytes_at stored(read.bytes());
+        keep_converted(kind, read.bytes(), &stored, std::move(read.damage));
+    }
+
+    /// `damage`: why `bytes` are only a beginning; empty if they are the whole file.
+    void keep_converted(file_kind kind, std::string_view bytes, const stored_bytes* stored,
+                        std::string damage) {
+        document made;
+        made.path = shown();
+        made.id = file_.relative;
+        std::string repaired;
+        if (!is_utf8(made.id)) repaired = repair_utf8(made.id) + " (the path)";
+        converted text = convert(kind, {file_.relative, bytes, stored, budget_, max_text_, ctx_});
+        made.title = std::move(text.title);
+        made.text = std::move(text.text);
+        made.links = std::move(text.links);
+        if (!text.repaired.empty()) repaired = std::move(text.repaired);
+        if (made.title.empty()) made.title = file_name(made.id);
+        const bool damaged = !damage.empty();
+        if (damaged) repaired = std::move(damage);
+        if (!repaired.empty()) (damaged ? truncate : repair)(out_, shown(), 0, std::move(repaired));
+        keep(out_, std::move(made), shown(), 0);
+    }
+
+    /// A file without readable text is skipped like one of an unknown kind; one that the user named is rejected.
+    void leave_out(const not_convertible& why) {
+        if (file_.is_named) return reject(out_, shown(), 0, why.what());
+        ++out_.counts.skipped[skipped_kind(file_.relative) + " (" + why.category() + ")"];
+    }
+
+    const folder_file& file_;
+    reading_budget budget_;
+    document_limit limit_;
+    std::uint64_t max_text_;
+    const context& ctx_;
+    parsed_unit& out_;
+};
+
 }  // namespace
 
 std::string unreadable(const io_error& failed) {
@@ -206,61 +179,7 @@ std::string unreadable(const io_error& failed) {
 
 void parse_file(const folder_file& file, const corpus_options& options, const reading_budget& budget,
                 const context& ctx, parsed_unit& out, byte_source* opened) {
-    const std::string& shown = file.path.native();
-    const document_limit limit = limit_of(options, std::min(budget.bytes, options.document_memory));
-    file_bytes read;
-    try {
-        std::unique_ptr<byte_source> source;
-        if (opened == nullptr) source = open_bytes(file.path, ctx);
-        read = read_source(opened == nullptr ? *source : *opened, file.bytes, limit.bytes);
-    } catch (const io_error& failed) {
-        if (says_exhausted(failed.code())) throw;  // a failure of the run, not of the file
-        return reject(out, shown, 0, unreadable(failed));
-    } catch (const usage_error&) {
-        return reject(out, shown, 0, "disappeared while the folder was read");
-    } catch (const invalid_input& damage) {
-        return reject_unread(out, file, damage.reason());
-    }
-    if (read.binary) {
-        ++out.counts.skipped[skipped_kind(file.relative)];
-        return;
-    }
-    if (read.too_large) {
-        if (limit.is_of_memory && !budget.is_last)
-            throw out_of_memory("a document", reading_factor * file.bytes, budget.bytes);
-        return reject(out, shown, 0, limit.reason());
-    }
-    if (!read.damage.empty() && read.bytes().empty()) return reject_unread(out, file, std::move(read.damage));
-    const bool damaged = !read.damage.empty();
-    document made;
-    made.path = shown;
-    made.id = file.relative;
-    std::string repaired;
-    if (!is_utf8(made.id)) repaired = repair_utf8(made.id) + " (the path)";
-    const file_kind kind = kind_of(file.relative);
-    const bool page = kind == file_kind::html ||
-                      (kind == file_kind::unknown && opens_as_html(read.bytes().substr(0, detection_bytes)));
-    if (page) {
-        html_page parsed = parse_html(read.bytes(), file.relative, budget);
-        made.title = std::move(parsed.title);
-        made.text = std::move(parsed.text);
-        made.links = std::move(parsed.links);
-        if (!parsed.repaired.empty()) repaired = std::move(parsed.repaired);
-    } else {
-        std::string done;
-        made.text = decode_text(read.bytes(), done);
-        read.buffer = {};
-        if (!done.empty()) repaired = std::move(done);
-        if (kind == file_kind::markdown) {
-            front_matter front = read_front_matter(made.text);
-            made.text.erase(0, front.bytes);
-            made.title = front.title.empty() ? markdown_title(made.text) : std::move(front.title);
-        }
-    }
-    if (made.title.empty()) made.title = file_name(made.id);
-    if (damaged) repaired = std::move(read.damage);
-    if (!repaired.empty()) (damaged ? truncate : repair)(out, shown, 0, std::move(repaired));
-    keep(out, std::move(made), shown, 0);
+    file_parser(file, options, budget, ctx, out).parse(opened);
 }
 
 }  // namespace quern::io

@@ -176,7 +176,7 @@ class folder_reader final : public corpus_reader {
             const auto found = detect_collection(head, head.size() < detection_bytes, file.relative);
             if (found) return found;
             if (kind == file_kind::unknown) {
-                is_document_ = opens_as_html(head);
+                is_document_ = kind_to_convert(file.relative, head) != file_kind::unknown;
                 if (!is_document_) {
                     ++notes_.counts.skipped[skipped_kind(file.relative)];
                     done_ += file.bytes;
@@ -240,7 +240,7 @@ std::unique_ptr<corpus_reader> read_single_document(const std::filesystem::path&
                                                     const corpus_options& options, const context& ctx) {
     std::error_code unknown;
     const auto bytes = std::filesystem::file_size(path, unknown);
-    folder_file file{path.filename().native(), path, unknown ? 0 : bytes};
+    folder_file file{path.filename().native(), path, unknown ? 0 : bytes, true};
     return std::make_unique<single_reader>(std::move(file), std::move(opened), options, ctx);
 }
 

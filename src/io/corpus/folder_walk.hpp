@@ -19,6 +19,7 @@ struct folder_file {
     std::string relative;  ///< with '/' between its parts
     std::filesystem::path path;
     std::uint64_t bytes = 0;
+    bool is_named = false;  ///< given by the user, not found in a folder
 };
 
 class folder_walk {

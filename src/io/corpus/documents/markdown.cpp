@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+// Markdown by MD4C (CommonMark with GitHub's tables and struck text), rendered as text: paragraphs end with an empty line,
+// items and rows with a line, cells with a tab. Code stays as it is; marks, comments and the addresses of links do not
+// show. Pieces of HTML are read tag by tag.
+#include <md4c.h>
+
+#include <algorithm>
+#include <exception>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/ascii.hpp"
+#include "io/corpus/documents/front_matter.hpp"
+#include "io/corpus/documents/text_writer.hpp"
+#include "io/corpus/encoding.hpp"
+#include "io/corpus/html_entities.hpp"
+#include "io/corpus/html_links.hpp"
+#include "io/corpus/html_scan.hpp"
+#include "io/corpus/record_reader.hpp"
+
+namespace quern::io {
+namespace {
+
+class renderer {
+  public:
+    renderer(const convertible& file, std::uint64_t bytes)
+        : file_(file), out_(file), base_(file.path), calls_left_(64 * bytes + 100'000) {}
+
+    /// False if the text makes far more marks than it has bytes, as only hostile ones do.
+    bool render(std::string_view text) {
+        MD_PARSER parser{};
+        parser.flags = MD_FLAG_TABLES | MD_FLAG_STRIKETHROUGH;
+        parser.enter_block = [](MD_BLOCKTYPE type, void*, void* user) {
+            return guarded(user, [type](renderer& self) { self.enter_block(type); });
+        };
+        parser.leave_block = [](MD_BLOCKTYPE type, void*, void* user) {
+            return guarded(user, [type](renderer& self) { self.leave_block(type); });
+        };
+        parser.enter_span = [](MD_SPANTYPE type, void* detail, void* user) {
+            return guarded(user, [type, detail](renderer& self) { self.enter_span(type, detail); });
+        };
+        parser.leave_span = [](MD_SPANTYPE, void*, void* user) {
+            return guarded(user, [](renderer& self) { self.end_html(); });
+        };
+        parser.text = [](MD_TEXTTYPE type, const MD_CHAR* piece, MD_SIZE size, void* user) {
+            return guarded(user, [=](renderer& self) { self.add(type, {piece, size}); });
+        };
+        const int failed = md_parse(text.data(), static_cast<MD_SIZE>(text.size()), &parser, this);
+        if (thrown_) std::rethrow_exception(thrown_);
+        return failed == 0;
+    }
+
+    converted take() {
+        converted made;
+        made.title = collapsed(heading_);
+        made.text = out_.take();
+        made.links = std::move(links_);
+        return made;
+    }
+
+  private:
+    /// An exception must not pass through C code.
+    template <typename Handle>
+    static int guarded(void* user, Handle&& handle) {
+        auto& self = *static_cast<renderer*>(user);
+        if (self.thrown_ || self.calls_left_ == 0) return 1;
+        --self.calls_left_;
+        try {
+            handle(self);
+            return 0;
+        } catch (...) {
+            self.thrown_ = std::current_exception();
+            return 1;
+        }
+    }
+
+    void enter_block(MD_BLOCKTYPE type) {
+        end_html();
+        if (type == MD_BLOCK_CODE) is_code_ = true;
+        if (type == MD_BLOCK_H) in_heading_ = heading_.empty();
+        out_.want(gap_at(type, true));
+    }
+    void leave_block(MD_BLOCKTYPE type) {
+        end_html();
+        is_code_ = in_heading_ = false;
+        out_.want(gap_at(type, false));
+    }
+    static html_text::gap gap_at(MD_BLOCKTYPE type, bool begins) {
+        switch (type) {
+            case MD_BLOCK_LI:
+            case MD_BLOCK_TR:
+            case MD_BLOCK_THEAD:
+            case MD_BLOCK_TBODY:
+                return html_text::line;
+            case MD_BLOCK_TH:
+            case MD_BLOCK_TD:
+                return begins ? html_text::tab : html_text::none;
+            default:
+                return html_text::paragraph;
+        }
+    }
+
+    void enter_span(MD_SPANTYPE type, void* detail) {
+        end_html();
+        if (type != MD_SPAN_A) return;
+        const MD_ATTRIBUTE& href = static_cast<MD_SPAN_A_DETAIL*>(detail)->href;
+        link_to({href.text, href.size});
+    }
+
+    void add(MD_TEXTTYPE type, std::string_view text) {
+        constexpr std::size_t most_html = 1 << 20;
+        if (type == MD_TEXT_HTML) {
+            html_.append(text);
+            if (html_.size() > most_html) end_html();
+            return;
+        }
+        end_html();
+        switch (type) {
+            case MD_TEXT_NULLCHAR:
+                break;
+            case MD_TEXT_BR:
+                out_.line_break();
+                break;
+            case MD_TEXT_SOFTBR:
+                out_.want(html_text::space);
+                if (in_heading_) heading_ += ' ';
+                break;
+            case MD_TEXT_ENTITY:
+                add_text(decode_references(text));
+                break;
+            default:
+                if (is_code_) {
+                    out_.add_verbatim(text);
+                } else {
+                    add_text(text);
+                }
+        }
+    }
+
+    void add_text(std::string_view text) {
+        constexpr std::size_t longest = 1000;
+        out_.add(text);
+        if (in_heading_ && heading_.size() < longest) heading_.append(text);
+    }
+
+    void link_to(std::string_view href) {
+        if (auto target = base_.resolve(decode_references(href)))
+            add_link(links_, std::move(*target), file_.budget);
+    }
+
+    /// Reads the collected HTML: tags that lie in one piece, and what is between them.
+    void end_html() {
+        if (html_.empty()) return;
+        html_scanner scan(html_);
+        std::string_view text;
+        std::string value;
+        bool is_verbatim = false;
+        for (html_tag tag; scan.next(text, tag);) {
+            if (!text.empty() && is_verbatim) {
+                out_.add_verbatim(decode_references(text));
+            } else if (!text.empty()) {
+                add_text(decode_references(text));
+            }
+            if (tag.what == html_tag::none) continue;
+            const bool begins = tag.what == html_tag::start;
+            if (tag.name == "br") out_.line_break();
+            if (tag.name == "pre") is_verbatim = begins;
+            if (tag.name == "img" && html_attribute(tag.attributes, "alt", value))
+                add_text(decode_references(value));
+            if (tag.name == "a" && begins && html_attribute(tag.attributes, "href", value)) link_to(value);
+            if (tag.name == "td" || tag.name == "th") {
+                if (begins) out_.want(html_text::tab);
+            } else if (tag.name == "tr" || tag.name == "li" || tag.name == "dt" || tag.name == "dd") {
+                out_.want(html_text::line);
+            } else if (is_block_element(tag.name)) {
+                out_.want(html_text::paragraph);
+            }
+        }
+        html_.clear();
+    }
+
+    const convertible& file_;
+    text_writer out_;
+    link_base base_;
+    std::uint64_t calls_left_;
+    std::vector<std::string> links_;
+    std::string heading_, html_;
+    bool is_code_ = false, in_heading_ = false;
+    std::exception_ptr thrown_;
+};
+
+/// An upper bound of MD4C's memory: its table of marks, and of lines. Both grow by half, with the old copy beside.
+std::uint64_t parser_bytes(std::string_view text) {
+    constexpr std::string_view marks = "\\*_`&;<>[]!:|~";
+    constexpr std::uint64_t a_mark = 56, a_line = 80;
+    std::uint64_t bytes = 0;
+    for (const char c : text) {
+        if (c == '\n') bytes += a_line;
+        if (marks.find(c) != std::string_view::npos) bytes += a_mark;
+    }
+    return bytes;
+}
+
+}  // namespace
+
+converted convert_markdown(const convertible& file) {
+    std::string repaired;
+    const std::string text = decode_text(file.bytes, repaired);
+    front_matter front = read_front_matter(text);
+    const std::string_view body = std::string_view(text).substr(front.bytes);
+    require_budget(file.budget, reading_factor * text.size() + parser_bytes(body),
+                   "the marks of the document");
+    converted made;
+    renderer rendered(file, body.size());
+    constexpr std::uint64_t largest = UINT32_MAX;  // MD4C's sizes
+    if (body.size() < largest && rendered.render(body)) {
+        made = rendered.take();
+    } else {
+        made.text = body;
+        if (repaired.empty()) repaired = "its marks are tangled: read as plain text";
+    }
+    if (!front.title.empty()) made.title = std::move(front.title);
+    made.repaired = std::move(repaired);
+    return made;
+}
+
+}  // namespace quern::io

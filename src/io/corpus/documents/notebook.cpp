@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// Notebooks of Jupyter (nbformat 4): the sources of their cells, those of Markdown rendered; outputs are left out.
+#include <simdjson.h>
+
+#include <string>
+#include <utility>
+
+#include "io/corpus/documents/text_writer.hpp"
+#include "io/corpus/encoding.hpp"
+#include "io/corpus/record_reader.hpp"
+
+namespace quern::io {
+namespace {
+
+[[noreturn]] void refuse(const std::string& why) {
+    throw not_convertible("damaged", "damaged: the notebook " + why);
+}
+
+/// A text, or a list of its lines.
+std::string source_of(simdjson::ondemand::object& cell) {
+    simdjson::ondemand::value value;
+    std::string out;
+    if (cell["source"].get(value) != simdjson::SUCCESS) return out;
+    std::string_view text;
+    simdjson::ondemand::array lines;
+    if (value.get_string().get(text) == simdjson::SUCCESS) return std::string(text);
+    if (value.get_array().get(lines) != simdjson::SUCCESS) return out;
+    for (auto line : lines) {
+        if (line.get_string().get(text) == simdjson::SUCCESS) out.append(text);
+    }
+    return out;
+}
+
+}  // namespace
+
+converted convert_notebook(const convertible& file) {
+    converted made;
+    std::string text = decode_text(file.bytes, made.repaired);
+    // Its bytes once more, and four bytes for each sign of its structure.
+    require_budget(file.budget, 7 * text.size(), "the values of the notebook");
+    const simdjson::padded_string padded(text);
+    text = {};
+    simdjson::ondemand::parser parser;
+    simdjson::ondemand::document notebook;
+    simdjson::ondemand::array cells;
+    if (parser.iterate(padded).get(notebook) != simdjson::SUCCESS) refuse("is no JSON");
+    if (notebook["cells"].get(cells) != simdjson::SUCCESS) refuse("has no cells");
+    text_writer out(file);
+    for (auto each : cells) {
+        file.ctx.check_stop();
+        simdjson::ondemand::object cell;
+        if (each.get(cell) != simdjson::SUCCESS) refuse("has a cell that is no object, or is cut off");
+        std::string_view type;
+        const bool is_markdown = cell["cell_type"].get(type) == simdjson::SUCCESS && type == "markdown";
+        std::string source = source_of(cell);
+        while (!source.empty() && (source.back() == '\n' || source.back() == ' ')) source.pop_back();
+        if (!is_markdown) {
+            out.add_part(source);
+            continue;
+        }
+        convertible part{file.path, source, nullptr, file.budget, file.max_text, file.ctx};
+        converted rendered = convert_markdown(part);
+        if (made.title.empty()) made.title = std::move(rendered.title);
+        out.add_part(rendered.text);
+        for (std::string& link : rendered.links) add_link(made.links, std::move(link), file.budget);
+    }
+    made.text = out.take();
+    return made;
+}
+
+}  // namespace quern::io
