@@ -19,6 +19,7 @@
 #include "help_page.hpp"
 #include "output.hpp"
 #include "quern/base/error.hpp"
+#include "quern/base/pdf_program.hpp"
 #include "session.hpp"
 #include "signals.hpp"
 
@@ -168,6 +169,8 @@ int main(int count, char** values) {
     mallopt(M_MMAP_THRESHOLD, 1 << 20);
     std::set_terminate(end_for_uncaught);
     catch_signals();
+    if (const char* const path = std::getenv("PATH"); path != nullptr)
+        quern::use_pdf_program(quern::find_program("pdftotext", path));
     std::string speaker = "quern";
     try {
         return run({values + (count > 0 ? 1 : 0), values + count}, speaker);

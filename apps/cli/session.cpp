@@ -10,6 +10,7 @@
 
 #include "quern/base/error.hpp"
 #include "quern/base/excluded.hpp"
+#include "quern/base/pdf_program.hpp"
 #include "quern/base/resident_memory.hpp"
 #include "quern/base/text_option_table.hpp"
 #include "signals.hpp"
@@ -206,6 +207,14 @@ void declare_corpus(command_line& line, build_options& build, corpus_forms forms
     line.flag("--follow-links",
               "Follow symbolic links that lead out of a folder. Without it they are counted as skipped.",
               build.follow_links);
+    static constexpr std::string_view pdf_choices[] = {"auto", "never"};
+    line.option(
+        "--pdf", "WHEN",
+        "Whether to read PDF files: auto (where the program pdftotext of poppler-utils is on PATH) or never.",
+        "auto", [](const std::string& text) {
+            if (parse_name<std::size_t>(text, pdf_choices) == 1) use_pdf_program({}, "--pdf never");
+        });
+    line.offer("--pdf", pdf_choices);
     line.option("--ids", "RULE",
                 "How to treat an id that a document of an earlier file already has: scoped (prefix it with "
                 "the path of its file, b.jsonl:17), global (an error, as within one file), or generate (make "

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "module.hpp"
 
+#include <cstdlib>
+
 #include "errors.hpp"
+#include "quern/base/pdf_program.hpp"
 #include "table.hpp"
 #include "unknown_word.hpp"
 
@@ -10,6 +13,8 @@ NB_MODULE(_quern, module) {
     module.doc() = "Quern: search, near-duplicates, n-grams and ranks, with the same bits everywhere.";
     module.attr("__version__") = QUERN_VERSION;
     nanobind::set_leak_warnings(false);  // the classes of errors live as long as the interpreter
+    if (const char* const path = std::getenv("PATH"); path != nullptr)
+        quern::use_pdf_program(quern::find_program("pdftotext", path));
     declare_errors(module);
     declare_table(module);
     declare_decontaminate(module);

@@ -30,6 +30,7 @@ struct file_bytes {
 };
 
 /// Reads up to one byte more than `limit`. `goes_on` judges the beginning: if it says no, the rest is not read.
+template <typename Judge>
 file_bytes read_source(byte_source& source, std::uint64_t expected, std::uint64_t limit,
                        const Judge& goes_on) {
     file_bytes out;

@@ -7,6 +7,7 @@
 #include <chrono>
 
 #include "io/corpus/folder_walk.hpp"
+#include "quern/base/pdf_program.hpp"
 #include "quern/tasks/store.hpp"
 #include "quern/text/analyzer.hpp"
 #include "tasks/store/stop_words_file.hpp"
@@ -39,6 +40,8 @@ std::string describe_request(const build_options& corpus) {
                     text.min_length, text.stop_words, static_cast<int>(text.stem), corpus.max_errors.is_share,
                     corpus.max_errors.share, corpus.max_errors.count, corpus.max_errors.forgives_incomplete);
     if (corpus.follow_links) out += "follow links\n";
+    if (const pdf_program pdf = used_pdf_program(); !pdf.path.empty())
+        out += "pdf " + pdf.path.string() + '\n';
     for (const fs::path& input : corpus.inputs) {
         std::error_code failed;
         const fs::path place = fs::canonical(input, failed);

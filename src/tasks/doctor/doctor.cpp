@@ -16,6 +16,7 @@
 #include "device/devices.hpp"
 #include "device/place.hpp"
 #include "quern/base/error.hpp"
+#include "quern/base/pdf_program.hpp"
 #include "quern/tasks/store.hpp"
 #include "quern/text/analyzer.hpp"
 
@@ -148,6 +149,15 @@ void look_at_gpus(std::vector<finding>& found, const context& ctx) {
     found.push_back(device_taken(ctx));
 }
 
+void look_at_pdf_program(std::vector<finding>& found) {
+    const pdf_program pdf = used_pdf_program();
+    if (pdf.path.empty()) {
+        found.push_back({"PDF files", "skipped", pdf.why_none});
+    } else {
+        found.push_back({"PDF files", pdf.path.string(), "turns them into text; it was found on PATH"});
+    }
+}
+
 void look_at_program(std::vector<finding>& found) {
     found.push_back({"compiler", __VERSION__, fmt::format("C++{}", __cplusplus / 100 % 100)});
     found.push_back({"Unicode", text::unicode_version(), "a store records it; another version warns"});
@@ -180,6 +190,7 @@ std::vector<finding> doctor(const context& ctx) {
     look_at_memory(found, ctx);
     look_at_scratch(found, ctx);
     look_at_gpus(found, ctx);
+    look_at_pdf_program(found);
     look_at_program(found);
     return found;
 }

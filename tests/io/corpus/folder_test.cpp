@@ -288,24 +288,21 @@ TEST(folder, front_matter_is_no_text_and_gives_the_title) {
     const struct {
         std::string_view bytes, title, text;
     } cases[] = {
-        {"---\ntitle: Making jam\ntags: [a, b]\n---\n# Jam\n", "Making jam", "# Jam\n"},
-        {"---\r\nTitle: \"A \\\"quoted\\\" one\" # remark\r\n---\r\ntext\r\n", "A \"quoted\" one",
-         "text\r\n"},
+        {"---\ntitle: Making jam\ntags: [a, b]\n---\n# Jam\n", "Making jam", "Jam"},
+        {"---\r\nTitle: \"A \\\"quoted\\\" one\" # remark\r\n---\r\ntext\r\n", "A \"quoted\" one", "text"},
         {"---\ntitle: 'it''s here'\nlist:\n- a\n- b\nmore:\n  title: inner\n...\ntext\n", "it's here",
-         "text\n"},
+         "text"},
         {"---\ntitle: C # of the page\n---\n", "C", ""},
-        {"---\ntitle: >-\n  folded\n  lines\nlayout: page\n---\nx\n", "folded lines", "x\n"},
-        {"---\nlayout: page\ntags: [a,\nb]\n---\n\n# The heading\n", "The heading", "\n# The heading\n"},
-        {"+++\ntitle = \"Of TOML\"\n[extra]\ntitle = \"inner\"\n+++\ntext\n", "Of TOML", "text\n"},
-        // Horizontal rules, and marks without an end.
-        {"---\n\nA paragraph of prose.\n\n---\n# After\n", "After",
-         "---\n\nA paragraph of prose.\n\n---\n# After\n"},
-        {"---\ntitle: X\nNo line of YAML.\n---\n", "No line of YAML.",
-         "---\ntitle: X\nNo line of YAML.\n---\n"},
-        {"---\ntitle: X\n", "x.md", "---\ntitle: X\n"},
-        {"---\n---\n# H\n", "H", "# H\n"},
-        {"text\n---\ntitle: X\n---\n", "text", "text\n---\ntitle: X\n---\n"},
-        {"---", "x.md", "---"},
+        {"---\ntitle: >-\n  folded\n  lines\nlayout: page\n---\nx\n", "folded lines", "x"},
+        {"---\nlayout: page\ntags: [a,\nb]\n---\n\n# The heading\n", "The heading", "The heading"},
+        {"+++\ntitle = \"Of TOML\"\n[extra]\ntitle = \"inner\"\n+++\ntext\n", "Of TOML", "text"},
+        // Horizontal rules, and marks without an end: what precedes "---" is a heading.
+        {"---\n\nA paragraph of prose.\n\n---\n# After\n", "After", "A paragraph of prose.\n\nAfter"},
+        {"---\ntitle: X\nNo line of YAML.\n---\n", "title: X No line of YAML.", "title: X No line of YAML."},
+        {"---\ntitle: X\n", "x.md", "title: X"},
+        {"---\n---\n# H\n", "H", "H"},
+        {"text\n---\ntitle: X\n---\n", "text", "text\n\ntitle: X"},
+        {"---", "x.md", ""},
     };
     for (const auto& each : cases) {
         const temporary_folder folder;

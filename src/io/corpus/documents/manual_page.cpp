@@ -62,6 +62,7 @@ class page_reader {
             if (++lines % 4096 == 0) file_.ctx.check_stop();
             take_line(line);
         }
+        if (verbatim_) end_verbatim();
         converted made;
         made.title = collapsed(title_);
         made.text = out_.take();
@@ -95,7 +96,7 @@ class page_reader {
 
     void take_text(std::string_view line) {
         if (verbatim_) {
-            out_.add_verbatim(shown(line) + "\n");
+            add_kept(shown(line));
             return;
         }
         const std::string text = shown(line);
@@ -240,7 +241,7 @@ class page_reader {
 
     void write_line(std::string_view text) {
         if (verbatim_) {
-            out_.add_verbatim(shown(text) + "\n");
+            add_kept(shown(text));
             return;
         }
         out_.add(shown(text));
@@ -310,12 +311,26 @@ class page_reader {
     }
     void end_verbatim() {
         verbatim_ = false;
+        flush_kept();
         out_.want(html_text::paragraph);
     }
 
+    void flush_kept() {
+        if (kept_lines_.empty()) return;
+        kept_lines_.pop_back();
+        out_.add_verbatim(kept_lines_);
+        kept_lines_.clear();
+        out_.want(html_text::line);
+    }
+    /// A line that keeps its form.
+    void add_kept(std::string_view line) {
+        constexpr std::size_t most = 1 << 20;
+        kept_lines_.append(line).append("\n");
+        if (kept_lines_.size() > most) flush_kept();
+    }
+
     void heading(const std::vector<std::string_view>& args) {
-        verbatim_ = false;
-        out_.want(html_text::paragraph);
+        end_verbatim();
         if (args.empty()) {
             next_is_heading_ = true;
             return;
@@ -444,12 +459,12 @@ class page_reader {
             std::vector<std::string_view> all{macro};
             all.insert(all.end(), args.begin(), args.end());
             words(all, 0);
-            if (verbatim_) out_.want(html_text::line);
         }
     }
 
     /// Writes words and macros from `at` on.
     void words(const std::vector<std::string_view>& all, std::size_t at) {
+        if (verbatim_) flush_kept();
         std::string closing;
         bool no_space = false, is_flag = false;
         const auto write_word = [&](std::string_view word) {
@@ -517,7 +532,7 @@ class page_reader {
             }
         }
         out_.add(closing);
-        out_.want(html_text::space);
+        out_.want(verbatim_ ? html_text::line : html_text::space);
     }
 
     // Escapes.
@@ -679,7 +694,7 @@ class page_reader {
 
     text_writer out_;
     const convertible& file_;
-    std::string title_, name_, alias_, until_;
+    std::string title_, name_, alias_, until_, kept_lines_;
     std::map<std::string, std::string, std::less<>> strings_;
     std::vector<std::string> unquoted_;
     std::size_t skipped_blocks_ = 0, depth_ = 0;

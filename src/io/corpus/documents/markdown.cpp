@@ -79,12 +79,21 @@ class renderer {
         end_html();
         if (type == MD_BLOCK_CODE) is_code_ = true;
         if (type == MD_BLOCK_H) in_heading_ = heading_.empty();
-        out_.want(gap_at(type, true));
+        const bool is_list = type == MD_BLOCK_UL || type == MD_BLOCK_OL;
+        out_.want(is_list && lists_ != 0 ? html_text::line : gap_at(type, true));
+        if (is_list) ++lists_;
     }
     void leave_block(MD_BLOCKTYPE type) {
         end_html();
+        if (is_code_) {
+            if (code_.ends_with('\n')) code_.pop_back();
+            out_.add_verbatim(code_);
+            code_.clear();
+        }
         is_code_ = in_heading_ = false;
-        out_.want(gap_at(type, false));
+        const bool is_list = type == MD_BLOCK_UL || type == MD_BLOCK_OL;
+        if (is_list) --lists_;
+        out_.want(is_list && lists_ != 0 ? html_text::line : gap_at(type, false));
     }
     static html_text::gap gap_at(MD_BLOCKTYPE type, bool begins) {
         switch (type) {
@@ -131,7 +140,7 @@ class renderer {
                 break;
             default:
                 if (is_code_) {
-                    out_.add_verbatim(text);
+                    code_.append(text);
                 } else {
                     add_text(text);
                 }
@@ -185,7 +194,8 @@ class renderer {
     link_base base_;
     std::uint64_t calls_left_;
     std::vector<std::string> links_;
-    std::string heading_, html_;
+    std::string heading_, html_, code_;
+    std::size_t lists_ = 0;
     bool is_code_ = false, in_heading_ = false;
     std::exception_ptr thrown_;
 };

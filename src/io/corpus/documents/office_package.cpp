@@ -151,11 +151,8 @@ converted convert_office(const convertible& file) {
     std::string head(64, '\0');
     head.resize(file.stored->read_at(0, head));
     if (head.starts_with(compound_mark)) refuse_compound_file(*file.stored);
-    if (head.starts_with("PK")) return read_package(file);
     if (trimmed(head).starts_with("<?xml")) return read_open_document(file, nullptr);
-    throw not_convertible("damaged", head.empty()
-                                         ? "damaged: the file is empty"
-                                         : "damaged: neither a zip archive nor a known older format");
+    return read_package(file);
 }
 
 }  // namespace quern::io

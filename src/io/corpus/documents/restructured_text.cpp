@@ -136,6 +136,8 @@ class reader {
     }
 
     void text_line(source_line line) {
+        if (line.text.starts_with('|') && line.text.ends_with('|') && line.text.size() > 1)
+            return table_row(line.text);
         // ":name: value" of a list of fields; items; the sign of a quoted line.
         const std::size_t field =
             line.text.starts_with(':') ? line.text.find(": ", 1) : std::string_view::npos;
@@ -151,8 +153,6 @@ class reader {
             out_.want(html_text::space);
             line.text = trimmed(line.text.substr(field + 2));
         }
-        if (line.text.starts_with('|') && line.text.ends_with('|') && line.text.size() > 1)
-            return table_row(line.text);
         const bool opens_literal = line.text.ends_with("::");
         if (opens_literal) {
             line.text.remove_suffix(line.text == "::" ? 2 : 1);
@@ -200,7 +200,7 @@ class reader {
             const source_line& line = peek();
             if (!line.text.empty() && line.indent <= literal_indent_) break;
             if (line.text.empty()) {
-                block += '\n';
+                if (!block.empty()) block += '\n';
             } else {
                 least = std::min(least, line.indent);
                 block.append(line.indent - least, ' ').append(line.text).append("\n");

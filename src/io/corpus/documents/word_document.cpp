@@ -12,7 +12,7 @@
 namespace quern::io {
 namespace {
 
-enum class paragraph_role : std::uint8_t { plain, heading, contents };
+enum class paragraph_role : std::uint8_t { plain, heading, item, contents };
 
 /// The names of styles differ with the language of a program, the names that styles.xml gives them do not.
 class style_handler final : public xml_handler {
@@ -22,6 +22,7 @@ class style_handler final : public xml_handler {
         if (name != "name" || id_.empty()) return;
         const std::string shown = lower(attributes.value("val"));
         if (shown == "title" || shown.starts_with("heading ")) roles[id_] = paragraph_role::heading;
+        if (shown.starts_with("list ")) roles[id_] = paragraph_role::item;
         if (shown.starts_with("toc ")) roles[id_] = paragraph_role::contents;
     }
     void end(std::string_view name) override {
@@ -78,6 +79,7 @@ class body_handler final : public skipping_handler {
             if (name == "pStyle") {
                 const auto found = roles_.find(std::string(attributes.value("val")));
                 if (found != roles_.end()) open_.back().role = found->second;
+                if (open_.back().role == paragraph_role::item) open_.back().in_list = true;
             }
         }
         return true;
