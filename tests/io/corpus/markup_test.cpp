@@ -78,7 +78,7 @@ TEST(markup, manual_pages_are_laid_out) {
         "NAME\n\nquern - grind text\n\nTWO WORDS\n\nquern [-k N]\n\n-k, --count N\nThe count\u2014of "
         "\u00E9t\\. "
         "Second line.\n\n\u2022 bullet\n\n  code   here\n\nmore\n\nterminal\n\na\tb\nc\tlong cell\n\nSee "
-        "\u201Cstring\u201D man(1).");
+        "\u201Cstring\u201D \u201Cstring\u201D man(1).");
     const document mdoc = read_as("ls.8",
                                   ".Dd today\n.Dt LS 8\n.Os\n.Sh NAME\n.Nm ls\n.Nd list files\n.Sh "
                                   "SYNOPSIS\n.Nm\n.Op Fl ab\n.Op Fl o Ar "
@@ -145,7 +145,7 @@ TEST(markup, latex_loses_its_commands) {
     EXPECT_EQ(read.text,
               "On Mills\n\nIntro bold\n\nThe caf\u00E9, na\u00EFve G\u00F6del stra\u00DFe, see and : 50% of "
               "E = mc^2 is "
-              "kept\u2014yes. \u201Cquoted\u201D A note.\n\nTwo\n\none\ntwo\n\na\tb\nc\td\n\n  x % "
+              "kept\u2014yes. \u201Cquoted\u201D A note.\n\nTwo\n\none\nb two\n\na\tb\nc\td\n\n  x % "
               "y\n\na+b\n\nshown");
 }
 
@@ -186,7 +186,7 @@ TEST(markup, rich_text_is_read_in_its_code_page) {
                                   "{\\b Title}}{\\author X}}\\pard "
                                   "\\'cc\\'e8\\'f0 \\u8364? \\u-10179\\'3f\\u-8704? end\\par {\\b bold} "
                                   "text\\tab x\\{{\\*\\hidden y}{\\v z}\\line "
-                                  "{\\pict\\bin5 }}}}}last\\emdash\\par}");
+                                  "{\\pict\\bin5 }}}}}}last\\emdash\\par}");
     EXPECT_EQ(read.title, "Rich Title");
     EXPECT_EQ(read.text, "\u041C\u0438\u0440 \u20AC \U0001F600 end\n\nbold text\tx{\nlast\u2014");
 }

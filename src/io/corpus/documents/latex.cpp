@@ -332,8 +332,8 @@ class source_reader {
         }
         const auto* const known = std::ranges::find(without_text, name, &command_arguments::name);
         if (known == std::end(without_text)) {
-            if (name != "item") return skip_optional(text_, at_);
-            return;
+            if (name == "item") return item_label();
+            return skip_optional(text_, at_);
         }
         for (int i = 0; i < known->count; ++i) {
             skip_optional(text_, at_);
@@ -429,6 +429,17 @@ class source_reader {
         if (!holds(with_columns, bare)) return;
         group(text_, at_);
         if (bare == "tabularx" || bare == "tabulary") group(text_, at_);
+    }
+
+    /// "[label]" of an item, which is text.
+    void item_label() {
+        const std::size_t begin = std::min(text_.find_first_not_of(" \t", at_), text_.size());
+        std::size_t end = begin;
+        skip_optional(text_, end);
+        if (end == begin) return;
+        add(plain(text_.substr(begin + 1, end - begin - 2)));
+        out_.want(html_text::space);
+        at_ = end;
     }
 
     void verbatim_word() {
