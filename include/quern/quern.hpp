@@ -14,6 +14,7 @@
 #include "quern/base/lost_pages.hpp"
 #include "quern/base/option.hpp"
 #include "quern/base/parse.hpp"
+#include "quern/base/pdf_program.hpp"
 #include "quern/base/resident_memory.hpp"
 #include "quern/base/retrieval.hpp"
 #include "quern/base/rows.hpp"

@@ -92,7 +92,7 @@ TEST(markup, manual_pages_are_laid_out) {
               "see dir(1).\n\nstop\n\u201Cquoted text.\u201D");
 }
 
-TEST(markup, sections_of_the_manual_are_told_from_other_numbers) {
+TEST(markup, sections_of_the_manual_differ_from_other_numbers) {
     const temporary_folder folder;
     folder.write("log.1", "old lines\n");
     folder.write("alias.3", ".so man3/other.3\n");

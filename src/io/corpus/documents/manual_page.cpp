@@ -539,7 +539,7 @@ class page_reader {
 
     /// The characters that a line shows.
     std::string shown(std::string_view text) const {
-        constexpr std::size_t most_added = 64 << 10;
+        constexpr std::size_t max_added = 64 << 10;
         std::string out;
         for (std::size_t at = 0; at < text.size(); ++at) {
             if (text[at] != '\\') {
@@ -582,7 +582,7 @@ class page_reader {
                 case '*':
                     // Strings may be longer than their names, a line with them not much longer.
                     if (const std::string_view name = argument(text, at);
-                        out.size() < text.size() + most_added)
+                        out.size() < text.size() + max_added)
                         out += string_named(name);
                     break;
                 case 'f':

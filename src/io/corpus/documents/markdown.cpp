@@ -118,10 +118,10 @@ class renderer {
     }
 
     void add(MD_TEXTTYPE type, std::string_view text) {
-        constexpr std::size_t most_html = 1 << 20;
+        constexpr std::size_t max_html = 1 << 20;
         if (type == MD_TEXT_HTML) {
             html_.append(text);
-            if (html_.size() > most_html) end_html();
+            if (html_.size() > max_html) end_html();
             return;
         }
         end_html();
@@ -200,7 +200,7 @@ class renderer {
     std::exception_ptr thrown_;
 };
 
-/// An upper bound of MD4C's memory: its table of marks, and of lines. Both grow by half, with the old copy beside.
+/// An upper bound of MD4C's memory: its table of marks, and of lines. Both grow by half, with the old copy next to it.
 std::uint64_t parser_bytes(std::string_view text) {
     constexpr std::string_view marks = "\\*_`&;<>[]!:|~";
     constexpr std::uint64_t a_mark = 56, a_line = 80;

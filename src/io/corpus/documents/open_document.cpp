@@ -22,7 +22,7 @@ class content_handler final : public skipping_handler {
 
   protected:
     bool enter(std::string_view name, const xml_attributes& attributes) override {
-        constexpr std::array left_out = {"tracked-changes"sv,
+        constexpr std::array excluded = {"tracked-changes"sv,
                                          "annotation"sv,
                                          "note-citation"sv,
                                          "table-of-content"sv,
@@ -41,7 +41,7 @@ class content_handler final : public skipping_handler {
                                          "covered-table-cell"sv,
                                          "event-listeners"sv,
                                          "sequence-decls"sv};
-        if (std::ranges::find(left_out, name) != left_out.end()) return false;
+        if (std::ranges::find(excluded, name) != excluded.end()) return false;
         if (name == "title") {
             in_title_ = !in_body_ && title.empty();
         } else if (name == "body") {

@@ -29,15 +29,15 @@ class slide_handler final : public skipping_handler {
   protected:
     bool enter(std::string_view name, const xml_attributes& attributes) override {
         if (name == "Fallback") return false;
-        if (name == "txBody") return !is_left_out_;
+        if (name == "txBody") return !is_excluded_;
         if (name == "sp" || name == "graphicFrame" || name == "pic") {
-            is_left_out_ = is_title_ = false;
+            is_excluded_ = is_title_ = false;
             out_.want(html_text::paragraph);
         } else if (name == "ph") {
             const std::string_view type = attributes.value("type");
             is_title_ = type == "title" || type == "ctrTitle";
             if (is_title_) heading_.begin();
-            is_left_out_ =
+            is_excluded_ =
                 type == "dt" || type == "sldNum" || type == "ftr" || type == "hdr" || type == "sldImg";
         } else if (name == "t") {
             in_text_ = true;
@@ -72,7 +72,7 @@ class slide_handler final : public skipping_handler {
     text_writer& out_;
     first_heading& heading_;
     std::size_t cells_ = 0;
-    bool in_text_ = false, is_title_ = false, is_left_out_ = false;
+    bool in_text_ = false, is_title_ = false, is_excluded_ = false;
 };
 
 }  // namespace

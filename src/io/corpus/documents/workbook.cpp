@@ -18,7 +18,7 @@
 namespace quern::io {
 namespace {
 
-constexpr std::size_t most_items = 1 << 20;  ///< of sheets, styles
+constexpr std::size_t max_items = 1 << 20;  ///< of sheets, styles
 
 std::size_t index_of(std::string_view digits) {
     std::size_t value = SIZE_MAX;
@@ -56,7 +56,7 @@ class shared_strings final : public skipping_handler {
 
   private:
     void check() const {
-        // Each grows by doubling, with the old copy beside it.
+        // Each grows by doubling, the old copy next to it.
         require_budget(budget_, 3 * (all_.size() + ends_.size() * sizeof(std::size_t)),
                        "the texts of a workbook");
     }
@@ -109,10 +109,10 @@ number_format built_in_format(std::size_t id) {
 class style_formats final : public xml_handler {
   public:
     void start(std::string_view name, const xml_attributes& attributes) override {
-        if (name == "numFmt" && codes_.size() < most_items)
+        if (name == "numFmt" && codes_.size() < max_items)
             codes_.emplace(index_of(attributes.value("numFmtId")), format_of(attributes.value("formatCode")));
         if (name == "cellXfs") in_cells_ = true;
-        if (name == "xf" && in_cells_ && of_style_.size() < most_items) {
+        if (name == "xf" && in_cells_ && of_style_.size() < max_items) {
             const std::size_t id = index_of(attributes.value("numFmtId"));
             const auto own = codes_.find(id);
             of_style_.push_back(own == codes_.end() ? built_in_format(id) : own->second);
@@ -179,7 +179,7 @@ class workbook_handler final : public xml_handler {
     void start(std::string_view name, const xml_attributes& attributes) override {
         if (name == "workbookPr")
             from_1904 = attributes.value("date1904") == "1" || attributes.value("date1904") == "true";
-        if (name == "sheet" && sheets.size() < most_items)
+        if (name == "sheet" && sheets.size() < max_items)
             sheets.push_back({std::string(attributes.value("name")),
                               std::string(attributes.value("relationships", "id"))});
     }
