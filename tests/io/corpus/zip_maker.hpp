@@ -62,7 +62,7 @@ inline std::string zip_of(const std::vector<zip_member>& members) {
         directory += "PK\1\2";
         put(directory, 20, 2);
         directory += common;
-        put(directory, 0, 2 + 2 + 2 + 4);
+        directory.append(10, '\0');
         put(directory, at, 4);
         directory += each.name;
     }
