@@ -199,7 +199,7 @@ class source_reader {
     }
 
   private:
-    static constexpr std::size_t longest_argument = 8 << 10;
+    static constexpr std::size_t longest_argument = 2 << 10, longest_accented = 64;
 
     void read_title(std::string_view preamble) {
         const std::size_t at = preamble.find("\\title");
@@ -275,8 +275,16 @@ class source_reader {
     void mathematics(std::string_view close) {
         constexpr std::size_t longest = 16 << 10;
         at_ += close == "$" || close == "$$" ? close.size() : 0;
-        const std::size_t end = text_.substr(at_, longest).find(close);
-        if (end == std::string_view::npos) return;
+        // Where an earlier search found nothing is not searched again: time is linear.
+        std::size_t& searched = searched_[close == "$" ? 0 : close == "$$" ? 1 : close == "\\]" ? 2 : 3];
+        const std::size_t from = std::max(at_, searched), last = std::min(at_ + longest, text_.size());
+        const std::size_t found =
+            from < last ? text_.substr(0, last).find(close, from) : std::string_view::npos;
+        if (found == std::string_view::npos) {
+            searched = std::max(searched, last - std::min<std::size_t>(last, close.size() - 1));
+            return;
+        }
+        const std::size_t end = found - at_;
         if (close != "$") out_.want(html_text::line);
         add(text_.substr(at_, end));
         at_ += end + close.size();
@@ -349,7 +357,7 @@ class source_reader {
         while (next < text_.size() && text_[next] == ' ') ++next;
         std::string_view base;
         if (next < text_.size() && text_[next] == '{') {
-            base = group(text_, next);
+            base = group(text_, next, longest_accented);
         } else if (next < text_.size() && text_[next] == '\\') {
             base = text_.substr(next, 2);
             next += 2;
@@ -461,12 +469,13 @@ class source_reader {
     }
 
     /// The contents of "{…}" at `at`, which moves past it; nothing, and no move, if there is none that is near.
-    static std::string_view group(std::string_view text, std::size_t& at) {
+    static std::string_view group(std::string_view text, std::size_t& at,
+                                  std::size_t longest = longest_argument) {
         std::size_t begin = at;
         while (begin < text.size() && is_space(text[begin]) && begin < at + 100) ++begin;
         if (begin >= text.size() || text[begin] != '{') return {};
         std::size_t open = 0;
-        const std::size_t last = std::min(text.size(), begin + longest_argument);
+        const std::size_t last = std::min(text.size(), begin + longest);
         for (std::size_t i = begin; i < last; ++i) {
             if (text[i] == '\\') {
                 ++i;
@@ -498,6 +507,7 @@ class source_reader {
     text_writer out_;
     std::string_view text_;
     std::size_t at_ = 0, depth_ = 0, heading_depth_ = 0;
+    std::array<std::size_t, 4> searched_{};  ///< by the mark that ends mathematics
     int nested_ = 0;
     std::string title_, heading_;
     bool in_heading_ = false;

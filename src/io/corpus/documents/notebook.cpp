@@ -16,17 +16,25 @@ namespace {
     throw not_convertible("damaged", "damaged: the notebook " + why);
 }
 
+/// Whether there is a value. After any other error than these two the parser must not be used.
+bool is_there(simdjson::error_code got) {
+    if (got == simdjson::SUCCESS) return true;
+    if (got != simdjson::NO_SUCH_FIELD && got != simdjson::INCORRECT_TYPE)
+        refuse("is no JSON, or is cut off");
+    return false;
+}
+
 /// A text, or a list of its lines.
 std::string source_of(simdjson::ondemand::object& cell) {
     simdjson::ondemand::value value;
     std::string out;
-    if (cell["source"].get(value) != simdjson::SUCCESS) return out;
+    if (!is_there(cell["source"].get(value))) return out;
     std::string_view text;
     simdjson::ondemand::array lines;
-    if (value.get_string().get(text) == simdjson::SUCCESS) return std::string(text);
-    if (value.get_array().get(lines) != simdjson::SUCCESS) return out;
+    if (is_there(value.get_string().get(text))) return std::string(text);
+    if (!is_there(value.get_array().get(lines))) return out;
     for (auto line : lines) {
-        if (line.get_string().get(text) == simdjson::SUCCESS) out.append(text);
+        if (is_there(line.get_string().get(text))) out.append(text);
     }
     return out;
 }
@@ -44,14 +52,14 @@ converted convert_notebook(const convertible& file) {
     simdjson::ondemand::document notebook;
     simdjson::ondemand::array cells;
     if (parser.iterate(padded).get(notebook) != simdjson::SUCCESS) refuse("is no JSON");
-    if (notebook["cells"].get(cells) != simdjson::SUCCESS) refuse("has no cells");
+    if (!is_there(notebook["cells"].get(cells))) refuse("has no cells");
     text_writer out(file);
     for (auto each : cells) {
         file.ctx.check_stop();
         simdjson::ondemand::object cell;
-        if (each.get(cell) != simdjson::SUCCESS) refuse("has a cell that is no object, or is cut off");
+        if (!is_there(each.get(cell))) refuse("has a cell that is no object");
         std::string_view type;
-        const bool is_markdown = cell["cell_type"].get(type) == simdjson::SUCCESS && type == "markdown";
+        const bool is_markdown = is_there(cell["cell_type"].get(type)) && type == "markdown";
         std::string source = source_of(cell);
         while (!source.empty() && (source.back() == '\n' || source.back() == ' ')) source.pop_back();
         if (!is_markdown) {
