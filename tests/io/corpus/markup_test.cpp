@@ -71,7 +71,7 @@ TEST(markup, manual_pages_are_laid_out) {
                                   "here\n\nmore\n.fi\n.if t .B typeset\n.ie n "
                                   "\\{\\\n.B terminal\n\\}\n.el .B other\n.de XX\nhidden\n..\n.ds my "
                                   "\\(lqstring\\(rq\n.TS\ntab(|);\nl l.\na|b\n"
-                                  "c|T{\nlong cell\nT}\n.TE\nSee \\*(my \\*[my]\n.BR man (1).\n");
+                                  "c|T{\nlong\n.B cell\nT}\n.TE\nSee \\*(my \\*[my]\n.BR man (1).\n");
     EXPECT_EQ(page.title, "QUERN(1)");
     EXPECT_EQ(
         page.text,

@@ -85,7 +85,9 @@ class page_reader {
         }
         if (line == "'\\\"" || line.starts_with("'\\\" ") || line.starts_with(".\\\"")) return;
         const bool is_control = !line.empty() && (line[0] == '.' || line[0] == '\'');
-        if (table_ != table::none && !(is_control && line.starts_with(".TE"))) return take_row(line);
+        const bool in_table = table_ != table::none && !(is_control && line.starts_with(".TE"));
+        // A cell over several lines may have macros.
+        if (in_table && !(is_control && in_cell_ && !line.starts_with(".T&"))) return take_row(line);
         if (!is_control) return take_text(line);
         line.remove_prefix(1);
         line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size()));
@@ -370,6 +372,10 @@ class page_reader {
             write_line("[" + joined(args, " ") + "]");
         } else if (macro == "UR" || macro == "MT" || macro == "ME" || macro == "UE") {
             if (!args.empty()) write_line(args[0]);
+        } else if (macro == "URL" || macro == "MTO") {  // of AsciiDoc: the address, a text, what follows
+            if (args.size() > 1) out_.add(shown(args[1]) + " ");
+            if (!args.empty())
+                write_line("<" + std::string(args[0]) + ">" + std::string(args.size() > 2 ? args[2] : ""));
         } else if (macro == "MR") {
             if (!args.empty())
                 write_line(std::string(args[0]) + (args.size() > 1 ? "(" + std::string(args[1]) + ")" : "") +
