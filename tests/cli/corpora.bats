@@ -52,15 +52,15 @@ silent_about() { # silent_about WORD...: none of them is in the collection
 
 @test "a folder without documents: the reasons, by extension; the form folder reads it" {
     mkdir man
-    for page in a b; do echo ".TH $page" >"man/$page.1"; done
+    for page in a b; do echo "$page" >"man/$page.xyz"; done
     echo "a,b" >man/table.csv
     printf '{\n  "name": "x"\n}\n' >man/package.json
     ends_with 3 quern build man -o store
-    [[ $stderr == *"man: holds no documents; skipped 4 files: 2 .1, 1 .csv, 1 .json; --input-format folder reads"* ]]
+    [[ $stderr == *"man: holds no documents; skipped 4 files: 2 .xyz, 1 .csv, 1 .json; --input-format folder reads"* ]]
     ln -s /nope man/link
     echo "honey" >man/README
     ends_with 0 quern build man -o store --skip all
-    [[ $stderr == *"skipped 4 files: 2 .1, 1 .csv, 1 .json; 1 link that leads nowhere"* ]]
+    [[ $stderr == *"skipped 4 files: 2 .xyz, 1 .csv, 1 .json; 1 link that leads nowhere"* ]]
     ends_with 0 quern build man -o store --skip all --input-format folder --force
     [ "$(json store/stats.json "d['counts']['documents']")" -eq 5 ]
 }
