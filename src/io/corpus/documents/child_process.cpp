@@ -41,8 +41,8 @@ struct pipe_ends {
 
 /// Actions and attributes of a start.
 struct start_settings {
-    posix_spawn_file_actions_t actions;
-    posix_spawnattr_t attributes;
+    posix_spawn_file_actions_t actions{};
+    posix_spawnattr_t attributes{};
 
     start_settings(int input, int output, int errors) {
         posix_spawn_file_actions_init(&actions);
