@@ -17,7 +17,7 @@ namespace {
 }
 
 /// Whether there is a value. After any other error than these two the parser must not be used.
-bool is_there(simdjson::error_code got) {
+bool is_present(simdjson::error_code got) {
     if (got == simdjson::SUCCESS) return true;
     if (got != simdjson::NO_SUCH_FIELD && got != simdjson::INCORRECT_TYPE)
         refuse("is no JSON, or is cut off");
@@ -28,13 +28,13 @@ bool is_there(simdjson::error_code got) {
 std::string source_of(simdjson::ondemand::object& cell) {
     simdjson::ondemand::value value;
     std::string out;
-    if (!is_there(cell["source"].get(value))) return out;
+    if (!is_present(cell["source"].get(value))) return out;
     std::string_view text;
     simdjson::ondemand::array lines;
-    if (is_there(value.get_string().get(text))) return std::string(text);
-    if (!is_there(value.get_array().get(lines))) return out;
+    if (is_present(value.get_string().get(text))) return std::string(text);
+    if (!is_present(value.get_array().get(lines))) return out;
     for (auto line : lines) {
-        if (is_there(line.get_string().get(text))) out.append(text);
+        if (is_present(line.get_string().get(text))) out.append(text);
     }
     return out;
 }
@@ -52,14 +52,14 @@ converted convert_notebook(const convertible& file) {
     simdjson::ondemand::document notebook;
     simdjson::ondemand::array cells;
     if (parser.iterate(padded).get(notebook) != simdjson::SUCCESS) refuse("is no JSON");
-    if (!is_there(notebook["cells"].get(cells))) refuse("has no cells");
+    if (!is_present(notebook["cells"].get(cells))) refuse("has no cells");
     text_writer out(file);
     for (auto each : cells) {
         file.ctx.check_stop();
         simdjson::ondemand::object cell;
-        if (!is_there(each.get(cell))) refuse("has a cell that is no object");
+        if (!is_present(each.get(cell))) refuse("has a cell that is no object");
         std::string_view type;
-        const bool is_markdown = is_there(cell["cell_type"].get(type)) && type == "markdown";
+        const bool is_markdown = is_present(cell["cell_type"].get(type)) && type == "markdown";
         std::string source = source_of(cell);
         while (!source.empty() && (source.back() == '\n' || source.back() == ' ')) source.pop_back();
         if (!is_markdown) {
