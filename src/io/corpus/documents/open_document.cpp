@@ -99,13 +99,11 @@ class content_handler final : public skipping_handler {
         } else if ((name == "list-item" || name == "list-header") && items_ != 0) {
             --items_;
             out_->want(html_text::line);
-        } else if (name == "list" && items_ == 0) {
-            out_->want(html_text::paragraph);
         } else if (name == "table-cell" && cells_ != 0) {
             --cells_;
         } else if (name == "table-row") {
             out_->want(html_text::line);
-        } else if (name == "table" || name == "text-box") {
+        } else if (name == "table" || name == "text-box" || (name == "list" && items_ == 0)) {
             out_->want(html_text::paragraph);
         }
     }
