@@ -115,21 +115,29 @@ class reader {
     }
 
     void act(std::string_view word, long number, bool has_number) {
-        constexpr std::array skipped = {"fonttbl"sv,      "colortbl"sv,   "stylesheet"sv,
-                                        "pict"sv,         "object"sv,     "header"sv,
-                                        "headerl"sv,      "headerr"sv,    "headerf"sv,
-                                        "footer"sv,       "footerl"sv,    "footerr"sv,
-                                        "footerf"sv,      "themedata"sv,  "datastore"sv,
-                                        "listtable"sv,    "generator"sv,  "filetbl"sv,
-                                        "revtbl"sv,       "rsidtbl"sv,    "xmlnstbl"sv,
-                                        "fldinst"sv,      "author"sv,     "operator"sv,
-                                        "company"sv,      "annotation"sv, "atnid"sv,
-                                        "atnauthor"sv,    "bkmkstart"sv,  "bkmkend"sv,
-                                        "tc"sv,           "xe"sv,         "listoverridetable"sv,
-                                        "latentstyles"sv, "creatim"sv,    "revtim"sv,
-                                        "printim"sv,      "doccomm"sv,    "keywords"sv,
-                                        "subject"sv,      "comment"sv,    "category"sv,
-                                        "manager"sv,      "nonshppict"sv, "shppict"sv,
+        constexpr std::array skipped = {"info"sv,         "fonttbl"sv,
+                                        "colortbl"sv,     "stylesheet"sv,
+                                        "pict"sv,         "object"sv,
+                                        "header"sv,       "headerl"sv,
+                                        "headerr"sv,      "headerf"sv,
+                                        "footer"sv,       "footerl"sv,
+                                        "footerr"sv,      "footerf"sv,
+                                        "themedata"sv,    "datastore"sv,
+                                        "listtable"sv,    "generator"sv,
+                                        "filetbl"sv,      "revtbl"sv,
+                                        "rsidtbl"sv,      "xmlnstbl"sv,
+                                        "fldinst"sv,      "author"sv,
+                                        "operator"sv,     "company"sv,
+                                        "annotation"sv,   "atnid"sv,
+                                        "atnauthor"sv,    "bkmkstart"sv,
+                                        "bkmkend"sv,      "tc"sv,
+                                        "xe"sv,           "listoverridetable"sv,
+                                        "latentstyles"sv, "creatim"sv,
+                                        "revtim"sv,       "printim"sv,
+                                        "doccomm"sv,      "keywords"sv,
+                                        "subject"sv,      "comment"sv,
+                                        "category"sv,     "manager"sv,
+                                        "nonshppict"sv,   "shppict"sv,
                                         "deleted"sv};
         struct shown {
             std::string_view word, text;
@@ -147,16 +155,11 @@ class reader {
             code_page_ = "windows-" + std::to_string(number);
         } else if (word == "mac") {
             code_page_ = "macintosh";
-        } else if (word == "info") {
-            flush();
-            groups_.back().skipped = true;
         } else if (word == "title") {
             flush();
             groups_.back().in_title = true;
-        } else if (std::ranges::find(skipped, word) != skipped.end()) {
-            flush();
-            groups_.back().skipped = true;
-        } else if (word == "v" && (!has_number || number != 0)) {
+        } else if (std::ranges::find(skipped, word) != skipped.end() ||
+                   (word == "v" && (!has_number || number != 0))) {
             flush();
             groups_.back().skipped = true;
         } else if (word == "par" || word == "sect" || word == "page" || word == "footnote") {
