@@ -31,6 +31,7 @@ constexpr command commands[] = {
     {"search", "find documents by words, in a store or directly in a corpus", run_search},
     {"dedup", "find near-duplicate documents and write a corpus without them", run_dedup},
     {"decontaminate", "remove training documents that contain evaluation items", run_decontaminate},
+    {"filter", "remove documents of low quality or of other languages", run_filter},
     {"signature", "show the fuzzy-hash signatures of documents", run_signature},
     {"words", "find words of a corpus that are used alike", run_words},
     {"similar", "show the words used like a given word", run_similar},

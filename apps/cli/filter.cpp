@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+// quern filter
+#include "quern/tasks/filter.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "commands.hpp"
+#include "quern/base/error.hpp"
+#include "quern/tasks/filter_option_table.hpp"
+#include "session.hpp"
+#include "values.hpp"
+
+namespace quern::cli {
+namespace {
+
+struct filter_request {
+    common_options common;
+    filter_options options;
+    build_options corpus;  ///< --input-format, --max-errors
+    std::vector<std::string> inputs, rules;
+    std::string rules_file, removed, kept, report;  ///< `kept` ends with a slash if it is a folder
+    bool list_rules = false;
+};
+
+std::vector<std::string> parts_of(const std::string& list) {
+    std::vector<std::string> parts;
+    for (std::size_t begin = 0, end = 0; end != std::string::npos; begin = end + 1) {
+        end = list.find(',', begin);
+        parts.push_back(list.substr(begin, end - begin));
+    }
+    return parts;
+}
+
+void parse_mask(const std::string& list, filter_options& options) {
+    static constexpr std::string_view names[] = {"emails", "ips"};
+    enum class mask { emails, ips };
+    for (const std::string& name : parts_of(list))
+        (parse_name<mask>(name, names) == mask::emails ? options.mask_emails : options.mask_ips) = true;
+}
+
+void describe_rules(command_line& line, filter_request& request) {
+    line.section("Rules");
+    line.options(
+        "--rules", "NAME,...",
+        "Apply these rules, in this order: groups such as gopher-quality, with their defaults, and rules "
+        "such "
+        "as fineweb.max-short-lines or length.min-words=20; c4.javascript=off leaves out a rule of a group. "
+        "Repeatable.",
+        [&](const std::string& value) { request.rules.push_back(value); });
+    line.option("--rules-file", "FILE",
+                "A file of rules with their limits, in TOML; --rules adds to them and changes them.", "",
+                [&](const std::string& value) { request.rules_file = file_name(value); });
+    line.flag("--list-rules", "Write rows of rule, kind, default, measure, source, and read no corpus.",
+              request.list_rules);
+    line.option("words", request.options);
+    line.hint("--min-words", "for a limit use --rules length.min-words=N");
+    line.hint("--max-words", "for a limit use --rules length.max-words=N");
+    line.section("Languages and masks");
+    line.option("--language", "CODE,...",
+                "Before the rules, remove documents that are not mainly in one of these languages (ISO 639: "
+                "en, de, zh).",
+                "", [&](const std::string& value) {
+                    for (const std::string& code : parts_of(value))
+                        request.options.languages.push_back(detectable_language(code));
+                });
+    line.option("language_score", request.options);
+    line.option("--mask", "NAME,...",
+                "In the kept documents, replace e-mail addresses (emails) and public IPv4 addresses (ips) by "
+                "harmless "
+                "ones.",
+                "", [&](const std::string& value) { parse_mask(value, request.options); });
+}
+
+void describe(command_line& line, filter_request& request) {
+    line.arguments(
+        "CORPUS",
+        "Files and folders, as for quern build, read in this order; - is standard input (JSON lines).",
+        request.inputs, false);
+    describe_rules(line, request);
+    line.section("Output options");
+    line.option(
+        "-o,--output", "FILE|DIR/",
+        "The kept documents, in their order: lines of JSON lines and TSV byte for byte, but for texts that a "
+        "rule or a "
+        "mask changes; others as JSON lines. - is standard output, for this option and the next. DIR/, with "
+        "a slash: a "
+        "new folder with one file for each file of the corpus, under the same name and in the same form.",
+        "", [&](const std::string& value) { request.kept = output_name(value); });
+    line.option(
+        "--removed", "FILE",
+        "Rows of id, rule, value, limit: each removed document with the first rule that it does not pass.",
+        "standard output if --output is not given",
+        [&](const std::string& value) { request.removed = output_name(value); });
+    line.option("--report", "FILE.html",
+                "Write an HTML page: counts by rule, and examples of what each rule removed.", "",
+                [&](const std::string& value) { request.report = file_name(value); });
+    line.option("sample_removed", request.options);
+    declare_common(line, request.common, {.output = false});
+    declare_corpus(line, request.corpus);
+    line.example(
+        "quern filter crawl.jsonl.zst --rules gopher-repetition,gopher-quality,c4,fineweb -o clean.jsonl.zst",
+        "The rules of FineWeb.");
+    line.example(
+        "quern filter crawl/ --language de --rules length.min-words=50 --removed removed.tsv -o german/",
+        "German documents of 50 words or more, one output for each input.");
+    line.example("quern filter forum.jsonl --mask emails,ips -o masked.jsonl",
+                 "Every document, without addresses.");
+}
+
+void write_rules(const session& job, output& to) {
+    auto rows = job.rows(to, {"rule", "kind", "default", "measure", "source"});
+    for (const quality_group& group : quality_groups()) {
+        for (const quality_rule& rule : quality_rules().subspan(group.first, group.end - group.first)) {
+            const std::string name = full_name(rule);
+            std::string value = rule.limit ? to_text(*rule.limit) : rule.has_default ? "on" : "off";
+            if (rule.kind == rule_kind::words && rule.has_default) value = "English";
+            rows.row({name, name_of(rule.kind), std::string_view(value), rule.help, group.source});
+        }
+    }
+    rows.finish();
+    to.commit();
+}
+
+void read_rules_of(filter_request& request) {
+    if (!request.rules_file.empty()) request.options.rules = read_rules(request.rules_file);
+    for (const std::string& list : request.rules) request.options.rules.add(list);
+}
+
+std::optional<output> open_if(const destination& to, const session& job) {
+    if (to.path.empty()) return {};
+    return job.open(to);
+}
+
+std::string outcome_of(const filter_result& result, const filter_options& options) {
+    const filter_counts& found = result.found;
+    std::string outcome =
+        fmt::format("{}, {} removed", counted(found.documents, "document"), grouped(found.removed));
+    std::string rules;
+    for (const removed_by_rule& rule : result.removed_by())
+        if (rule.documents != 0)
+            rules += fmt::format("{}{} {}", rules.empty() ? "" : ", ", rule.rule, grouped(rule.documents));
+    if (!rules.empty()) outcome += " (" + rules + ")";
+    if (found.changed != 0) outcome += fmt::format("; {} changed", grouped(found.changed));
+    if (options.mask_emails) outcome += fmt::format("; {} e-mail addresses masked", grouped(found.emails));
+    if (options.mask_ips) outcome += fmt::format("; {} IP addresses masked", grouped(found.ips));
+    return outcome;
+}
+
+}  // namespace
+
+int run_filter(const command& self, const std::vector<std::string>& arguments) {
+    filter_request request;
+    filter_options& options = request.options;
+    command_line line(self, "CORPUS... [OPTION]...",
+                      "Writes the documents of a corpus that pass quality rules: lengths, repetition, the "
+                      "rules of Gopher, C4 and "
+                      "FineWeb, languages. The limits are compared in integers, and the results are the same "
+                      "for any number of "
+                      "threads and any memory budget.\n\nNothing removed is a normal result: exit code 0.");
+    describe(line, request);
+    line.parse(arguments);
+    session job(self, request.common);
+    if (request.list_rules) {
+        output to = job.open_output("-", {});
+        write_rules(job, to);
+        return 0;
+    }
+    if (request.inputs.empty()) throw usage_error("CORPUS is required");
+    if (std::ranges::count(request.inputs, "-") > 1)
+        throw usage_error("standard input (-) can be given only once");
+    read_rules_of(request);
+    if (options.rules.empty() && options.languages.empty() && !options.mask_emails && !options.mask_ips)
+        throw usage_error("there is nothing to do (expected --rules, --rules-file, --language or --mask)");
+    line.require_used("--language-score", !options.languages.empty(), "requires --language");
+    line.require_used("--sample-removed", !request.report.empty(), "requires --report");
+    if (request.removed.empty() && request.kept.empty()) request.removed = "-";
+
+    job.follow_links = request.corpus.follow_links;
+    options.inputs.assign(request.inputs.begin(), request.inputs.end());
+    options.input_format = request.corpus.input_format;
+    options.follow_links = request.corpus.follow_links;
+    options.max_errors = request.corpus.max_errors;
+    options.ids = request.corpus.ids;
+    const bool to_folder = request.kept.ends_with('/');
+    std::vector<std::filesystem::path> files = options.inputs;
+    if (!request.rules_file.empty()) files.emplace_back(request.rules_file);
+    if (to_folder) {
+        const std::filesystem::path folder = std::filesystem::path(request.kept).parent_path();
+        refuse_harm(folder, files);
+        files.push_back(folder);
+    }
+    job.check_destinations({{to_folder ? "" : request.kept}, {request.removed}, report_page(request.report)},
+                           files);
+    auto kept = open_if({to_folder ? "" : request.kept}, job), removed = open_if({request.removed}, job),
+         report = open_if(report_page(request.report), job);
+    if (kept) options.kept = [&](std::string_view bytes) { kept->write(bytes); };
+    if (to_folder) options.kept_folder = request.kept;
+    options.keep_examples = report.has_value();
+    std::optional<row_writer> rows;
+    if (removed) rows.emplace(job.rows(*removed, {"id", "rule", "value", "limit"}));
+    options.decided = [&](const filter_decision& d) {
+        if (rows && !d.is_kept) rows->row({d.id, d.rule, d.value, d.limit});
+    };
+
+    filter_result result = filter(options, job.ctx);
+    job.statistics = std::move(result.statistics);
+    job.stage("write", [&] {
+        if (rows) rows->finish();
+        if (report) result.write_report([&](std::string_view bytes) { report->write(bytes); });
+        const auto given = [](std::optional<output>& to) { return to ? &*to : nullptr; };
+        output* const all[] = {given(kept), given(removed), given(report)};
+        output::commit_together(all);
+    });
+    job.messages.finish();
+    report_reading(job.messages, result.counts, result.issues, outcome_of(result, options));
+    job.write_statistics();
+    return 0;
+}
+
+}  // namespace quern::cli

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// Quality rules over a corpus: passes on the documents that pass all of them.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "quern/base/context.hpp"
+#include "quern/base/decimal.hpp"
+#include "quern/base/document.hpp"
+#include "quern/ops/text_quality.hpp"
+#include "quern/tasks/corpus_input.hpp"
+#include "quern/tasks/statistics.hpp"
+
+namespace quern {
+
+/// What became of a document. Valid during the call.
+struct filter_decision {
+    std::string_view id;
+    std::uint64_t position = 0;  ///< in the corpus, from 0
+    bool is_kept = true;
+    bool is_changed = false;  ///< kept with another text
+    /// Of a removed one: the first rule that it does not pass ("c4.javascript"), its value and the limit. A limit is empty for
+    /// a rule without one; for "language" both are codes.
+    std::string_view rule, value, limit;
+    std::string_view text;  ///< of a kept one, as it is written; with wants_texts only
+};
+
+struct filter_options : corpus_input {
+    rule_choice rules;
+    word_split words = word_split::unicode;
+    /// Codes as detectable_languages() names them: documents in other languages are removed, before the rules. Empty: all stay.
+    std::vector<std::string> languages;
+    decimal language_score{
+        65, 100};  ///< the least share of the text that is in the language, in percent without fractions
+    bool mask_emails = false, mask_ips = false;
+    std::uint32_t sample_removed =
+        5;  ///< examples of each rule in the report, twice: the first ones, and some by hash
+
+    using sink = std::function<void(std::string_view)>;
+    /// Gets the kept documents, in their order: lines of JSON lines and TSV byte for byte, with another text if a rule or a mask
+    /// changes it; others as JSON lines. Called while the corpus is read, by one thread at a time but not always the same, and
+    /// for lines of TSV and CSV at the end. What it throws ends the run. Empty: they are not wanted.
+    sink kept;
+    /// Instead of `kept`: a new folder with an output for each file of the corpus; empty: none.
+    std::filesystem::path kept_folder;
+    /// Called for each document, in their order, as `kept` is.
+    std::function<void(const filter_decision&)> decided;
+    bool wants_texts = false;    ///< filter_decision::text
+    bool keep_examples = false;  ///< needed for write_report
+};
+
+/// The languages that filter_options::languages can name, sorted.
+std::span<const std::string_view> detectable_languages();
+/// The code that stands for a language: "he" for "iw". Throws usage_error for one that cannot be detected.
+std::string detectable_language(std::string_view code);
+
+/// The rules of a file in TOML (docs/filter.md). Throws usage_error "FILE:LINE: reason"; io_error.
+rule_choice read_rules(const std::filesystem::path& file);
+
+/// Documents that a rule removed.
+struct removed_by_rule {
+    std::string rule, limit;
+    std::uint64_t documents = 0;
+};
+
+struct filter_counts {
+    std::uint64_t documents = 0;
+    std::uint64_t removed = 0;          ///< of these
+    std::uint64_t changed = 0;          ///< of those kept, with another text
+    std::uint64_t emails = 0, ips = 0;  ///< masked, in kept documents
+};
+
+class filter_result {
+  public:
+    using sink = filter_options::sink;
+
+    /// Every rule that applied, in order, also those that removed nothing.
+    std::span<const removed_by_rule> removed_by() const;
+    /// Writes an HTML page: counts by rule, and examples. Requires keep_examples.
+    void write_report(const sink& out) const;
+
+    filter_counts found;
+    reading_counts counts;
+    std::vector<input_issue> issues;  ///< the first 100
+    run_statistics statistics;
+
+    filter_result(filter_result&&) noexcept;
+    filter_result& operator=(filter_result&&) noexcept;
+    ~filter_result();
+
+    struct state;
+    explicit filter_result(std::unique_ptr<state> made);
+
+  private:
+    std::unique_ptr<state> state_;
+};
+
+/// Reads the corpus once. On the CPU. Titles are not judged. Throws usage_error (missing inputs, options out of range, no
+/// rule, an unreadable list), invalid_input (too much rejected, no documents), out_of_memory, io_error, interrupted. Contract
+/// class: exact; the language is that of CLD2, also in integers. Cost: the segmentation of words, if a rule counts them, and
+/// one pass for each group of rules.
+filter_result filter(const filter_options& options, const context& ctx);
+
+}  // namespace quern

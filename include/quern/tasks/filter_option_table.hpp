@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// The options of filter.
+#pragma once
+
+#include <array>
+
+#include "quern/base/option.hpp"
+#include "quern/tasks/filter.hpp"
+
+namespace quern {
+
+template <>
+inline constexpr auto options_of<filter_options> = std::array{
+    option_for<&filter_options::words>("words", "SPLIT", word_split_names,
+                                       "What the rules count as words: unicode, by Unicode's word "
+                                       "boundaries, every other character that is not white "
+                                       "space by itself; or whitespace, what is between white space."),
+    option_for<&filter_options::language_score>(
+        "language_score", "SHARE", {.min = 0, .max = 1},
+        "With --language: the least share of the text that must be in the language."),
+    option_for<&filter_options::sample_removed>("sample_removed", "N", {.min = 0, .max = 1000},
+                                                "Examples of each rule in the report: the first N documents "
+                                                "that it removed, and N by a hash of their ids.")};
+
+}  // namespace quern

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// A text as its words, for the quality rules. Whoever knows the alphabets (the module text) makes them.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace quern::text_quality {
+
+struct quality_word {
+    std::uint32_t begin, end;    ///< bytes of the text
+    std::uint32_t characters;    ///< code points
+    bool has_letter, is_symbol;  ///< symbol: all its characters are punctuation
+};
+
+/// What the rules ask about a text beyond its bytes.
+class text_words {
+  public:
+    virtual ~text_words() = default;
+    /// The words of a text, valid until the next call.
+    virtual std::span<const quality_word> words_of(std::string_view text) = 0;
+    /// Whether the text has one of the listed words (c4.bad-words).
+    virtual bool has_bad_word(std::string_view text) = 0;
+    /// Letters of a text, and upper-case ones among them.
+    struct letter_counts {
+        std::uint64_t letters = 0, upper_case = 0, digits = 0;
+    };
+    virtual letter_counts letters_of(std::string_view text) = 0;
+};
+
+}  // namespace quern::text_quality

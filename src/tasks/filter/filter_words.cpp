@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tasks/filter/filter_words.hpp"
+
+#include <algorithm>
+
+#include "base/hash.hpp"
+#include "base/utf8.hpp"
+#include "ops/text_quality/characters.hpp"
+#include "text/letters.hpp"
+
+namespace quern {
+namespace {
+
+/// Where the run of word characters that begins at `at` ends.
+std::size_t run_end(std::string_view text, std::size_t at) {
+    while (at < text.size()) {
+        std::size_t next = at;
+        if (!text::is_word_character(next_utf8(text, next))) break;
+        at = next;
+    }
+    return at;
+}
+
+bool in_word_at(std::string_view text, std::size_t at) {
+    return at < text.size() && text::is_word_character(next_utf8(text, at));
+}
+
+bool in_word_before(std::string_view text, std::size_t at) {
+    if (at == 0) return false;
+    std::size_t begin = text_quality::last_character(text.substr(0, at));
+    return text::is_word_character(next_utf8(text, begin));
+}
+
+bool is_ascii_letter(char c) {
+    return (c | 0x20) >= 'a' && (c | 0x20) <= 'z';
+}
+
+}  // namespace
+
+std::size_t bad_words::hash::operator()(std::string_view text) const {
+    return hash64(text);
+}
+
+bad_words::bad_words(const std::vector<std::string>& list) {
+    for (const std::string& entry : list) {
+        const std::string lower = text::lower_case(text_quality::trimmed(entry));
+        if (lower.empty()) continue;
+        const std::string first = lower.substr(0, run_end(lower, 0));
+        if (first.empty()) {
+            others_.push_back(lower);
+        } else {
+            by_first_[first].push_back(lower);
+        }
+    }
+}
+
+bool bad_words::is_in(std::string_view text) const {
+    if (empty()) return false;
+    const std::string lower = text::lower_case(text);
+    const std::string_view all = lower;
+    for (std::size_t at = 0; at < all.size();) {
+        const std::size_t end = run_end(all, at);
+        if (end == at) {
+            next_utf8(all, at);
+            continue;
+        }
+        if (const auto same = by_first_.find(all.substr(at, end - at)); same != by_first_.end()) {
+            for (const std::string& entry : same->second)
+                if (all.substr(at).starts_with(entry) && !in_word_at(all, at + entry.size())) return true;
+        }
+        at = end;
+    }
+    for (const std::string& entry : others_) {
+        for (std::size_t at = all.find(entry); at != std::string_view::npos; at = all.find(entry, at + 1))
+            if (!in_word_before(all, at) && !in_word_at(all, at + entry.size())) return true;
+    }
+    return false;
+}
+
+filter_words::filter_words(word_split split, const bad_words& bad)
+    : split_(split), bad_(bad), analyzer_(text_options{}) {}
+
+void filter_words::add(std::string_view text, std::size_t begin, std::size_t end) {
+    text_quality::quality_word word{static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(end), 0,
+                                    false, true};
+    std::size_t at = begin;
+    for (; at < end; ++at) {
+        const auto c = static_cast<unsigned char>(text[at]);
+        if (c >= 0x80) break;
+        if (is_ascii_letter(text[at])) {
+            word.has_letter = true;
+            word.is_symbol = false;
+        } else if (word.is_symbol) {
+            word.is_symbol = text_quality::is_punctuation(c);
+        }
+    }
+    word.characters = static_cast<std::uint32_t>(at - begin);
+    for (; at < end; ++word.characters) {
+        const char32_t c = next_utf8(text, at);
+        word.has_letter = word.has_letter || text::is_letter(c);
+        word.is_symbol = word.is_symbol && text_quality::is_punctuation(c);
+    }
+    words_.push_back(word);
+}
+
+void filter_words::add_symbols(std::string_view text, std::size_t begin, std::size_t end) {
+    for (std::size_t at = begin; at < end;) {
+        const std::size_t from = at;
+        if (!text_quality::is_white_space(next_utf8(text, at))) add(text, from, at);
+    }
+}
+
+std::span<const text_quality::quality_word> filter_words::words_of(std::string_view text) {
+    words_.clear();
+    if (split_ == word_split::whitespace) {
+        text_quality::for_each_part(text, [&](std::string_view part) {
+            const auto begin = static_cast<std::size_t>(part.data() - text.data());
+            add(text, begin, begin + part.size());
+        });
+        return words_;
+    }
+    analyzer_.analyze(text, tokens_);
+    std::size_t end = 0;
+    for (const text::token& t : tokens_.tokens) {
+        if (t.source_begin < end || t.source_end <= t.source_begin) continue;  // folded to several words
+        add_symbols(text, end, t.source_begin);
+        add(text, t.source_begin, t.source_end);
+        end = t.source_end;
+    }
+    add_symbols(text, end, text.size());
+    return words_;
+}
+
+filter_words::letter_counts filter_words::letters_of(std::string_view text) {
+    letter_counts all;
+    for (std::size_t at = 0; at < text.size();) {
+        const char32_t c = next_utf8(text, at);
+        if (text::is_letter(c)) {
+            ++all.letters;
+            all.upper_case += text::is_upper_case(c) ? 1 : 0;
+        } else {
+            all.digits += text::is_decimal_digit(c) ? 1 : 0;
+        }
+    }
+    return all;
+}
+
+}  // namespace quern

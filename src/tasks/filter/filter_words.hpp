@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the quality rules ask about texts: words by Unicode's rules or white space, letters, listed words. One thread.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "ops/text_quality/words.hpp"
+#include "quern/ops/text_quality.hpp"
+#include "quern/text/analyzer.hpp"
+
+namespace quern {
+
+/// Words and phrases to be found in texts, in any case, between characters that are none of a word. Constant when made.
+class bad_words {
+  public:
+    explicit bad_words(const std::vector<std::string>& list);
+    bool empty() const { return by_first_.empty() && others_.empty(); }
+    /// Cost: one pass, and a look-up for each word.
+    bool is_in(std::string_view text) const;
+
+  private:
+    struct hash {
+        using is_transparent = void;
+        std::size_t operator()(std::string_view text) const;
+    };
+    /// By the run of letters and numbers with which they begin; and those that begin otherwise.
+    std::unordered_map<std::string, std::vector<std::string>, hash, std::equal_to<>> by_first_;
+    std::vector<std::string> others_;
+};
+
+class filter_words final : public text_quality::text_words {
+  public:
+    filter_words(word_split split, const bad_words& bad);
+    std::span<const text_quality::quality_word> words_of(std::string_view text) override;
+    bool has_bad_word(std::string_view text) override { return bad_.is_in(text); }
+    letter_counts letters_of(std::string_view text) override;
+
+  private:
+    void add(std::string_view text, std::size_t begin, std::size_t end);
+    void add_symbols(std::string_view text, std::size_t begin, std::size_t end);
+
+    word_split split_;
+    const bad_words& bad_;
+    text::analyzer analyzer_;
+    text::token_list tokens_;
+    std::vector<text_quality::quality_word> words_;
+};
+
+}  // namespace quern
