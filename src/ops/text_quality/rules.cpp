@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The table of rules, and the choice among them.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
+#include <initializer_list>
 
 #include "ops/text_quality/rule_numbers.hpp"
 #include "quern/base/error.hpp"
@@ -149,6 +148,12 @@ static_assert(rules[rule_numbers::c4_bad_words].name == "bad-words");
 static_assert(rules[rule_numbers::fineweb_short_line_characters].name == "short-line-characters");
 static_assert(rules[rule_numbers::refinedweb_dropped_words].name == "max-dropped-words");
 
+std::string joined(std::initializer_list<std::string_view> parts) {
+    std::string all;
+    for (const std::string_view part : parts) all += part;
+    return all;
+}
+
 std::string names_of_groups() {
     std::string names;
     for (const quality_group& g : all_groups) names.append(names.empty() ? "" : ", ").append(g.name);
@@ -165,10 +170,8 @@ std::string names_in(const quality_group& group) {
 std::uint32_t group_named(std::string_view name) {
     const auto at = std::ranges::find(all_groups, name, &quality_group::name);
     if (at == all_groups.end())
-        throw usage_error(
-            fmt::format("there is no rule or group '{}' (expected one of {}; quern filter --list-rules "
-                        "shows all)",
-                        shown(name), names_of_groups()));
+        throw usage_error(joined({"there is no rule or group '", shown(name), "' (expected one of ",
+                                  names_of_groups(), "; quern filter --list-rules shows all)"}));
     return static_cast<std::uint32_t>(at - all_groups.begin());
 }
 
@@ -180,7 +183,7 @@ std::uint32_t rule_named(std::string_view name) {
     for (std::uint32_t r = group.first; r < group.end; ++r)
         if (rules[r].name == rule) return r;
     throw usage_error(
-        fmt::format("{} has no rule '{}' (expected one of {})", group.name, shown(rule), names_in(group)));
+        joined({group.name, " has no rule '", shown(rule), "' (expected one of ", names_in(group), ")"}));
 }
 
 void set_value(const quality_rule& rule, chosen_rule& chosen, std::string_view value) {
@@ -188,8 +191,7 @@ void set_value(const quality_rule& rule, chosen_rule& chosen, std::string_view v
     const bool is_on = value == "on" || value == "true", is_off = value == "off" || value == "false";
     if (is_off) {
         if (rule.kind == parameter)
-            throw usage_error(
-                fmt::format("{} is a parameter, which cannot be off (expected a number)", name));
+            throw usage_error(joined({name, " is a parameter, which cannot be off (expected a number)"}));
         chosen.is_on = false;
         return;
     }
@@ -197,22 +199,21 @@ void set_value(const quality_rule& rule, chosen_rule& chosen, std::string_view v
     chosen.is_on = true;
     if (rule.kind == words) {
         if (is_on || value.empty())
-            throw usage_error(
-                fmt::format("{}: expected a file with one word per line, a language that has a list, "
-                            "or off",
-                            name));
+            throw usage_error(joined(
+                {name, ": expected a file with one word per line, a language that has a list, or off"}));
         chosen.list = value;
         chosen.words.clear();
         return;
     }
     if (is_on && (rule.limit || !has_limit)) return;
     if (!has_limit)
-        throw usage_error(fmt::format("{}: invalid value '{}' (expected on or off)", name, shown(value)));
+        throw usage_error(joined({name, ": invalid value '", shown(value), "' (expected on or off)"}));
     try {
         chosen.limit = parse_decimal(value);
     } catch (const usage_error&) {
-        throw usage_error(fmt::format("{}: invalid value '{}' (expected a number from 0 to 999999999{})",
-                                      name, shown(value), rule.kind == parameter ? "" : ", or off"));
+        throw usage_error(
+            joined({name, ": invalid value '", shown(value), "' (expected a number from 0 to 999999999",
+                    rule.kind == parameter ? "" : ", or off", ")"}));
     }
 }
 
@@ -232,7 +233,7 @@ std::span<const quality_rule> quality_rules() {
 }
 
 std::string full_name(const quality_rule& rule) {
-    return fmt::format("{}.{}", rule.group, rule.name);
+    return joined({rule.group, ".", rule.name});
 }
 
 chosen_group& rule_choice::group_of(std::uint32_t group, bool with_defaults) {
@@ -275,16 +276,15 @@ void rule_choice::add(std::string_view list) {
             if (rule.kind == parameter || rule.kind == words ||
                 (rule.kind != page && rule.kind != line && !rule.limit))
                 throw usage_error(
-                    fmt::format("{} needs a value (expected {}=VALUE)", full_name(rule), full_name(rule)));
+                    joined({full_name(rule), " needs a value (expected ", full_name(rule), "=VALUE)"}));
             rule_of(name).is_on = true;
         } else {
             const quality_group& group = all_groups[group_named(name)];
             if (std::ranges::none_of(quality_rules().subspan(group.first, group.end - group.first),
                                      &quality_rule::has_default))
-                throw usage_error(
-                    fmt::format("the rules of {} have no defaults (expected one of them with a value, such "
-                                "as {}=50)",
-                                name, full_name(rules[group.first])));
+                throw usage_error(joined({"the rules of ", name,
+                                          " have no defaults (expected one of them with a value, such as ",
+                                          full_name(rules[group.first]), "=50)"}));
             group_of(group_named(name), true);
         }
     }
@@ -303,9 +303,9 @@ void rule_choice::set(std::string_view name, std::string_view value) {
 
 void rule_choice::set(std::string_view name, std::vector<std::string> list) {
     const quality_rule& rule = rules[rule_named(name)];
-    if (rule.kind != words) throw usage_error(fmt::format("{} is no list of words", full_name(rule)));
+    if (rule.kind != words) throw usage_error(joined({full_name(rule), " is no list of words"}));
     if (list.empty() || std::ranges::count(list, "") != 0)
-        throw usage_error(fmt::format("{}: expected at least one word, and no empty one", full_name(rule)));
+        throw usage_error(joined({full_name(rule), ": expected at least one word, and no empty one"}));
     chosen_rule& chosen = rule_of(name);
     chosen.is_on = true;
     chosen.list.clear();
@@ -330,8 +330,9 @@ std::string rule_choice::text() const {
                 continue;
             all.append(all.empty() ? "" : ",").append(full_name(rule));
             if (rule.kind == words) {
-                all += '=' +
-                       (chosen.words.empty() ? chosen.list : fmt::format("({} words)", chosen.words.size()));
+                all += '=' + (chosen.words.empty()
+                                  ? chosen.list
+                                  : joined({"(", std::to_string(chosen.words.size()), " words)"}));
             } else if (rule.kind != page && (rule.kind != rule_kind::line || rule.limit)) {
                 all += '=' + to_text(chosen.limit);
             }
