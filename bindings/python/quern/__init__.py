@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Search, near-duplicates, n-grams and ranks of text, exact, with the same bits on every machine.
 
-Clean a corpus      dedup, dedup_parts, decontaminate, Deduplicator, DuplicateStream, signatures
+Clean a corpus      filter, dedup, dedup_parts, decontaminate, Deduplicator, DuplicateStream, signatures
 Search              build, open, Store, Run, evaluate, fuse, export
 Words and n-grams   Thesaurus, Dictionary, ngrams, NgramModel, ngram_likelihood, perplexity
 Arrays and graphs   VectorSet, NearestNeighbors, Graph, SparseMatrix, top_k
@@ -32,10 +32,13 @@ from ._quern import (
     DecontaminateResult,
     DedupResult,
     DuplicateStream,
+    FilterResult,
     PartsResult,
     decontaminate,
     dedup,
     dedup_parts,
+    filter,
+    filter_rules,
     signatures,
 )
 
@@ -63,6 +66,7 @@ __all__ = [
     "DuplicateStream",
     "Error",
     "Evaluation",
+    "FilterResult",
     "Graph",
     "Hit",
     "Hits",
@@ -97,6 +101,8 @@ __all__ = [
     "doctor",
     "evaluate",
     "export",
+    "filter",
+    "filter_rules",
     "fuse",
     "ngram_likelihood",
     "ngrams",

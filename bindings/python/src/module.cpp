@@ -18,6 +18,7 @@ NB_MODULE(_quern, module) {
     declare_errors(module);
     declare_table(module);
     declare_decontaminate(module);
+    declare_filter(module);
     declare_dedup(module);
     declare_doctor(module);
     declare_vectors(module);

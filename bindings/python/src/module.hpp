@@ -8,6 +8,7 @@ namespace quern::python {
 
 void declare_decontaminate(nanobind::module_& module);
 void declare_dedup(nanobind::module_& module);
+void declare_filter(nanobind::module_& module);
 void declare_doctor(nanobind::module_& module);
 void declare_vectors(nanobind::module_& module);
 void declare_graph(nanobind::module_& module);

@@ -1,0 +1,94 @@
+#!/usr/bin/env bats
+# shellcheck disable=SC2154 # common and bats set $data, $stderr
+# quern filter: what it writes, where, and what it refuses.
+load common
+
+own_setup() {
+    cat >crawl.jsonl <<'END'
+{"id":"a","text":"buy buy buy buy"}
+{"id":"b",  "text":"The mill stands by the river. Its wheel turns all day.", "more":1}
+{"id":"c","text":"Das Rad der alten Mühle dreht sich langsam im Wasser des kleinen Baches."}
+{"id":"d","text":"Please enable JavaScript.\nThe wheel of the mill turns. Write to joe@example.org."}
+END
+}
+
+refused() { # refused TEXT ARGUMENT...
+    local text=$1
+    shift
+    ends_with 2 quern filter "$@"
+    says "$text"
+}
+
+filter() { quern filter --quiet "$@"; }
+
+@test "kept documents byte for byte, removed ones with rule, value and limit" {
+    filter crawl.jsonl --rules gopher-repetition.max-top-2-gram=0.5 -o kept.jsonl --removed - |
+        diff <(printf 'a\tgopher-repetition.max-top-2-gram\t1.4\t0.5\n') -
+    sed 1d crawl.jsonl | cmp - kept.jsonl
+    filter crawl.jsonl --rules length.max-words=4 | cut -f 1 | tr -d '\n' | grep -qx bcd
+    [ -z "$(filter crawl.jsonl --rules length.max-words=99 -o kept.jsonl --force)" ]
+    filter kept.jsonl --rules length.max-words=99 -o - | cmp - crawl.jsonl
+    filter crawl.jsonl --rules length.max-words=4 --format jsonl | head -n 1 |
+        diff <(echo '{"id":"b","rule":"length.max-words","value":"11","limit":"4"}') -
+    filter - --rules length.max-words=4 -o - <crawl.jsonl | diff <(head -n 1 crawl.jsonl) -
+}
+
+@test "rules and masks that change texts change nothing else of the line" {
+    filter crawl.jsonl --rules c4.javascript --mask emails -o - | sed -n 4p |
+        diff <(echo '{"id":"d","text":"The wheel of the mill turns. Write to email@example.com."}') -
+    filter crawl.jsonl --rules c4.javascript -o - | head -n 3 | cmp - <(head -n 3 crawl.jsonl)
+    printf '{"id":"x","text":"8.8.8.8 10.0.0.1"}\n' | filter - --mask ips,emails -o - |
+        diff <(echo '{"id":"x","text":"22.214.171.124 10.0.0.1"}') -
+}
+
+@test "languages" {
+    filter crawl.jsonl --language de --language-score 0.5 -o - | diff <(sed -n 3p crawl.jsonl) -
+    filter crawl.jsonl --language de,en | cut -f 1-2 | grep -q $'^a\tlanguage'
+    refused "unknown language 'xx' (expected one of af, ar" crawl.jsonl --language xx
+    refused "--language-score: requires --language" crawl.jsonl --rules c4 --language-score 0.5
+}
+
+@test "a file of rules, changed on the command line" {
+    printf '[length]\nmin-words = 5\n\n[c4]\nmin-sentences = 1\n' >rules.toml
+    filter crawl.jsonl --rules-file rules.toml | diff <(printf 'a\tlength.min-words\t4\t5\n') -
+    filter crawl.jsonl --rules-file rules.toml --rules length.min-words=12 | cut -f 1 | tr -d '\n' | grep -qx ab
+    printf '[length]\nmin-words = many\n' >rules.toml
+    refused "rules.toml:2: " crawl.jsonl --rules-file rules.toml
+    printf '[length]\nmin-word = 3\n' >rules.toml
+    refused "rules.toml:2: length has no rule 'min-word'" crawl.jsonl --rules-file rules.toml
+    refused "cannot read the file of rules" crawl.jsonl --rules-file missing.toml
+}
+
+@test "one output for each input" {
+    mkdir in
+    cp crawl.jsonl in/one.jsonl
+    printf 'x\tshort\ny\tlong enough to stay here\n' >in/two.tsv
+    filter in --rules length.min-words=5 -o out/
+    sed 1d crawl.jsonl | cmp - out/one.jsonl
+    [ "$(cat out/two.tsv)" = $'y\tlong enough to stay here' ]
+    refused "is not empty" in --rules c4 -o out/
+}
+
+@test "the report has examples, the statistics have counts" {
+    filter crawl.jsonl --rules length.max-words=4 -o /dev/null --report page.html --sample-removed 1 --stats stats.json
+    grep -q '<h2>length.max-words</h2>' page.html
+    grep -q '3 removed; 2 shown' page.html
+    grep -q '"removed: length.max-words": *3' stats.json
+    refused "--sample-removed: requires --report" crawl.jsonl --rules c4 --sample-removed 3
+}
+
+@test "the rules are listed" {
+    quern filter --list-rules | grep -qP '^gopher-quality.min-words\tat least\t50\t.*\tRae et al. 2021'
+    [ "$(quern filter --list-rules | wc -l)" -ge 49 ]
+}
+
+@test "what is refused" {
+    refused "there is nothing to do (expected --rules" crawl.jsonl
+    refused "CORPUS is required" --rules c4
+    refused "there is no rule or group 'gopher'" crawl.jsonl --rules gopher
+    refused "invalid value 'phones' (expected one of emails, ips)" crawl.jsonl --mask phones
+    refused "standard input (-) can be given only once" - - --rules c4
+    refused "c4.bad-words: 'none.txt' is not a file" crawl.jsonl --rules c4.bad-words=none.txt
+    refused "crawl.jsonl" crawl.jsonl --rules c4 -o crawl.jsonl --force
+    ends_with 2 quern filter missing.jsonl --rules c4
+}
