@@ -59,14 +59,14 @@ std::string for_interchange(std::string_view text) {
     return out;
 }
 
-/// The languages of CLD2's ordinary tables, sorted.
+/// The languages of CLD2's ordinary tables, sorted: those that it names, and Bosnian, which it also finds.
 constexpr std::string_view detectable[] = {
-    "af", "ar",  "az", "be",  "bg", "bh", "bn", "ca", "ceb", "chr", "cs", "cy", "da",      "de",
-    "dv", "el",  "en", "es",  "et", "eu", "fa", "fi", "fr",  "ga",  "gd", "gl", "gu",      "he",
-    "hi", "hmn", "hr", "ht",  "hu", "hy", "id", "is", "it",  "iu",  "ja", "jv", "ka",      "km",
-    "kn", "ko",  "lg", "lif", "lo", "lt", "lv", "mk", "ml",  "mr",  "ms", "mt", "ne",      "nl",
-    "no", "or",  "pa", "pl",  "pt", "ro", "ru", "rw", "si",  "sk",  "sl", "sq", "sr",      "sv",
-    "sw", "syr", "ta", "te",  "th", "tl", "tr", "uk", "ur",  "vi",  "yi", "zh", "zh-Hant",
+    "af", "ar", "az",  "be", "bg",  "bh", "bn", "bs", "ca", "ceb", "chr", "cs", "cy", "da",
+    "de", "dv", "el",  "en", "es",  "et", "eu", "fa", "fi", "fr",  "ga",  "gd", "gl", "gu",
+    "he", "hi", "hmn", "hr", "ht",  "hu", "hy", "id", "is", "it",  "iu",  "ja", "jv", "ka",
+    "km", "kn", "ko",  "lg", "lif", "lo", "lt", "lv", "mk", "ml",  "mr",  "ms", "mt", "ne",
+    "nl", "no", "or",  "pa", "pl",  "pt", "ro", "ru", "rw", "si",  "sk",  "sl", "sq", "sr",
+    "sv", "sw", "syr", "ta", "te",  "th", "tl", "tr", "uk", "ur",  "vi",  "yi", "zh", "zh-Hant",
 };
 
 }  // namespace

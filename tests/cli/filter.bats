@@ -45,7 +45,7 @@ filter() { quern filter --quiet "$@"; }
     filter crawl.jsonl --language de --language-score 0.5 -o - | diff <(sed -n 3p crawl.jsonl) -
     filter crawl.jsonl --language de,en | cut -f 1-2 | grep -q $'^a\tlanguage'
     refused "unknown language 'xx' (expected one of af, ar" crawl.jsonl --language xx
-    refused "--language-score: requires --language" crawl.jsonl --rules c4 --language-score 0.5
+    refused "--language-score requires --language" crawl.jsonl --rules c4 --language-score 0.5
 }
 
 @test "a file of rules, changed on the command line" {
@@ -74,7 +74,7 @@ filter() { quern filter --quiet "$@"; }
     grep -q '<h2>length.max-words</h2>' page.html
     grep -q '3 removed; 2 shown' page.html
     grep -q '"removed: length.max-words": *3' stats.json
-    refused "--sample-removed: requires --report" crawl.jsonl --rules c4 --sample-removed 3
+    refused "--sample-removed requires --report" crawl.jsonl --rules c4 --sample-removed 3
 }
 
 @test "the rules are listed" {

@@ -98,6 +98,9 @@ dedup corpus.jsonl --pairs
 dedup corpus.jsonl --groups
 dedup corpus.jsonl --report
 dedup corpus.jsonl --store STORE
+filter corpus.jsonl --rules c4 -o
+filter corpus.jsonl --rules c4 --removed
+filter corpus.jsonl --rules c4 --report
 decontaminate corpus.jsonl --against corpus.jsonl -o
 decontaminate corpus.jsonl --against corpus.jsonl --matches
 decontaminate corpus.jsonl --against corpus.jsonl --report

@@ -203,7 +203,7 @@ TEST_F(filter_test, languages_come_first) {
     EXPECT_THAT(found.report, HasSubstr("language-score"));
     options.languages = {"xx"};
     EXPECT_THROW(filter(options, context_with()), usage_error);
-    EXPECT_EQ(detectable_languages().size(), 83U);
+    EXPECT_EQ(detectable_languages().size(), 84U);
     for (const std::string_view code : detectable_languages()) EXPECT_EQ(detectable_language(code), code);
 }
 
