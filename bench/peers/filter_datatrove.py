@@ -37,7 +37,7 @@ CLOSING = "\"')]}\u201d\u2019\u00bb\u300d\u300f\uff09"
 
 
 def sentences(line, language=None):
-    """quern's: marks that end sentences, with what closes behind them; those of ASCII only before white space."""
+    """quern's: marks that end sentences, with what closes after them; those of ASCII only before white space."""
     found, at, begin = [], 0, 0
     while at < len(line):
         c = line[at]

@@ -192,7 +192,7 @@ std::vector<std::pair<std::string, std::function<ratio(const slow::points&)>>> m
     return all;
 }
 
-TEST(TextQuality, EveryMeasureIsThatOfTheReference) {
+TEST(text_quality, every_measure_is_that_of_the_reference) {
     const auto all = measures();
     std::size_t with_numbers = 0;
     for (const quality_rule& rule : quality_rules())
@@ -231,7 +231,7 @@ TEST(TextQuality, EveryMeasureIsThatOfTheReference) {
     }
 }
 
-TEST(TextQuality, TheFirstFailingRuleIsThatOfTheReferenceInOrder) {
+TEST(text_quality, the_first_failing_rule_is_that_of_the_reference_in_order) {
     const auto all = measures();
     std::mt19937_64 chance(8);
     blank_words words;
@@ -275,7 +275,7 @@ std::string after(const std::string& rules, std::string_view text) {
     return std::string(tested.text());
 }
 
-TEST(TextQuality, C4DropsLines) {
+TEST(text_quality, c4_drops_lines) {
     const std::string c4 = "c4,c4.min-sentences=0";
     EXPECT_EQ(
         after(c4,
@@ -309,7 +309,7 @@ TEST(TextQuality, C4DropsLines) {
     EXPECT_EQ(after("c4.bad-words=list", "what the heck"), "removed by c4.bad-words 1");
 }
 
-TEST(TextQuality, SentencesEndAtMarksBeforeBlanks) {
+TEST(text_quality, sentences_end_at_marks_before_blanks) {
     EXPECT_EQ(sentences(""), 0U);
     EXPECT_EQ(sentences("no end"), 1U);
     EXPECT_EQ(sentences("One. Two! Three?"), 3U);
@@ -320,7 +320,7 @@ TEST(TextQuality, SentencesEndAtMarksBeforeBlanks) {
     EXPECT_EQ(sentences("One.\u00a0Two. "), 2U);
 }
 
-TEST(TextQuality, RefinedWebDropsLines) {
+TEST(text_quality, refinedweb_drops_lines) {
     const std::string lines =
         "This is a line of text.\nSHOUTING ALL DAY LONG\n123 / 456\n3 likes\nHome\n\nAnother line of text";
     EXPECT_EQ(after("refinedweb,refinedweb.max-dropped-words=1", lines),
@@ -330,7 +330,7 @@ TEST(TextQuality, RefinedWebDropsLines) {
     EXPECT_EQ(after("refinedweb", "Nothing to drop here at all"), "Nothing to drop here at all");
 }
 
-TEST(TextQuality, LaterGroupsSeeTheTextThatIsLeft) {
+TEST(text_quality, later_groups_see_the_text_that_is_left) {
     const std::string text = "One two three four five.\nmenu\nmenu\nmenu\nmenu\n";
     EXPECT_EQ(after("fineweb.max-duplicate-line-characters=0.01", text),
               "removed by fineweb.max-duplicate-line-characters 12");
@@ -338,7 +338,7 @@ TEST(TextQuality, LaterGroupsSeeTheTextThatIsLeft) {
               "One two three four five.");
 }
 
-TEST(TextQuality, LimitsAreExact) {
+TEST(text_quality, limits_are_exact) {
     // 3 of 10 lines are repeated: exactly 0.3 passes.
     const std::string text = "a\nb\nc\nd\ne\nf\ng\na\nb\nc";
     EXPECT_EQ(after("gopher-repetition.max-duplicate-lines=0.3", text), text);
@@ -348,7 +348,7 @@ TEST(TextQuality, LimitsAreExact) {
     EXPECT_EQ(compare({0, 0}, {1, 2}), 0);
 }
 
-TEST(TextQuality, EmptyTexts) {
+TEST(text_quality, empty_texts) {
     EXPECT_EQ(after("gopher-repetition", ""), "removed by gopher-repetition.min-characters 0");
     EXPECT_EQ(after("fineweb", " \n\t\n"), "removed by fineweb.min-lines 0");
     EXPECT_EQ(after("gopher-repetition.max-top-2-gram", ""), "");
@@ -365,7 +365,7 @@ std::string refusal(const std::function<void(rule_choice&)>& what) {
     return "accepted";
 }
 
-TEST(TextQuality, RulesAreChosenByName) {
+TEST(text_quality, rules_are_chosen_by_name) {
     rule_choice choice;
     choice.add("fineweb.max-short-lines=0.8, c4.javascript");
     choice.add("fineweb,c4.javascript=off,length.min-words=7");
@@ -404,7 +404,7 @@ TEST(TextQuality, RulesAreChosenByName) {
                 HasSubstr("c4.policy is no list of words"));
 }
 
-TEST(TextQuality, StopWordsOfAList) {
+TEST(text_quality, stop_words_of_a_list) {
     rule_choice choice;
     choice.add("gopher-quality.min-stop-words=2");
     choice.set("gopher-quality.stop-words", std::vector<std::string>{"der", "und"});
@@ -424,7 +424,7 @@ std::string ips_masked(const std::string& text) {
     return mask_public_ips(text, out) == 0 ? text : out;
 }
 
-TEST(TextQuality, EmailsAreThoseOfTheExpression) {
+TEST(text_quality, emails_are_those_of_the_expression) {
     const std::regex expression(slow::email_expression);
     std::mt19937_64 chance(9);
     static constexpr std::string_view parts[] = {"a", "b.", ".",      "@",   "@",   "x@y.z", "-",
@@ -442,7 +442,7 @@ TEST(TextQuality, EmailsAreThoseOfTheExpression) {
     EXPECT_GT(found, 500U);
 }
 
-TEST(TextQuality, PublicAddressesAreMasked) {
+TEST(text_quality, public_addresses_are_masked) {
     EXPECT_EQ(ips_masked("ping 8.8.8.8, then 1.1.1.1."), "ping 22.214.171.124, then 126.96.36.199.");
     for (const std::string kept :
          {"10.1.2.3", "127.0.0.1", "192.168.0.255", "172.16.0.1", "172.31.255.255", "169.254.1.1",
@@ -460,7 +460,7 @@ TEST(TextQuality, PublicAddressesAreMasked) {
     EXPECT_EQ(ips_masked("11.0.0.1.2.3.4"), "22.214.171.124.2.3.4");
 }
 
-TEST(TextQuality, PublicAddressesAreThoseOfTheExpression) {
+TEST(text_quality, public_addresses_are_those_of_the_expression) {
     std::mt19937_64 chance(10);
     static constexpr std::string_view parts[] = {"1", "2", "25", "255",     "256", "9",
                                                  ".", ".", ".",  "8.8.8.8", " ",   "99"};

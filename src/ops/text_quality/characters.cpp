@@ -4,6 +4,7 @@
 #include "ops/text_quality/characters.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <iterator>
 
 namespace quern::text_quality {
@@ -74,8 +75,7 @@ bool is_punctuation(char32_t c) {
     return is_in(punctuation, c);
 }
 
-bool is_white_space(char32_t c) {
-    if (c <= ' ') return c == ' ' || (c >= 0x09 && c <= 0x0D) || (c >= 0x1C && c <= 0x1F);
+bool is_wide_white_space(char32_t c) {
     return c == 0x85 || c == 0xA0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200A) || c == 0x2028 ||
            c == 0x2029 || c == 0x202F || c == 0x205F || c == 0x3000;
 }
@@ -99,18 +99,15 @@ std::string_view without_blanks_after(std::string_view text) {
     return text;
 }
 
-bool has_ignoring_case(std::string_view text, std::string_view lower_case) {
-    const char first = lower_case.front();
-    const char both[] = {first, static_cast<char>(first & ~0x20)};
-    const auto same = [](char a, char b) {
-        return (a >= 'A' && a <= 'Z' ? static_cast<char>(a | 0x20) : a) == b;
-    };
-    for (std::size_t at = text.find_first_of(std::string_view(both, 2)); at != std::string_view::npos;
-         at = text.find_first_of(std::string_view(both, 2), at + 1)) {
-        if (text.size() - at < lower_case.size()) return false;
-        if (std::ranges::equal(text.substr(at, lower_case.size()), lower_case, same)) return true;
-    }
-    return false;
+void append_lower_case(std::string_view text, std::string& out) {
+    const std::size_t begin = out.size();
+    out += text;
+    for (char* c = out.data() + begin; c != out.data() + out.size(); ++c)
+        *c = static_cast<char>(*c | (*c >= 'A' && *c <= 'Z' ? 0x20 : 0));
+}
+
+bool has(std::string_view text, std::string_view part) {
+    return memmem(text.data(), text.size(), part.data(), part.size()) != nullptr;
 }
 
 }  // namespace quern::text_quality

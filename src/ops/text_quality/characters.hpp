@@ -4,15 +4,21 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "base/utf8.hpp"
 
 namespace quern::text_quality {
 
-bool is_terminal_mark(char32_t c);  ///< ends sentences
-bool is_punctuation(char32_t c);    ///< with control characters
-bool is_white_space(char32_t c);    ///< as Python's str.isspace
+bool is_terminal_mark(char32_t c);     ///< ends sentences
+bool is_punctuation(char32_t c);       ///< with control characters
+bool is_wide_white_space(char32_t c);  ///< beyond ASCII
+/// As Python's str.isspace.
+inline bool is_white_space(char32_t c) {
+    if (c < 0x80) return c == ' ' || (c >= 0x09 && c <= 0x0D) || (c >= 0x1C && c <= 0x1F);
+    return is_wide_white_space(c);
+}
 
 /// Number of code points.
 inline std::uint64_t characters(std::string_view text) {
@@ -34,8 +40,10 @@ inline std::string_view trimmed(std::string_view text) {
     return without_blanks_after(without_blanks_before(text));
 }
 
-/// `lower_case`: ASCII, which begins with a letter. Only ASCII letters have two cases here.
-bool has_ignoring_case(std::string_view text, std::string_view lower_case);
+/// Only ASCII letters have two cases here.
+void append_lower_case(std::string_view text, std::string& out);
+/// As text.find(part) != npos, faster in long texts.
+bool has(std::string_view text, std::string_view part);
 
 /// Calls take(line) for each part of the text between line ends "\n".
 template <class Take>

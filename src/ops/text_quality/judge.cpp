@@ -16,6 +16,11 @@ constexpr std::string_view english[] = {"the", "be", "to", "of", "and", "that", 
 constexpr std::string_view policies[] = {"terms of use", "privacy policy", "cookie policy",
                                          "uses cookies", "use of cookies", "use cookies"};
 
+bool has_policy(std::string_view lower_case) {
+    return (has(lower_case, "policy") || has(lower_case, "use")) &&
+           std::ranges::any_of(policies, [&](std::string_view p) { return has(lower_case, p); });
+}
+
 std::uint64_t occurrences(std::string_view text, std::string_view part) {
     std::uint64_t count = 0;
     for (std::size_t at = text.find(part); at != std::string_view::npos;
@@ -310,7 +315,7 @@ bool judge::apply_c4(limits chosen) {
     if (is_on(c4_bad_words) && source_.has_bad_word(text_))
         return passes(c4_bad_words, setting(c4_bad_words), {1});
     std::uint64_t found = 0;
-    std::string cleaned;
+    std::string cleaned, lower;
     next_.clear();
     bool keeps = true;
     for_each_unicode_line(text_, [&](std::string_view raw) {
@@ -335,14 +340,16 @@ bool judge::apply_c4(limits chosen) {
             if (!is_end || line.ends_with(three_points)) return;
         }
         if (least.is_on && compare({parts}, least.limit) < 0) return;
-        if (is_on(c4_lorem_ipsum) && has_ignoring_case(line, "lorem ipsum"))
+        if (is_on(c4_lorem_ipsum) || is_on(c4_javascript) || is_on(c4_policy)) {
+            lower.clear();
+            append_lower_case(line, lower);
+        }
+        if (is_on(c4_lorem_ipsum) && has(lower, "lorem ipsum"))
             keeps = passes(c4_lorem_ipsum, setting(c4_lorem_ipsum), {1});
-        if (is_on(c4_javascript) && has_ignoring_case(line, "javascript")) return;
+        if (is_on(c4_javascript) && has(lower, "javascript")) return;
         if (keeps && is_on(c4_curly_bracket) && line.find('{') != std::string_view::npos)
             keeps = passes(c4_curly_bracket, setting(c4_curly_bracket), {1});
-        if (is_on(c4_policy) &&
-            std::ranges::any_of(policies, [&](auto p) { return has_ignoring_case(line, p); }))
-            return;
+        if (is_on(c4_policy) && has_policy(lower)) return;
         if (is_on(c4_min_sentences)) found += sentences(line);
         if (!drops) return;
         if (!next_.empty()) next_ += '\n';

@@ -83,7 +83,7 @@ class judge {
 /// num / den compared with a limit: -1, 0, 1.
 int compare(measured value, const decimal& limit);
 
-/// Sentences of a line: each ends with marks that end sentences and with what closes behind them. Marks of ASCII end one
+/// Sentences of a line: each ends with marks that end sentences and with what closes after them. Marks of ASCII end one
 /// only before white space or the end of the line.
 std::uint64_t sentences(std::string_view line);
 

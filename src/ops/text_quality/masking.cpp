@@ -39,11 +39,11 @@ std::size_t octet(std::string_view text, std::size_t at) {
     return digits;
 }
 
-/// The end of three numbers, each with a point behind it; npos: there are none.
+/// The end of three numbers, each with a point after it; npos: there are none.
 std::size_t three_octets(std::string_view text, std::size_t at) {
     for (int i = 0; i < 3; ++i) {
         const std::size_t digits = octet(text, at);
-        // A shorter number would have a digit behind it, not a point.
+        // A shorter number would have a digit after it, not a point.
         if (digits == 0 || at + digits >= text.size() || text[at + digits] != '.') return none;
         at += digits + 1;
     }

@@ -77,7 +77,7 @@ class repeated_ngrams {
     /// Characters of the most frequent n-gram, of the first of those, with a blank between its words, times its number.
     std::uint64_t top_characters() const;
     /// Reads n-grams from left to right: one that was read before counts with the characters of its words, and the next one
-    /// is read behind it; else the next one begins at the next word.
+    /// is read after it; else the next one begins at the next word.
     std::uint64_t duplicate_characters();
 
   private:
