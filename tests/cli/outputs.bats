@@ -32,6 +32,8 @@ same() {
     same quern dedup corpus.jsonl --threshold 0.2 -o clean.jsonl
     same quern dedup corpus.jsonl --threshold 0.2 --pairs pairs.tsv
     same quern dedup corpus.jsonl --threshold 0.2 --groups groups.tsv
+    same quern filter corpus.jsonl --rules length.min-words=2 -o long.jsonl
+    same quern filter corpus.jsonl --rules length.max-words=2 --removed long.tsv
     same quern decontaminate corpus.jsonl --against graph.tsv -o rest.jsonl
     same quern decontaminate corpus.jsonl --against corpus.jsonl --matches leaks.tsv
     same quern ngrams corpus.jsonl -o n.tsv
@@ -149,7 +151,7 @@ END
             names="nowhere/x plain/x $long circle plain"
         fi
         for name in $names ''; do
-            [[ $name == gone/ && $command == "dedup corpus.jsonl -o" ]] && continue # the folder that it creates
+            [[ $name == gone/ && $command =~ ^(dedup|filter)" "corpus.jsonl.*" "-o$ ]] && continue # the folder that it creates
             # shellcheck disable=SC2086 # words of the command
             run --separate-stderr timeout 600 "$QUERN" $command "$name"
             [ "$status" -eq 2 ] && [ -z "$output" ] || { echo "$command $name: $status $output $stderr"; return 1; }

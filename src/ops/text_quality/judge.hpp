@@ -31,7 +31,7 @@ struct verdict {
 };
 
 /// One thread at a time. Contract class: exact. Cost: one pass over the text for each group; words are found if a rule needs
-/// them. Memory: up to 90 bytes for each byte of a text.
+/// them. Memory: up to 64 bytes for each byte of a text.
 class judge {
   public:
     /// `choice` and `words` must outlive it. The lists of rule_kind::words must be read: chosen_rule::words.

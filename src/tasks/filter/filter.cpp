@@ -247,7 +247,7 @@ class filter_run {
         if (!options_.kept_folder.empty())
             folder.emplace(options_.kept_folder, options_, scratch_.file("records"));
         const bool wants_records = kept || folder;
-        constexpr std::uint64_t memory_of_judge = 90;  // bytes, see text_quality::judge
+        constexpr std::uint64_t memory_of_judge = 64;  // bytes, see text_quality::judge
         admitted_corpus corpus(options_, {.a_byte = memory_of_judge}, {}, ctx_,
                                {.stage = "filter", .keep_records = wants_records});
         pipeline<unit_in_work> line(units_at_once(ctx_));
