@@ -34,11 +34,12 @@ std::vector<std::string> parts_of(const std::string& list) {
     return parts;
 }
 
+constexpr std::string_view mask_names[] = {"emails", "ips"};
+
 void parse_mask(const std::string& list, filter_options& options) {
-    static constexpr std::string_view names[] = {"emails", "ips"};
     enum class mask { emails, ips };
     for (const std::string& name : parts_of(list))
-        (parse_name<mask>(name, names) == mask::emails ? options.mask_emails : options.mask_ips) = true;
+        (parse_name<mask>(name, mask_names) == mask::emails ? options.mask_emails : options.mask_ips) = true;
 }
 
 void describe_rules(command_line& line, filter_request& request) {
@@ -56,6 +57,9 @@ void describe_rules(command_line& line, filter_request& request) {
     line.flag("--list-rules", "Write rows of rule, kind, default, measure, source, and read no corpus.",
               request.list_rules);
     line.option("words", request.options);
+    std::vector<std::string> groups;
+    for (const quality_group& group : quality_groups()) groups.emplace_back(group.name);
+    line.offer("--rules", groups);
     line.hint("--min-words", "for a limit use --rules length.min-words=N");
     line.hint("--max-words", "for a limit use --rules length.max-words=N");
     line.section("Languages and masks");
@@ -72,6 +76,8 @@ void describe_rules(command_line& line, filter_request& request) {
                 "harmless "
                 "ones.",
                 "", [&](const std::string& value) { parse_mask(value, request.options); });
+    line.offer("--language", detectable_languages());
+    line.offer("--mask", mask_names);
 }
 
 void describe(command_line& line, filter_request& request) {
