@@ -7,7 +7,7 @@
 
 #include "base/ascii.hpp"
 #include "io/corpus/encoding.hpp"
-#include "io/corpus/html_scan.hpp"
+#include "io/corpus/html_tokens.hpp"
 
 namespace quern::io {
 namespace {
@@ -31,11 +31,10 @@ std::string declared_encoding(std::string_view bytes) {
         if (auto label = label_after(head.substr(0, head.find("?>")), "encoding"); !label.empty())
             return label;
     }
-    html_scanner scan(head);
-    std::string_view text;
-    for (html_tag tag; scan.next(text, tag);) {
-        if (tag.what != html_tag::start || tag.name != "meta") continue;
-        if (auto label = label_after(tag.attributes, "charset"); !label.empty()) return label;
+    html_tokens tokens(head);
+    for (html_token token; tokens.next(token);) {
+        if (token.what != html_token::start || token.name != html_name::meta) continue;
+        if (auto label = label_after(token.attributes, "charset"); !label.empty()) return label;
     }
     return {};
 }

@@ -6,6 +6,7 @@
 #include <array>
 #include <charconv>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "base/utf8.hpp"
 
@@ -44,7 +45,8 @@ constexpr std::array<char16_t, 32> windows_1252 = {
     0x2039, 0x0152, 0,      0x017D, 0,      0,      0x2018, 0x2019, 0x201C, 0x201D, 0x2022,
     0x2013, 0x2014, 0x02DC, 0x2122, 0x0161, 0x203A, 0x0153, 0,      0x017E, 0x0178};
 
-std::size_t decode_number(std::string_view text, std::string& out) {
+/// `strict`: only with a ';', and what denotes no character yields nothing.
+std::size_t decode_number(std::string_view text, bool strict, std::string& out) {
     const bool hex = text.size() > 2 && (text[2] == 'x' || text[2] == 'X');
     const std::size_t first = hex ? 3 : 2;
     std::size_t at = first;
@@ -61,25 +63,55 @@ std::size_t decode_number(std::string_view text, std::string& out) {
         }
         if (point < 0x110000) point = point * (hex ? 16 : 10) + digit;
     }
-    if (at == first || at == text.size() || text[at] != ';') return 0;
+    const bool closed = at < text.size() && text[at] == ';';
+    if (at == first || (strict && !closed)) return 0;
     if (point >= 0x80 && point < 0xA0) point = windows_1252[point - 0x80];
     const bool character = (point >= 0x20 && point != 0x7F && point < 0xD800) || point == '\t' ||
                            point == '\n' ||
                            (point >= 0xE000 && point < 0x110000 && (point & 0xFFFE) != 0xFFFE);
-    if (character) append_utf8(point, out);
-    return at + 1;
+    if (character) {
+        append_utf8(point, out);
+    } else if (!strict && (point == 0 || point >= 0x110000 || (point >= 0xD800 && point < 0xE000))) {
+        append_utf8(0xFFFD, out);
+    }
+    return at + static_cast<std::size_t>(closed);
+}
+
+bool is_letter_or_digit(char c) {
+    return ((c | 0x20) >= 'a' && (c | 0x20) <= 'z') || (c >= '0' && c <= '9');
+}
+
+/// The names that need no ';'.
+constexpr std::string_view open_names =
+    " AElig AMP Aacute Acirc Agrave Aring Atilde Auml COPY Ccedil ETH Eacute Ecirc Egrave Euml GT Iacute Icirc Igrave "
+    "Iuml LT Ntilde Oacute Ocirc Ograve Oslash Otilde Ouml QUOT REG THORN Uacute Ucirc Ugrave Uuml Yacute aacute acirc "
+    "acute aelig agrave amp aring atilde auml brvbar ccedil cedil cent copy curren deg divide eacute ecirc egrave eth "
+    "euml frac12 frac14 frac34 gt iacute icirc iexcl igrave iquest iuml laquo lt macr micro middot nbsp not ntilde "
+    "oacute ocirc ograve ordf ordm oslash otilde ouml para plusmn pound quot raquo reg sect shy sup1 sup2 sup3 szlig "
+    "thorn times uacute ucirc ugrave uml uuml yacute yen yuml ";
+
+const std::unordered_set<std::string_view>& open_name_index() {
+    static const auto index = [] {
+        std::unordered_set<std::string_view> made;
+        std::string_view rest = open_names;
+        while (rest.size() > 1) {
+            rest.remove_prefix(1);
+            made.insert(rest.substr(0, rest.find(' ')));
+            rest.remove_prefix(rest.find(' '));
+        }
+        return made;
+    }();
+    return index;
 }
 
 }  // namespace
 
 std::size_t decode_reference(std::string_view text, std::string& out) {
     if (text.size() < 3) return 0;
-    if (text[1] == '#') return decode_number(text, out);
+    if (text[1] == '#') return decode_number(text, true, out);
     std::size_t end = 1;
     while (end < text.size() && end <= longest_name && text[end] != ';') {
-        const char c = text[end];
-        const bool letter = (c | 0x20) >= 'a' && (c | 0x20) <= 'z';
-        if (!letter && !(c >= '0' && c <= '9')) return 0;
+        if (!is_letter_or_digit(text[end])) return 0;
         ++end;
     }
     if (end == text.size() || text[end] != ';') return 0;
@@ -88,6 +120,22 @@ std::size_t decode_reference(std::string_view text, std::string& out) {
     if (found == index.end()) return 0;
     out += found->second;
     return end + 1;
+}
+
+std::size_t decode_html_reference(std::string_view text, bool in_attribute, std::string& out) {
+    if (text.size() > 2 && text[1] == '#') return decode_number(text, false, out);
+    if (const std::size_t taken = decode_reference(text, out); taken != 0) return taken;
+    constexpr std::size_t longest = 6, shortest = 2;
+    std::size_t end = 1;
+    while (end < text.size() && end <= longest && is_letter_or_digit(text[end])) ++end;
+    for (; end > shortest; --end) {
+        if (!open_name_index().contains(text.substr(1, end - 1))) continue;
+        const bool goes_on = end < text.size() && (text[end] == '=' || is_letter_or_digit(text[end]));
+        if (in_attribute && goes_on) return 0;
+        out += name_index().at(text.substr(1, end - 1));
+        return end;
+    }
+    return 0;
 }
 
 std::string decode_references(std::string_view text) {

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// Chooses the main text of a page among its elements.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "io/corpus/html_blocks.hpp"
+
+namespace quern::io {
+
+/// For each element whether its text belongs to the page's main text.
+std::vector<bool> choose_main_text(const html_blocks& page);
+
+}  // namespace quern::io
