@@ -35,7 +35,8 @@ constexpr std::string_view separator_of(html_gap gap) {
 
 /// The text of the runs for which `shows` is true, in order.
 template <typename Shows>
-void write_runs(const html_blocks& page, std::size_t begin, std::size_t end, Shows&& shows, std::string& out) {
+void write_runs(const html_blocks& page, std::size_t begin, std::size_t end, Shows&& shows,
+                std::string& out) {
     html_gap gap = html_gap::none;
     for (std::size_t i = begin; i < end; ++i) {
         gap = std::max(gap, page.runs[i].gap);
@@ -49,7 +50,8 @@ void write_runs(const html_blocks& page, std::size_t begin, std::size_t end, Sho
 /// Elements within `heading` shown, on one line.
 std::string heading_text(const html_blocks& page, const html_element& heading) {
     std::string out;
-    write_runs(page, heading.first_run, heading.end_run, [](const html_run&) { return true; }, out);
+    write_runs(
+        page, heading.first_run, heading.end_run, [](const html_run&) { return true; }, out);
     return collapsed_html(out);
 }
 
@@ -77,14 +79,17 @@ html_page parse_html(std::string_view bytes, std::string_view path, const readin
 
     const html_element* heading =
         blocks.first_heading == no_element ? nullptr : &blocks.elements[blocks.first_heading];
-    page.title = page_title(blocks.title, heading == nullptr ? std::string() : heading_text(blocks, *heading));
+    page.title =
+        page_title(blocks.title, heading == nullptr ? std::string() : heading_text(blocks, *heading));
     std::size_t bytes_kept = 0;
     for (std::size_t i = 0; i < blocks.runs.size(); ++i) {
         if (kept[blocks.runs[i].element]) bytes_kept += blocks.text_of_run(i).size() + 2;
     }
     page.text.reserve(bytes_kept);
-    write_runs(blocks, 0, blocks.runs.size(), [&](const html_run& run) { return kept[run.element]; }, page.text);
-    while (!page.text.empty() && " \n\t"sv.find(page.text.back()) != std::string_view::npos) page.text.pop_back();
+    write_runs(
+        blocks, 0, blocks.runs.size(), [&](const html_run& run) { return kept[run.element]; }, page.text);
+    while (!page.text.empty() && " \n\t"sv.find(page.text.back()) != std::string_view::npos)
+        page.text.pop_back();
 
     link_base base(path);
     if (blocks.base.data() != nullptr) base.rebase(decode_references(blocks.base));
@@ -94,7 +99,8 @@ html_page parse_html(std::string_view bytes, std::string_view path, const readin
             add_link(page.links, std::move(*target), budget);
     }
     if (blocks.cut_in_depth && page.repaired.empty())
-        page.repaired = "nested more than " + std::to_string(max_html_depth) + " deep: what is deeper is read as one element";
+        page.repaired = "nested more than " + std::to_string(max_html_depth) +
+                        " deep: what is deeper is read as one element";
     return page;
 }
 

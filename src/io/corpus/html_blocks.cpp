@@ -26,7 +26,8 @@ enum class text_byte : std::uint8_t { plain, blank, reference, lead };
 
 constexpr auto text_bytes = [] {
     std::array<text_byte, 256> table{};
-    for (const char c : {' ', '\t', '\n', '\f', '\r', '\0'}) table[static_cast<unsigned char>(c)] = text_byte::blank;
+    for (const char c : {' ', '\t', '\n', '\f', '\r', '\0'})
+        table[static_cast<unsigned char>(c)] = text_byte::blank;
     table['&'] = text_byte::reference;
     table[0xC2] = text_byte::lead;  // of a no-break space, perhaps
     return table;
@@ -107,8 +108,8 @@ class block_reader {
         const std::size_t capacity = std::max(2 * list.capacity(), list.size() + more);
         const auto bytes = [](const auto& of) { return of.capacity() * sizeof(of[0]); };
         require_budget(budget_,
-                       taken_ + bytes(out_.text) + bytes(out_.runs) + bytes(out_.elements) + bytes(out_.links) +
-                           capacity * sizeof(list[0]),
+                       taken_ + bytes(out_.text) + bytes(out_.runs) + bytes(out_.elements) +
+                           bytes(out_.links) + capacity * sizeof(list[0]),
                        what);
         list.reserve(capacity);
     }
@@ -170,6 +171,7 @@ class block_reader {
         if (pre_ != 0) return add_verbatim(raw);
         const char* at = raw.data();
         const char* const end = at + raw.size();
+        const bool lines = code_ != 0 && !trimmed(raw).empty();  // blanks between its parts are no line of code
         while (at != end) {
             switch (kind_of(*at)) {
                 case text_byte::plain: {
@@ -179,7 +181,7 @@ class block_reader {
                     break;
                 }
                 case text_byte::blank:
-                    want(code_ != 0 && *at == '\n' ? html_gap::line : html_gap::space);
+                    want(lines && *at == '\n' ? html_gap::line : html_gap::space);
                     ++at;
                     break;
                 case text_byte::reference: {
@@ -253,7 +255,8 @@ class block_reader {
         } else if (!unseen() && (properties_of(token.name) & unseen_property) == 0) {
             // xmp, plaintext, CDATA: no references.
             for (std::string_view rest = token.text_or_name; !rest.empty();) {
-                const std::size_t plain = std::min(rest.find_first_of(std::string_view("\r\0", 2)), rest.size());
+                const std::size_t plain =
+                    std::min(rest.find_first_of(std::string_view("\r\0", 2)), rest.size());
                 if (plain != 0) append(rest.substr(0, plain));
                 rest.remove_prefix(plain);
                 if (rest.empty()) break;
@@ -314,6 +317,7 @@ class block_reader {
         if (tag.has_any() && !unseen()) marks = html_marks_of(tag);
         if ((is & unseen_property) != 0) marks |= html_mark::unseen;
         if ((is & surrounding) != 0) marks |= html_mark::surrounding;
+        if (tag.name == n::noscript) marks |= html_mark::scriptless;
         const bool structural = (is & (special | paragraph | line | cell)) != 0 || tag.name == n::math ||
                                 (foreign_at_ != 0 && (tag.name == n::foreignobject || tag.name == n::desc));
         const bool keeps = (marks & ~html_mark::likely_main) != 0 || is_open(tag.name);
@@ -367,7 +371,9 @@ class block_reader {
             foreign_at_ = 0;
             tokens_.foreign(false);
         }
-        if (open.name == n::pre || open.name == n::listing || open.name == n::xmp || open.name == n::plaintext) --pre_;
+        if (open.name == n::pre || open.name == n::listing || open.name == n::xmp ||
+            open.name == n::plaintext)
+            --pre_;
         if (open.name == n::code) --code_;
         if (depth == unseen_at_) {
             unseen_at_ = 0;  // leaves no trace
@@ -466,26 +472,29 @@ class block_reader {
 
     void close_in_scope(n name, bool button_stops) {
         if (!is_open(name)) return;
-        const std::size_t at =
-            find_open([name](const auto& open) { return open.name == name; },
-                      [=](const auto& open) { return is_bound(open) || (button_stops && open.name == n::button); });
+        const std::size_t at = find_open(
+            [name](const auto& open) { return open.name == name; },
+            [=](const auto& open) { return is_bound(open) || (button_stops && open.name == n::button); });
         if (at != 0) pop_to(at);
     }
 
     void close_item(n one, n other) {
         if (!is_open(one) && !is_open(other)) return;
-        const std::size_t at = find_open([=](const auto& open) { return open.name == one || open.name == other; },
-                                         [](const auto& open) {
-                                             return (properties_of(open.name) & special) != 0 &&
-                                                    open.name != n::address && open.name != n::div && open.name != n::p;
-                                         });
+        const std::size_t at =
+            find_open([=](const auto& open) { return open.name == one || open.name == other; },
+                      [](const auto& open) {
+                          return (properties_of(open.name) & special) != 0 && open.name != n::address &&
+                                 open.name != n::div && open.name != n::p;
+                      });
         if (at != 0) pop_to(at);
     }
 
     void close_in_table(std::initializer_list<n> names) {
         if (!is_open(n::table)) return;
         const std::size_t at = find_open(
-            [names](const auto& open) { return std::find(names.begin(), names.end(), open.name) != names.end(); },
+            [names](const auto& open) {
+                return std::find(names.begin(), names.end(), open.name) != names.end();
+            },
             [](const auto& open) { return open.name == n::table || open.name == n::template_; });
         if (at != 0) pop_to(at);
     }
@@ -545,9 +554,9 @@ class block_reader {
 
     /// Closes one element. If blocks within it are open, they stay open.
     void remove(std::size_t at) {
-        const bool has_blocks = std::any_of(
-            stack_.begin() + static_cast<std::ptrdiff_t>(at) + 1, stack_.end(),
-            [](const open_element& open) { return (properties_of(open.name) & special) != 0; });
+        const bool has_blocks =
+            std::any_of(stack_.begin() + static_cast<std::ptrdiff_t>(at) + 1, stack_.end(),
+                        [](const open_element& open) { return (properties_of(open.name) & special) != 0; });
         if (!has_blocks) return pop_to(at);
         // Listed elements stay nested as they were listed; unseen ones end here.
         open_element& open = stack_[at];
@@ -565,10 +574,10 @@ class block_reader {
     html_blocks out_;
     std::vector<open_element> stack_;
     std::array<std::uint16_t, static_cast<std::size_t>(n::count)> counts_{};
-    std::size_t listed_ = 1;        ///< open elements before this one are listed, if they are tracked
-    std::uint32_t innermost_ = 0;   ///< the innermost listed element
-    std::size_t unseen_at_ = 0;     ///< the outermost open element that is not shown; 0: none
-    std::size_t foreign_at_ = 0;    ///< the outermost svg or math
+    std::size_t listed_ = 1;       ///< open elements before this one are listed, if they are tracked
+    std::uint32_t innermost_ = 0;  ///< the innermost listed element
+    std::size_t unseen_at_ = 0;    ///< the outermost open element that is not shown; 0: none
+    std::size_t foreign_at_ = 0;   ///< the outermost svg or math
     std::uint64_t too_deep_ = 0;
     std::size_t link_depth_ = 0;
     std::uint32_t pre_ = 0, code_ = 0;
@@ -579,8 +588,10 @@ class block_reader {
 
 }  // namespace
 
-html_blocks read_html_blocks(std::string_view html, bool xml, std::uint64_t taken, const reading_budget& budget) {
-    constexpr std::uint64_t most = std::uint64_t{2} << 30;  // positions are 32 bits; texts may grow by a fifth
+html_blocks read_html_blocks(std::string_view html, bool xml, std::uint64_t taken,
+                             const reading_budget& budget) {
+    constexpr std::uint64_t most = std::uint64_t{2}
+                                   << 30;  // positions are 32 bits; texts may grow by a fifth
     if (html.size() > most) throw out_of_memory("a web page", html.size(), most);
     return block_reader(html, xml, taken, budget).read();
 }

@@ -97,7 +97,7 @@ constexpr std::array rows = {
     row{n::nobr, "nobr", inline_format},
     row{n::noembed, "noembed", special | raw | unseen},
     row{n::noframes, "noframes", special | raw | unseen},
-    row{n::noscript, "noscript", special | unseen},
+    row{n::noscript, "noscript", special},
     row{n::object, "object", special | bound},
     row{n::ol, "ol", block},
     row{n::optgroup, "optgroup", line},
@@ -166,8 +166,9 @@ constexpr auto name_index = make_index();
 
 bool is_same(std::string_view any_case, std::string_view lower) {
     return any_case.size() == lower.size() &&
-           std::equal(lower.begin(), lower.end(), any_case.begin(),
-                      [](char l, char c) { return l == (c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c); });
+           std::equal(lower.begin(), lower.end(), any_case.begin(), [](char l, char c) {
+               return l == (c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c);
+           });
 }
 
 }  // namespace

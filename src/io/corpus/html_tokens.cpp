@@ -81,7 +81,9 @@ bool html_tokens::next(html_token& token) {
     if (raw_ != html_name::other) {
         const std::string_view name = raw_name_;
         const bool is_script = raw_ == html_name::script;
-        const char* const close = raw_ == html_name::plaintext ? end_ : is_script ? script_end() : raw_end(name);
+        const char* const close = raw_ == html_name::plaintext ? end_
+                                  : is_script                  ? script_end()
+                                                               : raw_end(name);
         token.what = html_token::raw;
         token.text_or_name = between(at_, close);
         token.name = std::exchange(raw_, html_name::other);
@@ -142,7 +144,8 @@ bool html_tokens::read_tag(html_token& token, bool is_end) {
     token.self_closing = token.attributes.ends_with('/');
     ++at_;
     constexpr std::uint32_t raw_text = html_property::raw | html_property::references;
-    if (!is_end && !foreign_ && (properties_of(token.name) & raw_text) != 0 && !(xml_ && token.self_closing)) {
+    if (!is_end && !foreign_ && (properties_of(token.name) & raw_text) != 0 &&
+        !(xml_ && token.self_closing)) {
         raw_ = token.name;
         raw_name_ = text_of(token.name);
     }

@@ -14,7 +14,17 @@
 namespace quern::io {
 
 /// The attributes that decide what a page shows, or where it leads.
-enum class html_attribute : std::uint8_t { aria_hidden, class_, hidden, href, id, itemprop, role, style, count };
+enum class html_attribute : std::uint8_t {
+    aria_hidden,
+    class_,
+    hidden,
+    href,
+    id,
+    itemprop,
+    role,
+    style,
+    count
+};
 
 struct html_token {
     enum kind {
@@ -24,16 +34,14 @@ struct html_token {
         end,    ///< an end tag
         raw     ///< the contents of the raw element whose start tag came before
     } what = none;
-    std::string_view text_or_name;   ///< of a tag: its name as written
+    std::string_view text_or_name;  ///< of a tag: its name as written
     html_name name = html_name::other;
-    std::uint32_t hash = 0;          ///< html_hash of the lower-case name
-    std::string_view attributes;     ///< raw, from the name's end to the '>'
+    std::uint32_t hash = 0;       ///< html_hash of the lower-case name
+    std::string_view attributes;  ///< raw, from the name's end to the '>'
     bool self_closing = false;
 
     /// The value of the first attribute of this name; null `data()` if there is none. References are not decoded.
-    std::string_view operator[](html_attribute which) const {
-        return known[static_cast<std::size_t>(which)];
-    }
+    std::string_view operator[](html_attribute which) const { return known[static_cast<std::size_t>(which)]; }
     bool has(html_attribute which) const { return (present >> static_cast<unsigned>(which) & 1U) != 0; }
     bool has_any() const { return present != 0; }
 
