@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Web pages: any bytes give valid UTF-8 and links that stay in the folder, with and without a tree of the page.
+// Web pages: any bytes give valid UTF-8 and links that stay in the folder, at any depth; what is
+// shown has the words of the main text.
 #include <string_view>
 
 #include "corpus_input.hpp"
 #include "io/corpus/html.hpp"
-#include "io/corpus/html_scan.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     using quern::io::is_utf8;
@@ -15,6 +15,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     for (const std::string& page : {std::string(bytes), deep.append(bytes)}) {
         const auto read = quern::io::parse_html(page, "a/b/page.html");
         require(is_utf8(read.text) && is_utf8(read.title));
+        const auto shown = quern::io::parse_html(page, "a/b/page.html", {}, quern::io::html_part::shown);
+        require(shown.text.size() >= read.text.size() && is_utf8(shown.text));
         for (const auto& link : read.links) {
             require(is_utf8(link) && !link.empty() && link.front() != '/' && !link.starts_with("../"));
         }

@@ -69,13 +69,15 @@ std::string page_title(std::string title, const std::string& heading) {
 
 }  // namespace
 
-html_page parse_html(std::string_view bytes, std::string_view path, const reading_budget& budget) {
+html_page parse_html(std::string_view bytes, std::string_view path, const reading_budget& budget,
+                     html_part part) {
     html_page page;
     const std::string html = decode_html(bytes, page.repaired);
     const bool xml = html.starts_with("<?xml") || path.ends_with(".xhtml");
     const std::uint64_t taken = bytes.size() + html.capacity();
     const html_blocks blocks = read_html_blocks(html, xml, taken, budget);
-    const std::vector<bool> kept = choose_main_text(blocks);
+    const std::vector<bool> kept =
+        part == html_part::main ? choose_main_text(blocks) : choose_shown_text(blocks);
 
     const html_element* heading =
         blocks.first_heading == no_element ? nullptr : &blocks.elements[blocks.first_heading];

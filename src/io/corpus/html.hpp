@@ -17,10 +17,16 @@ struct html_page {
     std::string repaired;            ///< the repair; empty for most pages
 };
 
-/// `path` is the page's path relative to the folder's root, against which links are resolved. Time is linear in the
-/// bytes for any input: if a page is nested or tangled so that its tree would cost more, or take more than 512 MiB, it
-/// is read as a sequence of tags instead, and `repaired` says so. Throws out_of_memory if tree or links would need more
-/// than `budget`, before they do.
-html_page parse_html(std::string_view bytes, std::string_view path, const reading_budget& budget = {});
+enum class html_part {
+    main,  ///< the main text: without navigation, advertisements and the like (docs/corpora.md, "Web pages")
+    shown  ///< all that a reader would see: for documents that only have the form of a page (books, mail, converted files)
+};
+
+/// `path` is the page's path relative to the folder's root, against which links are resolved. Any bytes are a page; time
+/// is linear in them, and memory at most some 20 times the bytes (for a page of tags; 3 times for most). Elements nested
+/// more than 512 deep are read as one, and `repaired` says so. Throws out_of_memory before the text, its elements or its
+/// links need more than `budget`.
+html_page parse_html(std::string_view bytes, std::string_view path, const reading_budget& budget = {},
+                     html_part part = html_part::main);
 
 }  // namespace quern::io

@@ -54,7 +54,7 @@ constexpr std::uint32_t unseen_property = html_property::unseen;
 class block_reader {
   public:
     block_reader(std::string_view html, bool xml, std::uint64_t taken, const reading_budget& budget)
-        : tokens_(html, xml), taken_(taken), budget_(budget) {
+        : tokens_(html, xml), taken_(taken), budget_(budget), xml_(xml) {
         stack_.reserve(max_html_depth);
         stack_.push_back({});
         add_element(n::other, 0);
@@ -171,7 +171,8 @@ class block_reader {
         if (pre_ != 0) return add_verbatim(raw);
         const char* at = raw.data();
         const char* const end = at + raw.size();
-        const bool lines = code_ != 0 && !trimmed(raw).empty();  // blanks between its parts are no line of code
+        const bool lines =
+            code_ != 0 && !trimmed(raw).empty();  // blanks between its parts are no line of code
         while (at != end) {
             switch (kind_of(*at)) {
                 case text_byte::plain: {
@@ -313,12 +314,16 @@ class block_reader {
         if ((is & ignored) != 0) return want(gap_at_start(is));
         imply_ends(tag.name, is);
         if ((is & is_void) != 0) return want(gap_at_start(is));
+        const bool is_empty = xml_ || foreign_at_ != 0 || tag.name == n::svg || tag.name == n::math;
+        if (tag.self_closing && is_empty) return want(gap_at_start(is));
         std::uint32_t marks = 0;
-        if (tag.has_any() && !unseen()) marks = html_marks_of(tag);
+        if (!unseen() && (tag.has_any() || tag.name == n::main || tag.name == n::article))
+            marks = html_marks_of(tag);
         if ((is & unseen_property) != 0) marks |= html_mark::unseen;
         if ((is & surrounding) != 0) marks |= html_mark::surrounding;
         if (tag.name == n::noscript) marks |= html_mark::scriptless;
         const bool structural = (is & (special | paragraph | line | cell)) != 0 || tag.name == n::math ||
+                                tag.name == n::ruby ||
                                 (foreign_at_ != 0 && (tag.name == n::foreignobject || tag.name == n::desc));
         const bool keeps = (marks & ~html_mark::likely_main) != 0 || is_open(tag.name);
         if (!structural && !keeps && tag.name != n::code) return;
@@ -326,8 +331,6 @@ class block_reader {
     }
 
     void push(const html_token& tag, std::uint32_t is, std::uint32_t marks) {
-        const bool void_in_xml = tag.self_closing && foreign_at_ != 0;
-        if (void_in_xml) return;
         if (stack_.size() == max_html_depth) {
             if ((is & (special | paragraph | line)) != 0) ++too_deep_;
             out_.cut_in_depth = true;
@@ -582,7 +585,7 @@ class block_reader {
     std::size_t link_depth_ = 0;
     std::uint32_t pre_ = 0, code_ = 0;
     html_gap gap_ = html_gap::none;
-    bool fresh_ = true, link_ = false, titled_ = false, after_pre_ = false;
+    bool xml_ = false, fresh_ = true, link_ = false, titled_ = false, after_pre_ = false;
     std::string decoded_;
 };
 

@@ -44,6 +44,17 @@ class main_text {
         return std::move(kept_);
     }
 
+    std::vector<bool> choose_shown() {
+        add_up();
+        if (has_text_besides_scriptless()) {
+            for (std::size_t i = 1; i < elements_.size(); ++i) {
+                if ((elements_[i].marks & html_mark::scriptless) != 0) kept_[i] = false;
+            }
+            pass_down();
+        }
+        return std::move(kept_);
+    }
+
   private:
     /// Bytes of the kept text in an element and those within it.
     struct sums {
@@ -83,17 +94,21 @@ class main_text {
         }
     }
 
-    /// What declares itself navigation, header, footer …; and what is for readers without scripts, unless it is most of
-    /// the page. Tags left open may put the whole page into its header: what holds the declared main part is not left out.
-    void leave_out_declared() {
-        add_up();
+    bool has_text_besides_scriptless() const {
         std::uint64_t scriptless = 0;
         for (std::size_t i = 1, next = 1; i < elements_.size(); ++i) {
             if (i < next || (elements_[i].marks & html_mark::scriptless) == 0) continue;
             scriptless += sums_[i].text;
             next = elements_[i].end;
         }
-        const bool for_scripts = 2 * scriptless <= sums_[0].text;
+        return 2 * scriptless <= sums_[0].text;
+    }
+
+    /// What declares itself navigation, header, footer …; and what is for readers without scripts, unless it is most of
+    /// the page. Tags left open may put the whole page into its header: what holds the declared main part is not left out.
+    void leave_out_declared() {
+        add_up();
+        const bool for_scripts = has_text_besides_scriptless();
         std::vector<bool> in_article(elements_.size(), false), holds_main(elements_.size(), false);
         for (std::size_t i = elements_.size(); i-- > 1;) {
             const std::uint32_t rank = main_rank(elements_[i].marks);
@@ -212,8 +227,8 @@ class main_text {
     /// Goes down while one element holds 80 % of the sentences. What stands before it and is sentences, too, introduces it
     /// and stays.
     void narrow() {
-        constexpr std::uint64_t share = 80, share_of_introduction = 60;
-        while (true) {
+        constexpr std::uint64_t share = 80, share_of_introduction = 60, least = 500;
+        while (sums_[main_].sentences >= least) {
             std::size_t next = 0;
             for (std::size_t i = main_ + 1; i < elements_[main_].end; i = elements_[i].end) {
                 if (kept_[i] && is_at_least(sums_[i].sentences, share, sums_[main_].sentences)) next = i;
@@ -259,6 +274,10 @@ class main_text {
 
 std::vector<bool> choose_main_text(const html_blocks& page) {
     return main_text(page).choose();
+}
+
+std::vector<bool> choose_shown_text(const html_blocks& page) {
+    return main_text(page).choose_shown();
 }
 
 }  // namespace quern::io

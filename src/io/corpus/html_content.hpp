@@ -12,4 +12,7 @@ namespace quern::io {
 /// For each element whether its text belongs to the page's main text.
 std::vector<bool> choose_main_text(const html_blocks& page);
 
+/// Everything, but for what is only for readers without scripts, unless it is most of the page.
+std::vector<bool> choose_shown_text(const html_blocks& page);
+
 }  // namespace quern::io

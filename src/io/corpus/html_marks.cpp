@@ -174,7 +174,8 @@ std::uint32_t html_marks_of(const html_token& tag) {
         marks |= html_mark::surrounding;
     if (tag.has(class_)) marks |= marks_of_words(tag[class_]);
     // Longer ids are made from the titles of sections.
-    if (tag.has(id) && tag.name != html_name::section && word_count(tag[id]) <= 2) marks |= marks_of_words(tag[id]);
+    if (tag.has(id) && tag.name != html_name::section && word_count(tag[id]) <= 2)
+        marks |= marks_of_words(tag[id]);
     return marks;
 }
 

@@ -110,6 +110,7 @@ constexpr std::array rows = {
     row{n::rp, "rp", unseen},
     row{n::rt, "rt", unseen},
     row{n::rtc, "rtc", unseen},
+    row{n::ruby, "ruby", 0},
     row{n::s, "s", inline_format},
     row{n::script, "script", special | raw | unseen},
     row{n::search, "search", block | surrounding},

@@ -16,7 +16,7 @@ enum class html_name : std::uint8_t {
     dir, div, dl, dt, em, embed, fieldset, figcaption, figure, font, footer, foreignobject, form, frame, frameset, h1, h2, h3, h4, h5,
     h6, head, header, hgroup, hr, html, i, iframe, image, img, input, keygen, legend, li, link, listing, main,
     marquee, math, menu, meta, nav, nobr, noembed, noframes, noscript, object, ol, optgroup, option, p, param,
-    plaintext, pre, rb, rp, rt, rtc, s, script, search, section, select, small, source, strike, strong, style,
+    plaintext, pre, rb, rp, rt, rtc, ruby, s, script, search, section, select, small, source, strike, strong, style,
     summary, svg, table, tbody, td, template_, textarea, tfoot, th, thead, title, tr, track, tt, u, ul, video, wbr, xmp,
     count
 };

@@ -132,16 +132,16 @@ bool html_tokens::read_tag(html_token& token, bool is_end) {
     token.hash = hash;
     token.name = html_name_of(token.text_or_name, hash);
     token.present = 0;
-    token.self_closing = false;
     const char* const first = at_;
     while (true) {
+        const char* const before = at_;
         while (at_ != end_ && (ends(*at_, blank) || *at_ == '/')) ++at_;
         if (at_ == end_) return false;
+        token.self_closing = at_ != before && at_[-1] == '/';
         if (*at_ == '>') break;
         if (!read_attribute(token)) return false;
     }
     token.attributes = between(first, at_);
-    token.self_closing = token.attributes.ends_with('/');
     ++at_;
     constexpr std::uint32_t raw_text = html_property::raw | html_property::references;
     if (!is_end && !foreign_ && (properties_of(token.name) & raw_text) != 0 &&
