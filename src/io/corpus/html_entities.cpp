@@ -65,13 +65,14 @@ std::size_t decode_number(std::string_view text, bool strict, std::string& out) 
     }
     const bool closed = at < text.size() && text[at] == ';';
     if (at == first || (strict && !closed)) return 0;
+    const bool exists = point != 0 && point < 0x110000 && (point < 0xD800 || point >= 0xE000);
     if (point >= 0x80 && point < 0xA0) point = windows_1252[point - 0x80];
     const bool character = (point >= 0x20 && point != 0x7F && point < 0xD800) || point == '\t' ||
                            point == '\n' ||
                            (point >= 0xE000 && point < 0x110000 && (point & 0xFFFE) != 0xFFFE);
     if (character) {
         append_utf8(point, out);
-    } else if (!strict && (point == 0 || point >= 0x110000 || (point >= 0xD800 && point < 0xE000))) {
+    } else if (!strict && !exists) {
         append_utf8(0xFFFD, out);
     }
     return at + static_cast<std::size_t>(closed);
