@@ -76,6 +76,8 @@ html_page parse_html(std::string_view bytes, std::string_view path, const readin
     const bool xml = html.starts_with("<?xml") || path.ends_with(".xhtml");
     const std::uint64_t taken = bytes.size() + html.capacity();
     const html_blocks blocks = read_html_blocks(html, xml, taken, budget);
+    require_budget(budget, taken + blocks.memory_bytes() + choice_memory(blocks),
+                   "the choice of a page's main text");
     const std::vector<bool> kept =
         part == html_part::main ? choose_main_text(blocks) : choose_shown_text(blocks);
 
@@ -87,6 +89,7 @@ html_page parse_html(std::string_view bytes, std::string_view path, const readin
     for (std::size_t i = 0; i < blocks.runs.size(); ++i) {
         if (kept[blocks.runs[i].element]) bytes_kept += blocks.text_of_run(i).size() + 2;
     }
+    require_budget(budget, taken + blocks.memory_bytes() + bytes_kept, "the main text of a page");
     page.text.reserve(bytes_kept);
     write_runs(
         blocks, 0, blocks.runs.size(), [&](const html_run& run) { return kept[run.element]; }, page.text);

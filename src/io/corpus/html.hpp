@@ -23,8 +23,8 @@ enum class html_part {
 };
 
 /// `path` is the page's path relative to the folder's root, against which links are resolved. Any bytes are a page; time
-/// is linear in them, and memory at most some 20 times the bytes (for a page of tags; 3 times for most). Elements nested
-/// more than 512 deep are read as one, and `repaired` says so. Throws out_of_memory before the text, its elements or its
+/// is linear in them, and memory 3 times the bytes for most pages, 60 times for one of nothing but tags and letters.
+/// Elements nested more than 512 deep are read as one, and `repaired` says so. Throws out_of_memory before the text, its elements or its
 /// links need more than `budget`.
 html_page parse_html(std::string_view bytes, std::string_view path, const reading_budget& budget = {},
                      html_part part = html_part::main);

@@ -106,11 +106,7 @@ class block_reader {
     void make_room(List& list, std::size_t more, std::string_view what) {
         if (list.size() + more <= list.capacity()) return;
         const std::size_t capacity = std::max(2 * list.capacity(), list.size() + more);
-        const auto bytes = [](const auto& of) { return of.capacity() * sizeof(of[0]); };
-        require_budget(budget_,
-                       taken_ + bytes(out_.text) + bytes(out_.runs) + bytes(out_.elements) +
-                           bytes(out_.links) + capacity * sizeof(list[0]),
-                       what);
+        require_budget(budget_, taken_ + out_.memory_bytes() + capacity * sizeof(list[0]), what);
         list.reserve(capacity);
     }
 

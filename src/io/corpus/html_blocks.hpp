@@ -56,6 +56,11 @@ struct html_blocks {
     std::uint32_t first_heading = no_element;  ///< the first <h1>
     bool cut_in_depth = false;  ///< elements nested deeper than max_html_depth are not told apart
 
+    /// The memory of the text and the lists.
+    std::uint64_t memory_bytes() const {
+        return text.capacity() + runs.capacity() * sizeof(html_run) +
+               elements.capacity() * sizeof(html_element) + links.capacity() * sizeof(html_link);
+    }
     std::string_view text_of_run(std::size_t run) const {
         const std::size_t end = run + 1 < runs.size() ? runs[run + 1].begin : text.size();
         return std::string_view(text).substr(runs[run].begin, end - runs[run].begin);

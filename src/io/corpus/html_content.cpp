@@ -22,6 +22,15 @@ constexpr bool is_at_least(std::uint64_t part, std::uint64_t percent, std::uint6
     return part * 100 >= whole * percent;
 }
 
+/// Bytes of the kept text in an element and those within it.
+struct sums {
+    std::uint64_t text = 0, links = 0;
+    std::uint64_t sentences = 0;  ///< of elements with a long text of their own, without links
+    bool is_marked_main = false;  ///< has an <h1>, an <article>, or what declares itself the main part
+
+    std::uint64_t plain() const { return text - links; }
+};
+
 class main_text {
   public:
     explicit main_text(const html_blocks& page)
@@ -56,15 +65,6 @@ class main_text {
     }
 
   private:
-    /// Bytes of the kept text in an element and those within it.
-    struct sums {
-        std::uint64_t text = 0, links = 0;
-        std::uint64_t sentences = 0;  ///< of elements with a long text of their own, without links
-        bool is_marked_main = false;  ///< has an <h1>, an <article>, or what declares itself the main part
-
-        std::uint64_t plain() const { return text - links; }
-    };
-
     void add_up() {
         for (auto& each : sums_) each = {};
         for (std::size_t i = elements_.size(); i-- > 0;) {
@@ -163,7 +163,7 @@ class main_text {
 
     /// False for a discussion, where what is marked as comments is the text.
     bool has_other_text_than_comments() const {
-        constexpr std::uint64_t least = 300;
+        constexpr std::uint64_t min_text = 300;
         std::uint64_t plain = 0, sentences = 0;
         for (std::size_t i = 1, next = 1; i < elements_.size(); ++i) {
             if (i < next || !kept_[i] || (elements_[i].marks & html_mark::comment) == 0) continue;
@@ -171,7 +171,7 @@ class main_text {
             sentences += sums_[i].sentences;
             next = elements_[i].end;
         }
-        return 2 * plain < sums_[0].plain() || sums_[0].sentences - sentences > least;
+        return 2 * plain < sums_[0].plain() || sums_[0].sentences - sentences > min_text;
     }
 
     /// Parts of a list, a table, a text: links in them are references, and a list of links is left out as a whole.
@@ -202,7 +202,7 @@ class main_text {
     /// only in an article, from 90 %. A cell goes only if it is a column of links. If three quarters of the text would
     /// go, links are the page's text.
     void leave_out_lists_of_links(bool article) {
-        constexpr std::uint64_t least = 40, least_of_column = 200;
+        constexpr std::uint64_t min_block = 40, min_column = 200;
         const std::vector<bool> before = kept_;
         const std::uint64_t whole = sums_[main_].text;
         std::size_t end_of_cell = 0;
@@ -210,8 +210,8 @@ class main_text {
             const sums& own = sums_[i];
             const n name = elements_[i].name;
             const bool is_cell = name == n::td || name == n::th || name == n::dt || name == n::dd;
-            if (is_cell && own.sentences == 0 && own.text < least_of_column) end_of_cell = elements_[i].end;
-            if (!kept_[i] || i < end_of_cell || own.text < least || name == n::pre) continue;
+            if (is_cell && own.sentences == 0 && own.text < min_column) end_of_cell = elements_[i].end;
+            if (!kept_[i] || i < end_of_cell || own.text < min_block || name == n::pre) continue;
             std::uint64_t most = article && own.sentences == 0 ? 40 : 60;
             if (is_item(name)) most = article ? 90 : 100;
             if (name == n::table) most = 85;
@@ -227,8 +227,8 @@ class main_text {
     /// Goes down while one element holds 80 % of the sentences. What stands before it and is sentences, too, introduces it
     /// and stays.
     void narrow() {
-        constexpr std::uint64_t share = 80, share_of_introduction = 60, least = 500;
-        while (sums_[main_].sentences >= least) {
+        constexpr std::uint64_t share = 80, share_of_introduction = 60, min_article = 500;
+        while (sums_[main_].sentences >= min_article) {
             std::size_t next = 0;
             for (std::size_t i = main_ + 1; i < elements_[main_].end; i = elements_[i].end) {
                 if (kept_[i] && is_at_least(sums_[i].sentences, share, sums_[main_].sentences)) next = i;
@@ -271,6 +271,10 @@ class main_text {
 };
 
 }  // namespace
+
+std::uint64_t choice_memory(const html_blocks& page) {
+    return page.elements.size() * (sizeof(sums) + 2);  // and some vectors of bits
+}
 
 std::vector<bool> choose_main_text(const html_blocks& page) {
     return main_text(page).choose();

@@ -9,6 +9,9 @@
 
 namespace quern::io {
 
+/// The bytes of memory that a choice takes.
+std::uint64_t choice_memory(const html_blocks& page);
+
 /// For each element whether its text belongs to the page's main text.
 std::vector<bool> choose_main_text(const html_blocks& page);
 

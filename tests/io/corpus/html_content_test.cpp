@@ -55,7 +55,7 @@ TEST(html_content, a_likely_surrounding_with_half_of_the_text_or_the_heading_is_
               "Name\n\nword\n\n" + plain(1, 3));
 }
 
-TEST(html_content, lists_of_links_are_left_out_of_a_text) {
+TEST(html_content, lists_of_links_are_no_text) {
     std::string menu = "<ul>";
     for (int i = 0; i < 9; ++i) menu += "<li><a href=x.html>another page of this site</a></li>";
     menu += "</ul>";
@@ -73,9 +73,8 @@ TEST(html_content, links_in_sentences_and_cells_stay) {
         "<p>See <a href=a.html>one page about this and that</a> and "
         "<a href=b.html>another page about that and this</a>.</p>";
     EXPECT_TRUE(text_of("<div>" + sentences(1, 3) + links + "</div>").ends_with("about that and this."));
-    EXPECT_TRUE(
-        text_of(sentences(1, 3) + "<table><tr><td><a href=x>browser</a></td><td>shows pages</table>")
-            .ends_with("browser\tshows pages"));
+    EXPECT_TRUE(text_of(sentences(1, 3) + "<table><tr><td><a href=x>browser</a></td><td>shows pages</table>")
+                    .ends_with("browser\tshows pages"));
 }
 
 TEST(html_content, goes_down_to_the_element_with_the_sentences) {
