@@ -595,19 +595,19 @@ html_blocks read_html_blocks(std::string_view html, bool xml, std::uint64_t take
     return block_reader(html, xml, taken, budget).read();
 }
 
-std::string collapsed_html(std::string_view raw) {
+std::string collapsed_html(std::string_view html) {
     std::string decoded;
-    while (!raw.empty()) {
-        const std::size_t plain = std::min(raw.find_first_of(std::string_view("&\0", 2)), raw.size());
-        decoded += raw.substr(0, plain);
-        raw.remove_prefix(plain);
-        if (raw.empty()) break;
-        std::size_t taken = raw.front() == '&' ? decode_html_reference(raw, false, decoded) : 0;
+    while (!html.empty()) {
+        const std::size_t plain = std::min(html.find_first_of(std::string_view("&\0", 2)), html.size());
+        decoded += html.substr(0, plain);
+        html.remove_prefix(plain);
+        if (html.empty()) break;
+        std::size_t taken = html.front() == '&' ? decode_html_reference(html, false, decoded) : 0;
         if (taken == 0) {
-            decoded += raw.front() == '&' ? '&' : ' ';
+            decoded += html.front() == '&' ? '&' : ' ';
             taken = 1;
         }
-        raw.remove_prefix(taken);
+        html.remove_prefix(taken);
     }
     std::string out;
     for (std::size_t at = 0; at < decoded.size();) {
