@@ -180,6 +180,9 @@ TEST(html, reads_hostile_pages_in_linear_time) {
         repeated("<dd><div><dt>", 50'000) + "deep",
         repeated("<nobr>x", 50'000) + "deep",
         repeated("<body a=b>", 50'000) + "deep",
+        "<section><table><td>" + repeated("<div>", 508) + repeated("</section>", 200'000) + "deep",
+        repeated("<b hidden>", 508) + repeated("<p></b>", 200'000) + "deep",
+        repeated("<i class=nav><div></i>", 100'000) + "deep",
     };
     for (const auto& page : pages) {
         const double spent = quern::testing::processor_seconds([&] { parse_html(page, "a.html"); });
