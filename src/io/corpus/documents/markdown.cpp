@@ -16,7 +16,7 @@
 #include "io/corpus/encoding.hpp"
 #include "io/corpus/html_entities.hpp"
 #include "io/corpus/html_links.hpp"
-#include "io/corpus/html_scan.hpp"
+#include "io/corpus/html_tokens.hpp"
 #include "io/corpus/record_reader.hpp"
 
 namespace quern::io {
@@ -161,32 +161,45 @@ class renderer {
     /// Reads the collected HTML: tags that lie in one piece, and what is between them.
     void end_html() {
         if (html_.empty()) return;
-        html_scanner scan(html_);
-        std::string_view text;
-        std::string value;
+        html_tokens tokens(html_);
         bool is_verbatim = false;
-        for (html_tag tag; scan.next(text, tag);) {
-            if (!text.empty() && is_verbatim) {
-                out_.add_verbatim(decode_references(text));
-            } else if (!text.empty()) {
-                add_text(decode_references(text));
+        for (html_token token; tokens.next(token);) {
+            if (token.what == html_token::text) {
+                const std::string text = decode_references(token.text_or_name);
+                if (is_verbatim) {
+                    out_.add_verbatim(text);
+                } else {
+                    add_text(text);
+                }
             }
-            if (tag.what == html_tag::none) continue;
-            const bool begins = tag.what == html_tag::start;
-            if (tag.name == "br") out_.line_break();
-            if (tag.name == "pre") is_verbatim = begins;
-            if (tag.name == "img" && html_attribute(tag.attributes, "alt", value))
-                add_text(decode_references(value));
-            if (tag.name == "a" && begins && html_attribute(tag.attributes, "href", value)) link_to(value);
-            if (tag.name == "td" || tag.name == "th") {
-                if (begins) out_.want(html_text::tab);
-            } else if (tag.name == "tr" || tag.name == "li" || tag.name == "dt" || tag.name == "dd") {
-                out_.want(html_text::line);
-            } else if (is_block_element(tag.name)) {
-                out_.want(html_text::paragraph);
-            }
+            if (token.what != html_token::start && token.what != html_token::end) continue;
+            add_tag(token, is_verbatim);
         }
         html_.clear();
+    }
+
+    void add_tag(const html_token& tag, bool& is_verbatim) {
+        const bool begins = tag.what == html_token::start;
+        if (tag.name == html_name::br) out_.line_break();
+        if (tag.name == html_name::pre) is_verbatim = begins;
+        if (tag.name == html_name::img && begins) add_alternative(tag.attributes);
+        if (tag.name == html_name::a && begins && tag.has(html_attribute::href))
+            link_to(tag[html_attribute::href]);
+        const std::uint32_t is = properties_of(tag.name);
+        if ((is & html_property::cell) != 0) {
+            if (begins) out_.want(html_text::tab);
+        } else if ((is & html_property::line) != 0) {
+            out_.want(html_text::line);
+        } else if ((is & html_property::paragraph) != 0) {
+            out_.want(html_text::paragraph);
+        }
+    }
+
+    void add_alternative(std::string_view attributes) {
+        std::string_view name, value;
+        while (take_attribute(attributes, name, value)) {
+            if (lower(name) == "alt") return add_text(decode_references(value));
+        }
     }
 
     const convertible& file_;
