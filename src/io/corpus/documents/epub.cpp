@@ -92,7 +92,8 @@ converted read_epub(const office_package& package) {
         if (encryption.parts.contains(path)) throw not_convertible("encrypted", "encrypted");
         constexpr std::uint64_t largest = 64 << 20;
         require_budget(file.budget, reading_factor * page->bytes, "a page of the book");
-        const html_page text = parse_html(package.zip().read(*page, largest), path, file.budget);
+        const html_page text =
+            parse_html(package.zip().read(*page, largest), path, file.budget, html_part::shown);
         if (heading.empty()) heading = text.title;
         out.add_part(text.text);
     }
