@@ -50,6 +50,12 @@ void console::error(std::string_view message) {
     say("", message);
 }
 
+void console::line_below(std::string_view text) {
+    const std::lock_guard lock(mutex_);
+    clear_line();
+    write(fmt::format("  {}\n", for_terminal(text)));
+}
+
 void console::say(std::string_view kind, std::string_view message) {
     const std::lock_guard lock(mutex_);
     clear_line();

@@ -32,6 +32,8 @@ class console {
     void result(std::string_view message);
     void warning(std::string_view message);
     void error(std::string_view message);
+    /// A line that belongs to the message above it.
+    void line_below(std::string_view text);
     /// Shown at most ten times a second on a terminal, every ten seconds elsewhere, twice a second as JSON,
     /// which also includes the first and the last report of each stage. A stage without new reports is shown
     /// again after a while, with its time. After a comma, `unit` may contain the change of an iteration's last

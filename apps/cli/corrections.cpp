@@ -36,7 +36,9 @@ corrected_result search_query_text(const search_engine& engine, const std::strin
                                    const search_options& options, bool correct, const context& ctx,
                                    console& messages) {
     corrected_result given{engine.search(query, options, ctx), query, {}};
-    if (!correct || given.result.unknown_words.empty()) return given;
+    if (!given.result.syntax_note.empty())
+        messages.info(fmt::format("read as words: {}", given.result.syntax_note));
+    if (!correct || options.count || given.result.unknown_words.empty()) return given;
     auto corrected = engine.corrected(query, given.result.suggestions);
     if (!corrected) return given;
     search_result other = engine.search(*corrected, options, ctx);
@@ -54,7 +56,9 @@ void tell(const corrected_result& given, console& messages) {
     const search_result& result = given.result;
     const std::string unknown =
         fmt::format("{}{}", fmt::join(result.unknown_words, ", "), suggestions_in(result));
-    if (result.empty_query && result.hits.empty()) {
+    if (result.total && *result.total != 0) {
+        if (!unknown.empty()) messages.info(fmt::format("no document contains {}", unknown));
+    } else if (result.empty_query && result.hits.empty()) {
         messages.error(fmt::format("nothing found: '{}' contains no word", given.query));
     } else if (result.hits.empty()) {
         messages.error(unknown.empty() ? fmt::format("nothing found for '{}'", given.query)

@@ -16,6 +16,7 @@
 #include "quern/base/document.hpp"
 #include "quern/base/error.hpp"
 #include "quern/base/lost_pages.hpp"
+#include "quern/tasks/search.hpp"
 #include "session.hpp"
 
 namespace quern::cli {
@@ -36,6 +37,8 @@ ending ending_for(const std::exception_ptr& failure) {
         std::rethrow_exception(failure);
     } catch (const closed_pipe&) {
         return {0, {}};
+    } catch (const query_error& e) {
+        return {2, e.what(), {}, {e.excerpt(), e.caret()}};
     } catch (const usage_error& e) {
         return {2, e.what()};
     } catch (const too_much_lost& e) {

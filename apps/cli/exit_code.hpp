@@ -12,6 +12,7 @@ struct ending {
     int code;
     std::string message;                     ///< one sentence for standard error; empty: end quietly
     std::vector<std::string> warnings = {};  ///< to be printed before it
+    std::vector<std::string> below = {};     ///< lines that show its place
 };
 
 /// The exit code and messages for an exception.

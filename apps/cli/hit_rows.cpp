@@ -12,12 +12,12 @@ namespace quern::cli {
 namespace {
 
 std::vector<std::string> columns_of(const char* first, bool snippets, bool duplicates, bool explanation,
-                                    bool corrections) {
+                                    bool corrections, bool totals) {
     std::vector<std::string> columns;
     for (const char* name :
          {first, "rank", "id", "score", "title", snippets ? "snippet" : nullptr,
           duplicates ? "copies" : nullptr, duplicates ? "copy_count" : nullptr,
-          explanation ? "explanation" : nullptr, corrections ? "corrected_query" : nullptr})
+          explanation ? "explanation" : nullptr, totals ? "total" : nullptr, corrections ? "corrected_query" : nullptr})
         if (name != nullptr) columns.emplace_back(name);
     return columns;
 }
@@ -55,7 +55,7 @@ std::string parts_of(const explained_term& of) {
 }  // namespace
 
 hit_rows::hit_rows(session& job, output& to, bool explained, bool duplicates, const char* first,
-                   bool corrections)
+                   bool corrections, bool totals)
     : in_column_(explained && job.format_for(to) != row_format::table),
       in_rows_(explained && !in_column_),
       duplicates_in_column_(duplicates && job.format_for(to) == row_format::jsonl),
@@ -63,8 +63,10 @@ hit_rows::hit_rows(session& job, output& to, bool explained, bool duplicates, co
       in_table_(job.format_for(to) == row_format::table),
       snippets_below_(!explained && job.format_for(to) == row_format::table),
       corrections_(corrections && job.format_for(to) == row_format::jsonl),
+      totals_(totals && job.format_for(to) == row_format::jsonl),
       rows_(job.rows(to,
-                     columns_of(first, !snippets_below_, duplicates_in_column_, in_column_, corrections_))) {
+                     columns_of(first, !snippets_below_, duplicates_in_column_, in_column_, corrections_,
+                                totals_))) {
     if (in_rows_) rows_.wrap();
 }
 
@@ -79,7 +81,7 @@ void hit_rows::write(const search_engine& engine, std::string_view query, const 
                      std::optional<cell> first, const std::optional<std::string>& corrected) {
     words_.clear();
     if (rows_.emphasises() && in_table_ && !result.hits.empty()) {
-        words_ = engine.words_of(corrected ? *corrected : query);
+        words_ = engine.words_of(corrected ? *corrected : query, result.syntax);
         for (const similar_word& similar : result.similar_words) words_.push_back(similar.word);
         std::ranges::sort(words_);
     }
@@ -98,6 +100,7 @@ void hit_rows::write(const search_engine& engine, std::string_view query, const 
             cells_.emplace_back(hit.duplicate_count);
         }
         if (in_column_) cells_.emplace_back(raw_json{explanation = explanation_json(hit)});
+        if (totals_) cells_.emplace_back(result.total.value_or(0));
         if (corrections_)
             cells_.push_back(corrected ? cell(std::string_view(*corrected)) : cell(std::monostate()));
         rows_.row(cells_);

@@ -19,12 +19,13 @@ namespace quern::cli {
 /// - Without them, a table has snippets on separate lines below the hits if there is space.
 /// - For a store with near-duplicates, a table lists the first few of each below their hit, and JSON lines have members
 ///   `duplicates` and `duplicate_count`.
+/// - With totals, JSON lines have a member `total`: the number of documents that the query finds.
 /// - With corrections, JSON lines have a last member `corrected_query`: the query that was run if it is not the typed one,
 ///   else null.
 class hit_rows {
   public:
     hit_rows(session& job, output& to, bool explained, bool duplicates, const char* first = nullptr,
-             bool corrections = false);
+             bool corrections = false, bool totals = false);
     /// `query`: the query of the result unless `corrected` is set; a terminal shows its words in bold.
     void write(const search_engine& engine, std::string_view query, const search_result& result,
                std::optional<cell> first = {}, const std::optional<std::string>& corrected = {});
@@ -39,7 +40,7 @@ class hit_rows {
     bool in_column_, in_rows_;  // where explanations go
     bool duplicates_in_column_, duplicates_in_rows_;
     bool in_table_, snippets_below_;
-    bool corrections_;
+    bool corrections_, totals_;
     row_writer rows_;
     std::vector<cell> cells_;
     std::vector<std::string> words_;  ///< to be marked

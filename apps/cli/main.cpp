@@ -181,6 +181,7 @@ int main(int count, char** values) {
         for (const std::string& warning : end.warnings) messages.warning(warning);
         constexpr std::size_t max = 8192;  // quoted paths have at most 4 KiB
         if (!end.message.empty()) messages.error(std::string_view(end.message).substr(0, max));
+        for (const std::string& line : end.below) messages.line_below(line);
         return end.code;
     }
 }

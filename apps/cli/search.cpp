@@ -56,8 +56,11 @@ void declare(command_line& line, search_request& request) {
     line.option("mu", ranking);
     line.option("lambda", ranking);
     line.option("order", search);
-    line.option("phrases", search, "on; off with --topics");
+    line.option("syntax", search, "auto; words with --topics");
+    line.option("phrases", search, "on; off with --topics, unless --syntax is operators or auto");
     line.option(correct_option, request);
+    line.option("count", search);
+    line.option("total", search);
     line.option("explain", search);
     line.option(
         "title_weight", ranking,
@@ -85,6 +88,10 @@ void declare(command_line& line, search_request& request) {
                  "The ten best documents of a store, as a table.");
     line.example("quern search wiki '\"general relativity\" black holes'",
                  "Only documents with these two words next to each other.");
+    line.example("quern search wiki '+mill -wind \"grind stone\"~3 grain*'",
+                 "Operators: mill but not wind, two words near each other, words that begin with grain.");
+    line.example("quern search wiki 'title:mill AND (water OR wind)' --count",
+                 "How many documents there are.");
     line.example("quern search ~/notes garden -k 3 --format jsonl",
                  "A folder, indexed on the fly and remembered.");
     line.example("quern search wiki mill --expand 5 --prior 0.05 --explain",
@@ -94,49 +101,104 @@ void declare(command_line& line, search_request& request) {
                  "A run for quern evaluate or trec_eval.");
 }
 
+std::string found_in_words(std::uint64_t documents) {
+    return fmt::format("the query finds {} document{}", grouped(documents), documents == 1 ? "" : "s");
+}
+
 bool corrects(const search_request& request, const session& job, const output& to) {
     if (request.correct != correction::automatic) return request.correct == correction::on;
     return job.format_for(to) == row_format::table;
 }
 
-std::uint64_t search_one(const search_engine& engine, const search_request& request, session& job,
+/// The rows of --count: the number of documents, with a first column as hits have it.
+class count_rows {
+  public:
+    count_rows(session& job, output& to, const char* first = nullptr)
+        : rows_(job.rows(to, first == nullptr ? std::vector<std::string>{"count"}
+                                              : std::vector<std::string>{first, "count"})) {}
+    void write(const search_result& result, std::optional<cell> first = {}) {
+        std::vector<cell> cells;
+        if (first) cells.push_back(*first);
+        cells.emplace_back(result.total.value_or(0));
+        rows_.row(cells);
+    }
+    void finish() { rows_.finish(); }
+
+  private:
+    row_writer rows_;
+};
+
+/// What a run found: rows, or with --count or --total documents.
+struct found_counts {
+    std::uint64_t hits = 0, documents = 0;
+    void add(const search_result& result) {
+        hits += result.hits.size();
+        documents += result.total.value_or(0);
+    }
+    bool none() const { return hits == 0 && documents == 0; }
+};
+
+found_counts search_one(const search_engine& engine, const search_request& request, session& job,
                          output& to) {
     const std::string query = fmt::format("{}", fmt::join(request.words, " "));
     const auto given = job.stage("search", [&] {
         return search_query_text(engine, query, request.search, corrects(request, job, to), job.ctx,
                                  job.messages);
     });
-    hit_rows rows(job, to, request.search.explain, engine.duplicates() != 0, nullptr,
-                  request.correct == correction::on);
-    rows.write(engine, query, given.result, {}, given.corrected);
-    rows.finish();
+    if (request.search.count) {
+        count_rows rows(job, to);
+        rows.write(given.result);
+        rows.finish();
+    } else {
+        hit_rows rows(job, to, request.search.explain, engine.duplicates() != 0, nullptr,
+                      request.correct == correction::on, request.search.total);
+        rows.write(engine, query, given.result, {}, given.corrected);
+        rows.finish();
+        if (request.search.total && job.format_for(to) != row_format::jsonl)
+            job.messages.result(found_in_words(*given.result.total));
+    }
     tell(given, job.messages);
     job.statistics.counts["queries"] = 1;
     if (given.corrected) job.statistics.counts["corrected_queries"] = 1;
-    return given.result.hits.size();
+    found_counts found;
+    found.add(given.result);
+    return found;
 }
 
 /// Answers each line as it arrives, so that a person or a program can work interactively. A line that is far
 /// too long is refused with a warning, and the loop continues.
-std::uint64_t search_lines(const search_engine& engine, const search_request& request, session& job,
+found_counts search_lines(const search_engine& engine, const search_request& request, session& job,
                            output& to) {
     constexpr std::size_t max_bytes = 1 << 20;
     const bool person = isatty(STDIN_FILENO) != 0 && isatty(STDERR_FILENO) != 0 && !request.common.quiet;
     engine.check(request.search, job.ctx);  // before the first line
-    hit_rows rows(job, to, request.search.explain, engine.duplicates() != 0, "query",
-                  request.correct == correction::on);
+    std::optional<hit_rows> rows;
+    std::optional<count_rows> counts;
+    if (request.search.count)
+        counts.emplace(job, to, "query");
+    else
+        rows.emplace(job, to, request.search.explain, engine.duplicates() != 0, "query",
+                     request.correct == correction::on, request.search.total);
     const bool correct = corrects(request, job, to);
-    std::uint64_t hits = 0, number = 0, refused = 0, corrected = 0;
+    found_counts found;
+    std::uint64_t number = 0, refused = 0, corrected = 0;
     const auto search_line = [&](const std::string& query, bool whole) {
         if (!whole)
             throw usage_error(fmt::format("the query is too long (at most {} bytes)", grouped(max_bytes)));
         check_mapped_files();  // much time may have passed since the last query
         const auto given = search_query_text(engine, query, request.search, correct, job.ctx, job.messages);
-        rows.write(engine, query, given.result, cell(number), given.corrected);
-        rows.finish();
+        if (counts) {
+            counts->write(given.result, cell(number));
+            counts->finish();
+        } else {
+            rows->write(engine, query, given.result, cell(number), given.corrected);
+            rows->finish();
+        }
         to.flush();
+        if (request.search.total && !counts && job.format_for(to) != row_format::jsonl)
+            job.messages.result(found_in_words(*given.result.total));
         tell(given, job.messages);
-        hits += given.result.hits.size();
+        found.add(given.result);
         corrected += given.corrected ? 1 : 0;
     };
     job.stage("search", [&] {
@@ -150,6 +212,10 @@ std::uint64_t search_lines(const search_engine& engine, const search_request& re
                 search_line(query, whole);
             } catch (const usage_error& reason) {
                 job.messages.warning(fmt::format("query {} was skipped: {}", number, reason.what()));
+                if (const auto* const place = dynamic_cast<const query_error*>(&reason)) {
+                    job.messages.line_below(place->excerpt());
+                    job.messages.line_below(place->caret());
+                }
                 ++refused;
             }
         }
@@ -158,7 +224,7 @@ std::uint64_t search_lines(const search_engine& engine, const search_request& re
     job.statistics.counts["queries"] = number;
     if (refused != 0) job.statistics.counts["refused_queries"] = refused;
     if (corrected != 0) job.statistics.counts["corrected_queries"] = corrected;
-    return hits;
+    return found;
 }
 
 /// The lines of one topic; refuses documents that would look the same in them.
@@ -178,38 +244,52 @@ void append_run(std::string& text, std::string_view topic, const search_result& 
 }
 
 bool writes_run(const search_request& request) {
-    return !request.topics.empty() && (!request.run_file.empty() || !request.common.format);
+    return !request.search.count && !request.topics.empty() && (!request.run_file.empty() || !request.common.format);
 }
 
-std::uint64_t search_topics_to(const search_engine& engine, search_request& request, session& job,
+found_counts search_topics_to(const search_engine& engine, search_request& request, session& job,
                                output& to) {
     const auto topics = job.stage("topics", [&] { return read_topics(request.topics, job.ctx); });
     if (topics.empty()) job.messages.warning(fmt::format("{} contains no topics", request.topics));
     const bool as_run = writes_run(request);
     request.search.snippets = !as_run;
     request.search.duplicates = !as_run;
-    hit_rows rows(job, to, request.search.explain, engine.duplicates() != 0, "topic");
-    std::uint64_t hits = 0;
+    std::optional<hit_rows> rows;
+    std::optional<count_rows> counts;
+    if (request.search.count)
+        counts.emplace(job, to, "topic");
+    else
+        rows.emplace(job, to, request.search.explain, engine.duplicates() != 0, "topic", false,
+                     request.search.total);
+    found_counts found;
     const auto text = [&](const search_topic& topic, const search_result& result) {
         std::string lines;
         if (as_run) append_run(lines, topic.id, result, request.path);
         return lines;
     };
     const auto take = [&](const search_topic& topic, const search_result& result, std::string_view lines) {
-        hits += result.hits.size();
-        if (result.hits.empty()) job.messages.warning(fmt::format("topic {}: nothing found", topic.id));
-        if (as_run) {
+        found.add(result);
+        if (result.hits.empty() && result.total.value_or(0) == 0)
+            job.messages.warning(fmt::format("topic {}: nothing found", topic.id));
+        if (!result.syntax_note.empty())
+            job.messages.info(fmt::format("topic {}: read as words: {}", topic.id, result.syntax_note));
+        if (counts) {
+            counts->write(result, cell(std::string_view(topic.id)));
+        } else if (as_run) {
             to.write(lines);
         } else {
-            rows.write(engine, topic.query, result, cell(std::string_view(topic.id)));
+            rows->write(engine, topic.query, result, cell(std::string_view(topic.id)));
         }
     };
     job.pin_device(engine.choose_device(topics.size(), request.search, job.ctx));
     job.stage("search", [&] { engine.search_each(topics, request.search, job.ctx, text, take); });
     job.messages.finish();
-    rows.finish();
+    if (counts)
+        counts->finish();
+    else
+        rows->finish();
     job.statistics.counts["queries"] = topics.size();
-    return hits;
+    return found;
 }
 
 /// Refuses options that would have no effect.
@@ -243,6 +323,10 @@ int run_search(const command& self, const std::vector<std::string>& arguments) {
     refuse_idle_options(line, request);
     if (!request.topics.empty() && request.correct == correction::on)
         throw usage_error("--correct on cannot be combined with --topics; topics are never corrected");
+    if (request.search.count) {
+        for (const char* name : {"-k", "--run", "--explain", "--total", "--correct"})
+            line.require_used(name, false, "has no effect with --count, which ranks nothing");
+    }
     if (!request.run_file.empty() && request.topics.empty()) throw usage_error("--run requires --topics");
     if (!request.topics.empty() && !request.words.empty())
         throw usage_error("a query cannot be combined with --topics");
@@ -269,7 +353,10 @@ int run_search(const command& self, const std::vector<std::string>& arguments) {
     if (!line.given("-k")) request.search.k = interactive ? 10 : 1000;
     if (!line.given("--title-weight"))
         request.search.ranking.title_weight = interactive ? interactive_title_weight : 0;
-    if (!line.given("--phrases")) request.search.phrases = interactive;
+    if (!line.given("--syntax"))
+        request.search.syntax = interactive ? query_syntax::automatic : query_syntax::words;
+    if (!line.given("--phrases"))
+        request.search.phrases = interactive || request.search.syntax != query_syntax::words;
     request.search.suggestions = interactive ? interactive_suggestions : 0;
     const std::string destination = request.run_file.empty() ? request.common.output : request.run_file;
     // Refuse a bad destination before the work, not after it.
@@ -294,14 +381,15 @@ int run_search(const command& self, const std::vector<std::string>& arguments) {
     }
 
     const bool one = !request.words.empty() || request.like;
-    const std::uint64_t hits = !request.topics.empty() ? search_topics_to(engine, request, job, to)
+    const found_counts found = !request.topics.empty() ? search_topics_to(engine, request, job, to)
                                : one                   ? search_one(engine, request, job, to)
                                                        : search_lines(engine, request, job, to);
     job.stage("write", [&] { to.commit(); });
     job.statistics.counts["documents"] = engine.documents();
-    job.statistics.counts["hits"] = hits;
+    job.statistics.counts["hits"] = found.hits;
+    if (request.search.count || request.search.total) job.statistics.counts["found"] = found.documents;
     job.write_statistics();
-    return hits == 0 ? 1 : 0;
+    return found.none() ? 1 : 0;
 }
 
 }  // namespace quern::cli

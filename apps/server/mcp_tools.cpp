@@ -116,7 +116,8 @@ mcp_tool search_tool(const search_engine& engine, const site_limits& limits) {
     };
     api_parameter& query = add("q",
                                "The words to search for; words in double quotes form a phrase, which every "
-                               "result contains. No operators.");
+                               "result contains. Operators: +word and -word, \"a phrase\"~2 (near each "
+                               "other), prefix*, title:word, AND, OR, NOT, parentheses.");
     query.about.name = "query";
     query.required = true;
     add("k", "Number of results.").about.whole.max = max_passages;
@@ -124,6 +125,8 @@ mcp_tool search_tool(const search_engine& engine, const site_limits& limits) {
     add("offset");
     add("model");
     add("phrases");
+    add("syntax");
+    add("total");
     add("correct", "Whether to replace words that no document contains by those spelt alike.");
     if (engine.has_thesaurus()) {
         api_parameter& expand =

@@ -35,6 +35,7 @@ struct search_request {
     search_request() {
         options.suggestions = interactive_suggestions;
         options.ranking.title_weight = interactive_title_weight;
+        options.syntax = query_syntax::automatic;
     }
 };
 
@@ -53,7 +54,8 @@ template <>
 inline constexpr auto options_of<server::search_request> = std::array{
     option_for<&server::search_request::q>(
         "q", "",
-        "The query: words, and phrases in double quotes; at most 2,048 bytes. Required without like."),
+        "The query, as syntax says: words, phrases in double quotes, operators; at most 2,048 bytes. Required "
+        "without like."),
     option_for<&server::search_request::k>("k", "", {.min = 1},
                                            "Number of results; k and offset together are at most quern serve "
                                            "--max-results (1,000; see limits.results of "
@@ -139,6 +141,8 @@ search_request read_request(const parameters& given, const search_engine& engine
 search_result response_of(const search_engine& engine, const search_request& request, const context& ctx) {
     try {
         return engine.search(request.query, request.options, ctx);
+    } catch (const query_error& e) {
+        throw bad_query(e.what(), e.position());
     } catch (const usage_error& e) {  // options out of range: the engine refuses nothing else
         throw bad_request(e.what());
     }
@@ -241,8 +245,8 @@ void write_similar(json_writer& json, const std::vector<similar_word>& words) {
 
 /// The words to mark in titles and snippets: those of the query and those similar to them.
 std::vector<std::string> marked_words(const search_engine& engine, std::string_view query,
-                                      const std::vector<similar_word>& similar) {
-    std::vector<std::string> words = engine.discriminative_words_of(query);
+                                      query_syntax syntax, const std::vector<similar_word>& similar) {
+    std::vector<std::string> words = engine.discriminative_words_of(query, syntax);
     for (const similar_word& of : similar) words.push_back(of.word);
     std::ranges::sort(words);
     return words;
@@ -289,6 +293,9 @@ const std::vector<api_parameter>& search_parameters() {
             at_most(max_suggestions, parameter_of("suggestions", of_search, "2")),
             parameter_of("correct", of_request, "1"),
             parameter_of("phrases", of_search, "1"),
+            parameter_of("syntax", of_search, "operators"),
+            parameter_of("total", of_search, "1"),
+            parameter_of("count", of_search, "0"),
             parameter_of("snippets", of_search, "1"),
             parameter_of("parts", of_request, "1"),
             parameter_of(explain, of_search, "1"),
@@ -330,6 +337,7 @@ std::string search_json(const search_engine& engine, const parameters& given, co
     search_request request = read_request(given, engine, limits);
     // Request one more, to see whether there are more results.
     request.options.k = request.options.offset + request.k + 1;
+    if (request.options.count) request.options.suggestions = 0;
     const auto begin = std::chrono::steady_clock::now();
     search_result handle = response_of(engine, request, ctx);
     const auto other_query = engine.corrected(request.query, handle.suggestions);
@@ -345,6 +353,10 @@ std::string search_json(const search_engine& engine, const parameters& given, co
     json.member("offset", static_cast<std::uint64_t>(request.options.offset));
     json.member("k", static_cast<std::uint64_t>(request.k));
     if (time == search_time::written) json.member("seconds", taken.count());
+    json.member("syntax", query_syntax_names[static_cast<std::size_t>(handle.syntax)]);
+    json.member("syntax_note", handle.syntax_note.empty() ? cell(std::monostate())
+                                                          : cell(std::string_view(handle.syntax_note)));
+    json.member("total", handle.total ? cell(*handle.total) : cell(std::monostate()));
     json.flag("empty_query", handle.empty_query);
     json.key("unknown_words");
     json.begin_list();
@@ -357,7 +369,7 @@ std::string search_json(const search_engine& engine, const parameters& given, co
     json.member("like", like ? cell(*like) : cell(std::monostate()));
     write_similar(json, handle.similar_words);
     std::vector<std::string> marked;
-    if (request.parts) marked = marked_words(engine, finished, handle.similar_words);
+    if (request.parts) marked = marked_words(engine, finished, handle.syntax, handle.similar_words);
     json.flag("more", handle.hits.size() > request.k && request.options.offset + request.k < limits.results);
     json.key("hits");
     json.begin_list();
@@ -406,7 +418,7 @@ std::string document_json(const search_engine& engine, std::optional<std::string
                 end < text.size() ? cell(static_cast<std::uint64_t>(end)) : cell(std::monostate()));
     json.member("text", piece);
     if (given.text("q")) {
-        const std::vector<std::string> marked = engine.discriminative_words_of(words);
+        const std::vector<std::string> marked = engine.discriminative_words_of(words, query_syntax::automatic);
         write_parts(json, "title_parts", engine, title, marked);
         write_parts(json, "text_parts", engine, piece, marked);
     }

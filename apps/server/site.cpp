@@ -157,6 +157,8 @@ failed_response response_to(const std::exception_ptr& failure) {
         std::rethrow_exception(failure);
     } catch (const not_found& e) {
         return {404, e.what(), {}};
+    } catch (const bad_query& e) {
+        return {400, e.what(), {}, e.position()};
     } catch (const bad_request& e) {
         return {400, e.what(), {}};
     } catch (const request_refused& e) {
@@ -257,7 +259,7 @@ http_response site::handle(const http_request& request, const std::atomic<int>& 
     } catch (...) {
         const failed_response failed = response_to(std::current_exception());
         if (!failed.fault.empty()) report(failed.fault);
-        return refusal(failed.status, failed.reported);
+        return refusal_at(failed.status, failed.reported, failed.position);
     }
     add_security(response);
     return response;
@@ -291,14 +293,20 @@ void site::check_store() const {
     store_checked_.store(microseconds_now(), std::memory_order_relaxed);
 }
 
-/// RFC 9457.
 http_response site::refusal(unsigned status, std::string_view detail) {
+    return refusal_at(status, detail, {});
+}
+
+/// RFC 9457.
+http_response site::refusal_at(unsigned status, std::string_view detail,
+                               std::optional<std::size_t> position) {
     json_writer json;
     json.begin_object();
     json.member("type", std::string_view("about:blank"));
     json.member("title", title_of(status));
     json.member("status", std::uint64_t{status});
     json.member("detail", detail);
+    if (position) json.member("position", static_cast<std::uint64_t>(*position));
     json.end_object();
     http_response response{status, "application/problem+json", json.take()};
     response.headers.emplace_back("Cache-Control", "no-store");

@@ -59,6 +59,8 @@ class site : public http_service {
     void note(const http_exchange& exchange) override;
 
   private:
+    static http_response refusal_at(unsigned status, std::string_view detail,
+                                    std::optional<std::size_t> position);
     struct route;
     struct parsed_request;
     static const route* find_route(std::string_view path);
@@ -101,6 +103,7 @@ struct failed_response {
     unsigned status = 500;
     std::string reported;
     std::string fault;  ///< for the server's log; empty for a mistake of the client
+    std::optional<std::size_t> position = {};  ///< of a mistake in a query, in characters from 0
 };
 /// Maps errors to statuses; nothing else does.
 failed_response response_to(const std::exception_ptr& failure);

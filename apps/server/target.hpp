@@ -21,6 +21,16 @@ class bad_request : public error {
     using error::error;
 };
 
+/// A query that is not understood at a place.
+class bad_query : public bad_request {
+  public:
+    bad_query(const std::string& why, std::size_t position) : bad_request(why), position_(position) {}
+    std::size_t position() const noexcept { return position_; }  ///< in characters from 0
+
+  private:
+    std::size_t position_;
+};
+
 /// The request is valid, but refused with another status than 400 or 404.
 class request_refused : public error {
   public:

@@ -12,6 +12,7 @@
 #include "parameters.hpp"
 #include "quern/base/document.hpp"
 #include "quern/base/error.hpp"
+#include "quern/tasks/search.hpp"
 #include "texts.hpp"
 
 namespace nb = nanobind;
@@ -63,6 +64,11 @@ std::string in_words(const input_issue& issue) {
 void translate(const std::exception_ptr& failure, void*) {
     try {
         std::rethrow_exception(failure);
+    } catch (const query_error& e) {
+        nb::dict members;
+        members["position"] = e.position();
+        raise_with(classes.usage, (std::string(e.what()) + "\n  " + e.excerpt() + "\n  " + e.caret()).c_str(),
+                   members);
     } catch (const usage_error& e) {
         raise(classes.usage, e.what());
     } catch (const invalid_input& e) {
@@ -114,7 +120,9 @@ void declare_errors(nb::module_& module) {
                    "The base of Quern's exceptions. `exit_code` is that of the program in the same case.");
     classes.usage = make_class(
         module, "UsageError", {classes.base, value}, 2,
-        "The request is refused before any work: an invalid argument, a missing input, an existing output.");
+        "The request is refused before any work: an invalid argument, a missing input, an existing output. A "
+        "query that is not understood has `position`, in characters from 0.",
+        {{"position", "int"}});
     classes.input = make_class(
         module, "InvalidInput", {classes.base, value}, 3,
         "The content of an input is invalid. A fault in a file has `path` and `line` (from 1, 0: unknown), "

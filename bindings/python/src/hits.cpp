@@ -17,7 +17,7 @@ namespace quern::python {
 
 const std::vector<std::string>& found::marked_words() const {
     std::call_once(once_, [this] {
-        words_ = (*opened)->engine().words_of(query);
+        words_ = (*opened)->engine().words_of(query, result.syntax);
         for (const similar_word& similar : result.similar_words) words_.push_back(similar.word);
         std::ranges::sort(words_);
     });
@@ -229,6 +229,20 @@ pandas, polars and pyarrow read it as a table: `polars.DataFrame(hits)`.)")
         .def_prop_ro(
             "query", [](const hits& self) { return text_object(self.of->query); },
             nb::sig("def query(self) -> str"), "The query that was run.")
+        .def_prop_ro(
+            "total", [](const hits& self) { return self.of->result.total; },
+            nb::sig("def total(self) -> int | None"),
+            "With total=True: the number of documents that the query finds.")
+        .def_prop_ro(
+            "syntax",
+            [](const hits& self) {
+                return std::string(query_syntax_names[static_cast<std::size_t>(self.of->result.syntax)]);
+            },
+            nb::sig("def syntax(self) -> str"), "How the query was read: 'words' or 'operators'.")
+        .def_prop_ro(
+            "syntax_note", [](const hits& self) { return text_object(self.of->result.syntax_note); },
+            nb::sig("def syntax_note(self) -> str"),
+            "With syntax='auto': why a query with an operator was read as words; else empty.")
         .def_prop_ro(
             "unknown_words", [](const hits& self) { return texts(self.of->result.unknown_words); },
             nb::sig("def unknown_words(self) -> list[str]"),

@@ -98,7 +98,7 @@ void add_like(parameters<search_call>& to) {
 const parameters<search_call>& search_parameters() {
     static const parameters<search_call> made = [] {
         parameters<search_call> all("search");
-        all.table<&search_call::search>().table<&search_call::search, &search_options::ranking>();
+        all.table<&search_call::search>({"count"}).table<&search_call::search, &search_options::ranking>();
         add_like(all);
         all.add({"correct", "bool", "False",
                  "If no document contains a word of the query, search for a similarly spelled known word "
@@ -112,7 +112,7 @@ const parameters<search_call>& search_parameters() {
 const parameters<search_call>& explain_parameters() {
     static const parameters<search_call> made = [] {
         parameters<search_call> all("explain");
-        all.table<&search_call::search>({"k", "offset", "explain"})
+        all.table<&search_call::search>({"k", "offset", "explain", "total", "count"})
             .table<&search_call::search, &search_options::ranking>();
         add_like(all);
         return all;
@@ -123,7 +123,7 @@ const parameters<search_call>& explain_parameters() {
 const parameters<topics_call>& topics_parameters() {
     static const parameters<topics_call> made =
         parameters<topics_call>("search_many")
-            .table<&topics_call::search>({"offset", "snippets", "duplicates", "explain", "suggestions"})
+            .table<&topics_call::search>({"offset", "snippets", "duplicates", "explain", "suggestions", "total", "count"})
             .table<&topics_call::search, &search_options::ranking>()
             .add({"like", "str | None", "None", like_help},
                  [](topics_call& r, nb::handle given) { r.like = text_argument("like", given); })
@@ -214,10 +214,37 @@ hits search(const store& self, nb::handle query, const nb::kwargs& given) {
     return {std::move(made)};
 }
 
+const parameters<search_call>& count_parameters() {
+    static const parameters<search_call> made = [] {
+        parameters<search_call> all("count_matches");
+        all.table<&search_call::search>({"k", "offset", "snippets", "duplicates", "explain", "like_weight",
+                                         "prior", "suggestions", "total", "count", "order", "expand_weight"});
+        add_like(all);
+        return all;
+    }();
+    return made;
+}
+
+std::uint64_t count_matches(const store& self, nb::handle query, const nb::kwargs& given) {
+    search_call requested = count_parameters().read_given(given);
+    search_options& options = requested.search;
+    options.count = true;
+    options.snippets = options.duplicates = false;
+    options.suggestions = 0;
+    const std::string text = text_argument("query", query);
+    run_options quiet;
+    quiet.progress = nb::bool_(false);
+    return run_for(quiet, [&](const context& ctx) {
+        if (requested.like) options.like = number_of_id(*self, *requested.like, "like: ");
+        return *self->engine().search(text, options, ctx).total;
+    });
+}
+
 topic_run search_many(const store& self, const nb::object& topics, const nb::kwargs& given) {
     topics_call requested = topics_parameters().read(given);
     search_options& options = requested.search;
     refuse_idle_options(given, options, requested.like.has_value());
+    if (options.syntax != query_syntax::words && !given.contains("phrases")) options.phrases = true;
     if (requested.like) options.like = number_of_id(*self, *requested.like, "like: ");
     std::vector<search_topic> list;
     std::filesystem::path file;
@@ -534,6 +561,13 @@ path and the fingerprint, and opens the store again; it fails if the store has c
                                      "'Salt.')], 'docs.store', force=True).store\n"
                                      ">>> [hit.id for hit in store.search('grain')]\n"
                                      "['mill']"))
+        .def("count_matches", count_matches, nb::arg("query"), nb::arg("kwargs"),
+             nb::sig(count_parameters().signature("self, query: str", "int")),
+             count_parameters().doc("The number of documents that `search` finds with k='all', without ranking "
+                                    "them.\n\n"
+                                    "Raises UsageError, with `position`, for a query that is not understood. "
+                                    "Cost: the postings of the query; of required words those of the rarest "
+                                    "one, looked up in the others."))
         .def("search_many", search_many, nb::arg("topics"), nb::arg("kwargs"),
              nb::sig(topics_parameters().signature("self, topics: object", "Run")),
              topics_parameters().doc("Runs many queries and returns a `Run`.\n\n`topics`: a dict of ids and "

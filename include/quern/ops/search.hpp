@@ -108,6 +108,8 @@ struct search_query {
     std::span<const query_continuation> continuations = {};
     /// The only documents to find, strictly ascending; by default all.
     std::optional<std::span<const std::uint32_t>> allowed = {};
+    /// Documents not to find, strictly ascending.
+    std::span<const std::uint32_t> forbidden = {};
     std::optional<document_prior> prior = {};
     /// An additional score component, one part per document, in units of 2^-32 and at most 2^50 in absolute
     /// value, or no_boost. It is added to the score, and listed documents can be found even without a query

@@ -14,6 +14,7 @@
 
 #include "quern/base/choose_device.hpp"
 #include "quern/base/context.hpp"
+#include "quern/base/error.hpp"
 #include "quern/base/text_options.hpp"
 #include "quern/ops/search.hpp"
 #include "quern/tasks/build.hpp"
@@ -29,6 +30,30 @@ inline constexpr std::size_t interactive_suggestions = 3;
 
 class word_space;
 
+/// What the characters of a query mean (docs/search.md has the grammar).
+enum class query_syntax {
+    words,      ///< words, and phrases in quotes
+    operators,  ///< signs, phrases, prefixes, fields, AND, OR, NOT and parentheses; query_error for anything else
+    automatic,  ///< operators if the query has one and can be read so; else words
+};
+inline constexpr std::string_view query_syntax_names[] = {"words", "operators", "auto"};
+
+/// A query with operators is not understood. `what()` names the place.
+class query_error : public usage_error {
+  public:
+    /// `byte`: where in the query.
+    query_error(std::string_view query, std::size_t byte, std::string_view reason);
+    /// In characters from 0.
+    std::size_t position() const noexcept { return position_; }
+    /// The query around the place, and below it a caret: two lines without line ends, for a terminal.
+    const std::string& excerpt() const noexcept { return excerpt_; }
+    const std::string& caret() const noexcept { return caret_; }
+
+  private:
+    std::size_t position_;
+    std::string excerpt_, caret_;
+};
+
 struct search_options {
     ranking_options ranking;
     std::size_t k = 10;
@@ -38,6 +63,11 @@ struct search_options {
     bool duplicates = true;  ///< whether hits list their near-duplicates, max_hit_duplicates of each
     /// Text in double quotes is a phrase: it must occur in every hit and scores as one term.
     bool phrases = true;
+    query_syntax syntax = query_syntax::words;  ///< others require `phrases`, or automatic means words
+    /// Whether to count all documents that the query finds, for any k (search_result::total).
+    bool total = false;
+    /// Whether to only count them: without ranking, hits and suggestions are empty.
+    bool count = false;
     /// With ranking_model::ql: the order of the n-gram model. A word's likelihood depends on the order - 1
     /// query words before it, or on as many of them as occur before it in the collection; 1 to
     /// max_query_order.
@@ -76,6 +106,7 @@ inline search_options interactive_search() {
     search_options options;
     options.ranking.title_weight = interactive_title_weight;
     options.suggestions = interactive_suggestions;
+    options.syntax = query_syntax::automatic;
     return options;
 }
 
@@ -160,6 +191,11 @@ struct search_result {
     /// Of the query, in analysed form; phrases that no document contains, in quotes.
     std::vector<std::string> unknown_words;
     bool empty_query = false;                  ///< no word remains after analysis
+    query_syntax syntax = query_syntax::words;  ///< how the query was read: words or operators
+    /// Of an automatic syntax: why a query that has an operator was read as words; else empty.
+    std::string syntax_note;
+    /// With search_options::total or count: the number of documents that the query finds.
+    std::optional<std::uint64_t> total;
     std::vector<similar_word> similar_words;   ///< with search_options::expand; in byte order
     std::vector<suggested_words> suggestions;  ///< with search_options::suggestions; in byte order
     /// Keeps the opened store, in whose memory ids and titles are, also after the engine is gone.
@@ -229,11 +265,14 @@ class search_engine {
     /// (suggested_words::unknown, similar_word::word), in byte order.
     std::vector<text_match> matches(std::string_view text, std::span<const std::string> words) const;
     /// The words of a query, quoted and unquoted, in the store's form (stems if it stems), each once, in byte
-    /// order.
-    std::vector<std::string> words_of(std::string_view query) const;
+    /// order. With operators (search_result::syntax): without those that are excluded, and with the words of the store
+    /// that have a prefix of the query.
+    std::vector<std::string> words_of(std::string_view query,
+                                      query_syntax syntax = query_syntax::words) const;
     /// The discriminative ones of these, by which snippets are chosen: without words in more than three
     /// quarters of the documents, if the query has a rarer one.
-    std::vector<std::string> discriminative_words_of(std::string_view query) const;
+    std::vector<std::string> discriminative_words_of(std::string_view query,
+                                                     query_syntax syntax = query_syntax::words) const;
     /// The query with each unknown word replaced by its first suggestion, otherwise unchanged; empty if no word
     /// has a suggestion.
     std::optional<std::string> corrected(std::string_view query,

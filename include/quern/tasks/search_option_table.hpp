@@ -26,6 +26,17 @@ inline constexpr auto options_of<search_options> = std::array{
                                          "Whether text in double quotes is a phrase: every result contains "
                                          "its words next to each other, and they "
                                          "score as one word."),
+    option_for<&search_options::syntax>("syntax", "SYNTAX", query_syntax_names,
+                                        "What a query is: words (with phrases in quotes); operators (+word, "
+                                        "-word, \"a phrase\"~2, prefix*, title:word, AND, OR, NOT, "
+                                        "parentheses; anything else is an error); or auto: operators if the "
+                                        "query has one and can be read so, else words."),
+    option_for<&search_options::total>("total",
+                                       "Whether to count all documents that the query finds, besides the "
+                                       "best of them."),
+    option_for<&search_options::count>("count",
+                                       "Only count the documents that the query finds, without ranking "
+                                       "them."),
     option_for<&search_options::order>("order", "N", {.min = 1, .max = max_query_order},
                                        "ql: order of the n-gram model. A word's likelihood depends on the N "
                                        "- 1 query words before it, or on as many "

@@ -2,6 +2,7 @@
 #include "ops/search/query_lists.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include "ops/search/postings.hpp"
 #include "quern/base/error.hpp"
@@ -64,6 +65,50 @@ std::vector<std::uint32_t> documents_of(const posting_list& list, const collecti
         documents.insert(documents.end(), cursor.documents().begin(), cursor.documents().end());
     }
     return documents;
+}
+
+std::vector<phrase_posting> united(const collection_view& collection, std::span<const posting_list> lists) {
+    const auto saturated = [](std::uint64_t sum) {
+        return static_cast<std::uint32_t>(
+            std::min<std::uint64_t>(sum, std::numeric_limits<std::uint32_t>::max()));
+    };
+    const auto each = [&](const auto& visit) {
+        for (const posting_list& list : lists) {
+            if (list.document_frequency == 0) continue;
+            for (postings_cursor cursor(list, collection.document_lengths); !cursor.done();
+                 cursor.next_block()) {
+                cursor.decode();
+                for (std::size_t i = 0; i < cursor.documents().size(); ++i)
+                    visit(cursor.documents()[i], cursor.frequencies()[i]);
+            }
+        }
+    };
+    std::uint64_t postings = 0;
+    for (const posting_list& list : lists) postings += list.document_frequency;
+    std::vector<phrase_posting> found;
+    if (3 * postings < collection.document_lengths.size()) {
+        found.reserve(postings);
+        each([&](std::uint32_t document, std::uint32_t frequency) { found.push_back({document, frequency, 0}); });
+        std::ranges::sort(found, {}, &phrase_posting::document);
+        std::size_t kept = 0;
+        for (const phrase_posting& posting : found) {
+            if (kept != 0 && found[kept - 1].document == posting.document) {
+                auto& frequency = found[kept - 1].frequency;
+                frequency = saturated(std::uint64_t{frequency} + posting.frequency);
+            } else {
+                found[kept++] = posting;
+            }
+        }
+        found.resize(kept);
+        return found;
+    }
+    std::vector<std::uint32_t> frequencies(collection.document_lengths.size());
+    each([&](std::uint32_t document, std::uint32_t frequency) {
+        frequencies[document] = saturated(std::uint64_t{frequencies[document]} + frequency);
+    });
+    for (std::uint32_t d = 0; d < frequencies.size(); ++d)
+        if (frequencies[d] != 0) found.push_back({d, frequencies[d], 0});
+    return found;
 }
 
 const std::vector<phrase_posting>& history_finder::documents_with(std::span<const phrase_word> words) {

@@ -30,6 +30,10 @@ made_list list_of(std::span<const phrase_posting> found, std::span<const std::ui
 /// The documents of a list, ascending.
 std::vector<std::uint32_t> documents_of(const posting_list& list, const collection_view& collection);
 
+/// The documents of any of the lists, ascending, each with the sum of its frequencies (saturated). Cost: the postings of
+/// all lists; 4 bytes of memory for each document of the collection, or 12 for each posting if that is less.
+std::vector<phrase_posting> united(const collection_view& collection, std::span<const posting_list> lists);
+
 /// Finds, for each word of a query, the longest sequence of at most `order` words that ends with it and that the collection
 /// contains. Searches each n-gram once.
 class history_finder {

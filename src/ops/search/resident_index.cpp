@@ -55,7 +55,7 @@ class collection_on_device final : public held_collection {
         const auto plain = [](const query_term& term) {
             return term.continued == 0 && term.weight == weight_one;
         };
-        return query.continuations.empty() && !query.allowed && !query.prior && !query.boosts &&
+        return query.continuations.empty() && !query.allowed && query.forbidden.empty() && !query.prior && !query.boosts &&
                !query.excluded && 2 * query.terms.size() <= max_device_lists &&
                std::ranges::all_of(query.terms, plain);
     }

@@ -26,7 +26,7 @@ void check_rising(std::span<const std::uint32_t> documents, std::size_t size) {
     std::uint64_t next = 0;
     for (const std::uint32_t document : documents) {
         if (document < next || document >= size)
-            throw usage_error("allowed documents must ascend within the collection");
+            throw usage_error("allowed and forbidden documents must ascend within the collection");
         next = std::uint64_t{document} + 1;
     }
 }
@@ -83,6 +83,7 @@ void check_query(const collection_view& collection, const search_query& query,
     for (const query_continuation& continuation : query.continuations)
         check_continuation(continuation, collection, options);
     if (query.allowed) check_rising(*query.allowed, collection.document_lengths.size());
+    check_rising(query.forbidden, collection.document_lengths.size());
     if (query.prior) check_prior(*query.prior, collection.document_lengths.size());
     if (query.boosts) check_listed(*query.boosts, collection.document_lengths.size());
 }

@@ -85,6 +85,7 @@ class window_search {
                   const ranking_options& options, std::size_t k, const strategy& how)
         : ctx_(query.ctx),
           allowed_(query.allowed),
+          forbidden_(query.forbidden),
           excluded_(query.excluded.value_or(~std::uint64_t{0})),
           lengths_(collection.document_lengths),
           length_model_(options),
@@ -250,8 +251,11 @@ class window_search {
     }
 
     void offer(std::size_t candidates) {
-        for (std::size_t i = 0; i < candidates; ++i)
+        for (std::size_t i = 0; i < candidates; ++i) {
+            // The list is long, the candidates with a chance are few.
+            if (scores_[i] <= best_.threshold() || forbidden_.contains(documents_[i])) continue;
             if (documents_[i] != excluded_) best_.add(documents_[i], scores_[i]);
+        }
         best_.settle();
     }
 
@@ -317,7 +321,8 @@ class window_search {
 
     const context* ctx_;
     std::optional<std::span<const std::uint32_t>> allowed_;  // those not yet passed
-    std::uint64_t excluded_;                                 // past all documents: none
+    ascending_set forbidden_;
+    std::uint64_t excluded_;  // past all documents: none
     std::span<const std::uint32_t> lengths_;
     length_model length_model_;
     prior_scorer prior_;

@@ -37,6 +37,20 @@ std::vector<scored_document> rank_unpruned(const collection_view& collection, co
 std::vector<score_parts> parts_of(const collection_view& collection, const search_query& query,
                                   const ranking_options& options, std::uint32_t document);
 
+/// Whether documents, asked for in ascending order, are in an ascending list.
+class ascending_set {
+  public:
+    explicit ascending_set(std::span<const std::uint32_t> documents) : rest_(documents) {}
+    bool contains(std::uint32_t document) {
+        if (rest_.empty()) return false;
+        rest_ = {std::ranges::lower_bound(rest_, document), rest_.end()};
+        return !rest_.empty() && rest_.front() == document;
+    }
+
+  private:
+    std::span<const std::uint32_t> rest_;
+};
+
 // The k best of a stream of documents: a buffer of more than k, reduced to k by selection. A candidate costs a few
 // nanoseconds for any k; a heap costs log k. Any score may enter, including negative ones.
 

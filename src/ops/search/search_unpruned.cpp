@@ -24,6 +24,7 @@ class unpruned_search {
           length_model_(options),
           allowed_(query.allowed),
           boosts_(query.boosts),
+          forbidden_(query.forbidden),
           excluded_(query.excluded.value_or(~std::uint64_t{0})),
           prior_(query.prior),
           window_(how.window),
@@ -96,6 +97,7 @@ class unpruned_search {
         std::size_t found = 0;
         const auto find = [&](std::uint64_t document) {
             if (!held_[document - begin] || document == excluded_) return;
+            if (forbidden_.contains(static_cast<std::uint32_t>(document))) return;
             documents_[found] = static_cast<std::uint32_t>(document);
             scores_[found++] = sums_[document - begin];
         };
@@ -166,6 +168,7 @@ class unpruned_search {
     length_model length_model_;
     std::optional<std::span<const std::uint32_t>> allowed_;  // those not yet passed
     std::optional<std::span<const std::int64_t>> boosts_;
+    ascending_set forbidden_;
     std::uint64_t excluded_;  // past all documents: none
     prior_scorer prior_;
     std::uint64_t window_;

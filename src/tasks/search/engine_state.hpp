@@ -44,7 +44,8 @@ struct search_engine::state : std::enable_shared_from_this<search_engine::state>
 
     void words_of(std::string_view text, text::token_list& words) const;
     void query_words_of(std::string_view text, between_words separators, text::token_list& words) const;
-    std::vector<query_part> parts_of(std::string_view query, bool phrases) const;
+    /// Throws query_error.
+    analysed_query analysed(std::string_view query, query_syntax syntax, bool phrases) const;
     search_hit hit(const scored_document& scored, std::uint32_t rank) const;
     std::string snippet_of(std::uint32_t document, const query_plan& planned, const context& ctx) const;
     void add_duplicates(search_hit& hit, const query_plan& planned) const;
@@ -60,7 +61,7 @@ struct search_engine::state : std::enable_shared_from_this<search_engine::state>
 
     opened_store store;
     std::uint64_t query_memory;  // of each query
-    mutable tbb::enumerable_thread_specific<text::analyzer> analyzers;
+    mutable tbb::enumerable_thread_specific<text::analyzer> analyzers, prefix_analyzers;
     mutable tbb::enumerable_thread_specific<text::token_list> token_lists;  // keep their memory between texts
     mutable std::once_flag finder_once;
     mutable std::optional<document_finder> made_finder;

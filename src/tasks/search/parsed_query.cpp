@@ -3,6 +3,8 @@
 
 #include <cstddef>
 
+#include "tasks/search/quote_marks.hpp"
+
 namespace quern {
 namespace {
 
@@ -13,6 +15,9 @@ bool begins_in_a_word(char first) {
     return (first >= '0' && first <= '9') || (first >= 'A' && first <= 'Z') ||
            (first >= 'a' && first <= 'z') || (byte >= 0xC3 && byte < 0xE2);
 }
+
+}  // namespace
+
 bool word_at(std::string_view query, std::size_t at) {
     return at < query.size() && begins_in_a_word(query[at]);
 }
@@ -23,6 +28,15 @@ bool word_before(std::string_view query, std::size_t at) {
     return begins_in_a_word(query[at]);
 }
 
+std::size_t quote_mark_at(std::string_view query, std::size_t at) {
+    constexpr std::string_view straight = "\"", marks[] = {straight, "\u201C", "\u201D", "\u201E"};
+    for (const std::string_view mark : marks)
+        if (query.substr(at).starts_with(mark)) return mark.size();
+    return 0;
+}
+
+namespace {
+
 struct quote {
     std::size_t begin = std::string_view::npos, end = std::string_view::npos;
     explicit operator bool() const { return end != std::string_view::npos; }
@@ -30,11 +44,8 @@ struct quote {
 
 /// The next quotation mark at or after `from`, straight or typographic as on phones.
 quote find_quote(std::string_view query, std::size_t from) {
-    constexpr std::string_view straight = "\"", marks[] = {straight, "\u201C", "\u201D", "\u201E"};
-    for (std::size_t at = from; at < query.size(); ++at) {
-        for (const std::string_view mark : marks)
-            if (query.substr(at).starts_with(mark)) return {at, at + mark.size()};
-    }
+    for (std::size_t at = from; at < query.size(); ++at)
+        if (const std::size_t size = quote_mark_at(query, at)) return {at, at + size};
     return {};
 }
 

@@ -13,27 +13,9 @@
 namespace quern {
 namespace {
 
+using search_detail::condition;
 using search_detail::phrase_posting;
 using search_detail::phrase_word;
-
-bool is_phrase(const query_part& part) {
-    return part.quoted && part.words.size() > 1;
-}
-
-std::string in_quotes(std::span<const std::string> words) {
-    std::string text = "\"";
-    for (const std::string& word : words) text.append(text.size() > 1 ? " " : "").append(word);
-    return text + '"';
-}
-
-/// Whether the words follow each other in the list.
-bool holds(const text::token_list& list, std::span<const std::string> words) {
-    const auto same = [&](const text::token& token, const std::string& word) {
-        return list.word(token) == word;
-    };
-    return std::search(list.tokens.begin(), list.tokens.end(), words.begin(), words.end(), same) !=
-           list.tokens.end();
-}
 
 /// A stream that ends when the context is stopped: documents are scanned for phrases one by one.
 search_detail::token_stream ended_by(const context& ctx, search_detail::token_stream stream) {
@@ -46,12 +28,6 @@ search_detail::token_stream ended_by(const context& ctx, search_detail::token_st
 void sort_once(std::vector<std::string>& words) {
     std::ranges::sort(words);
     words.erase(std::ranges::unique(words).begin(), words.end());
-}
-
-std::vector<std::uint32_t> common(std::span<const std::uint32_t> a, std::span<const std::uint32_t> b) {
-    std::vector<std::uint32_t> both;
-    std::ranges::set_intersection(a, b, std::back_inserter(both));
-    return both;
 }
 
 }  // namespace
@@ -71,17 +47,26 @@ std::vector<std::string> discriminative_words(const opened_store& store,
     return rarer ? discriminative : words;
 }
 
-query_plan::query_plan(const opened_store& store, const word_space* thesaurus,
-                       std::span<const query_part> parts, const search_options& options, std::uint64_t memory,
-                       const context& ctx, const words_of_text& words_of)
-    : store_(store), ctx_(ctx), collection_(store.collection()) {
-    const bool has_phrases = std::ranges::any_of(parts, is_phrase);
-    if (has_phrases || options.order > 1) tokens_ = ended_by(ctx, store.tokens());
-    add_words(parts);
-    if (has_phrases) add_phrases(parts, options, words_of);
-    if (options.expand != 0) add_similar(*thesaurus, parts, options);
-    if (options.order > 1) add_histories(parts, options.order, memory);
-    if (options.snippets) add_shown(parts);
+query_plan::query_plan(const opened_store& store, const word_space* thesaurus, analysed_query query,
+                       const search_options& options, std::uint64_t memory, const context& ctx,
+                       const words_of_text& words_of)
+    : store_(store),
+      ctx_(ctx),
+      query_(std::move(query)),
+      with_titles_(options.ranking.title_weight != 0),
+      has_other_titles_(store.duplicates().size() != 0),
+      collection_(store.collection()) {
+    const bool has_made_parts = !std::ranges::all_of(query_.parts, &query_part::is_loose);
+    if (has_made_parts || options.order > 1) tokens_ = ended_by(ctx, store.tokens());
+    static const search_detail::token_stream no_tokens;
+    const part_finder finder(store, tokens_ ? *tokens_ : no_tokens, words_of, ctx);
+    add_words();
+    if (has_made_parts) add_made_parts(finder);
+    if (options.expand != 0) add_similar(*thesaurus, options);
+    if (options.order > 1) add_histories(options.order, memory);
+    if (options.snippets && !options.count) add_shown();
+    plan_restriction();
+    if (!options.count || options.like) restrict();
     sort_once(unknown_words_);
     unknown_.insert(unknown_.end(), unknown_words_.begin(), unknown_words_.end());
     sort_once(unknown_);
@@ -90,109 +75,192 @@ query_plan::query_plan(const opened_store& store, const word_space* thesaurus,
 search_query query_plan::view() const {
     search_query query{terms_, continuations_};
     if (allowed_) query.allowed = *allowed_;
+    query.forbidden = forbidden_;
     query.ctx = &ctx_;
     return query;
 }
 
 std::uint64_t query_plan::bytes_made() const {
-    std::uint64_t bytes = allowed_ ? allowed_->capacity() * sizeof(std::uint32_t) : 0;
+    std::uint64_t numbers = (allowed_ ? allowed_->capacity() : 0) + forbidden_.capacity();
+    for (const auto& documents : documents_) numbers += documents.capacity();
+    std::uint64_t bytes = numbers * sizeof(std::uint32_t);
     for (const auto& list : lists_) bytes += list.bytes.capacity();
     return bytes;
 }
 
-void query_plan::require(std::span<const std::uint32_t> documents) {
-    if (allowed_) {
-        allowed_ = common(*allowed_, documents);
-    } else {
-        allowed_.emplace(documents.begin(), documents.end());
+void query_plan::add_words() {
+    std::vector<std::string_view> words;
+    for (const query_part& part : query_.parts) {
+        if (part.excluded) continue;
+        empty_ = false;
+        if (part.is_loose()) words.insert(words.end(), part.words.begin(), part.words.end());
     }
-}
-
-void query_plan::add_words(std::span<const query_part> parts) {
-    struct queried_word {
-        std::string_view word;
-        bool required;
-    };
-    std::vector<queried_word> words;
-    for (const query_part& part : parts) {
-        empty_ = empty_ && part.words.empty();
-        if (is_phrase(part)) continue;
-        for (const std::string& word : part.words) words.push_back({word, part.quoted});
-    }
-    std::ranges::sort(words, {}, &queried_word::word);
+    std::ranges::sort(words);
     for (std::size_t i = 0, next; i < words.size(); i = next) {
-        bool required = false;
-        for (next = i; next < words.size() && words[next].word == words[i].word; ++next)
-            required = required || words[next].required;
-        const posting_list titles = store_.title_words().find(words[i].word);
-        const auto id = store_.words().dictionary().find(words[i].word);
+        for (next = i; next < words.size() && words[next] == words[i];) ++next;
+        const posting_list titles = store_.title_words().find(words[i]);
+        const auto id = store_.words().dictionary().find(words[i]);
         if (!id && titles.document_frequency == 0) {
-            unknown_words_.emplace_back(words[i].word);
-            if (required) require({});
+            unknown_words_.emplace_back(words[i]);
             continue;
         }
         // A word that occurs only in titles of near-duplicates belongs to their kept documents.
         const posting_list list = id ? store_.words().postings(*id) : titles;
         terms_.push_back({list, static_cast<std::uint32_t>(next - i), titles});
-        names_.emplace_back(words[i].word);
-        words_.emplace_back(words[i].word);
-        if (required) require(search_detail::documents_of(list, collection_));
+        names_.emplace_back(words[i]);
+        words_.emplace_back(words[i]);
     }
 }
 
-void query_plan::add_phrases(std::span<const query_part> parts, const search_options& options,
-                             const words_of_text& words_of) {
-    std::map<std::vector<std::string>, std::uint32_t> phrases;
-    for (const query_part& part : parts)
-        if (is_phrase(part)) ++phrases[part.words];
-    for (const auto& [words, count] : phrases)
-        add_phrase(words, count, options.ranking.title_weight != 0, words_of);
-}
-
-void query_plan::add_phrase(const std::vector<std::string>& words, std::uint32_t count, bool with_titles,
-                            const words_of_text& words_of) {
-    std::vector<phrase_word> phrase;
-    for (const std::string& word : words) {
-        if (const auto id = store_.words().dictionary().find(word)) {
-            phrase.push_back({*id, store_.words().postings(*id)});
-        } else {
-            unknown_words_.push_back(word);
+void query_plan::add_made_parts(const part_finder& finder) {
+    struct counted_part {
+        const query_part* part;
+        std::uint32_t count;
+    };
+    std::map<part_key, counted_part> parts;
+    for (const query_part& part : query_.parts) {
+        if (part.is_loose()) continue;
+        const part_key key(part.prefix, part.field, part.slop, part.words);
+        auto& [_, count] = parts.try_emplace(key, counted_part{&part, 0}).first->second;
+        if (!part.excluded) ++count;
+    }
+    for (const auto& [key, of] : parts) {
+        make_part(finder, *of.part, key);
+        if (of.count == 0) continue;
+        const made_part& made = made_.at(key);
+        const std::size_t known_unknown = unknown_words_.size();
+        for (const std::string& word : of.part->words) {
+            if (of.part->prefix || store_.words().dictionary().find(word)) continue;
+            if (of.part->field != query_field::title || store_.title_words().find(word).document_frequency == 0)
+                unknown_words_.push_back(word);
         }
-    }
-    if (phrase.size() != words.size()) return require({});
-    const auto found = search_detail::find_phrase(collection_, *tokens_, phrase);
-    if (found.empty()) unknown_.push_back(in_quotes(words));
-    std::vector<std::uint32_t> documents;
-    documents.reserve(found.size());
-    for (const phrase_posting& posting : found) documents.push_back(posting.document);
-    require(documents);
-
-    std::vector<phrase_posting> in_titles;
-    if (with_titles) {
-        for (const std::string& word : words)  // a title with the phrase has all of its words
-            documents =
-                common(documents, search_detail::documents_of(store_.title_words().find(word), collection_));
-        text::token_list title;
-        for (const std::uint32_t document : documents) {
-            words_of(store_.title(document), title);
-            if (holds(title, words)) in_titles.push_back({document, 1, 0});
+        const bool has_unknown = unknown_words_.size() != known_unknown;
+        if (made.documents.empty() && !has_unknown) unknown_.push_back(of.part->name());
+        if (has_unknown) continue;
+        if (of.part->is_phrase() && of.part->slop == 0) {
+            phrases_.push_back(of.part->words);
+            terms_of_phrases_.push_back(terms_.size());
         }
+        terms_.push_back({made.list, of.count, made.titles});
+        names_.push_back(of.part->name());
     }
-    const auto& list = lists_.emplace_back(search_detail::list_of(found, collection_.document_lengths));
-    const auto& titles = lists_.emplace_back(search_detail::list_of(in_titles, collection_.document_lengths));
-    terms_.push_back({list.view(), count, titles.view()});
-    names_.push_back(in_quotes(words));
-    phrases_.push_back(words);
 }
 
-void query_plan::add_similar(const word_space& thesaurus, std::span<const query_part> parts,
-                             const search_options& options) {
+void query_plan::make_part(const part_finder& finder, const query_part& part, const part_key& key) {
+    const part_documents found = finder.find(part, with_titles_);
+    const auto& list = lists_.emplace_back(search_detail::list_of(found.found, collection_.document_lengths));
+    const auto& titles =
+        lists_.emplace_back(search_detail::list_of(found.titles, collection_.document_lengths));
+    auto& documents = documents_.emplace_back();
+    documents.reserve(found.found.size());
+    for (const phrase_posting& posting : found.found) documents.push_back(posting.document);
+    made_.emplace(key, made_part{list.view(), titles.view(), documents});
+}
+
+search_detail::condition query_plan::word_condition(const std::string& word, bool with_titles) const {
+    const auto id = store_.words().dictionary().find(word);
+    const posting_list titles = store_.title_words().find(word);
+    const posting_list list = id ? store_.words().postings(*id) : titles;
+    if (!with_titles || titles.document_frequency == 0) return search_detail::one_of(list);
+    return {condition::kind::any, {}, {}, {search_detail::one_of(list), search_detail::one_of(titles)}};
+}
+
+search_detail::condition query_plan::part_condition(const query_part& part) const {
+    const bool other_titles = with_titles_ && has_other_titles_;
+    if (part.is_loose()) {
+        condition any;
+        for (const std::string& word : part.words)
+            any.members.push_back(word_condition(word, other_titles && !part.quoted));
+        // A part in quotes has one word here.
+        return any.members.size() == 1 ? any.members.front() : any;
+    }
+    const made_part& made = made_.at(part_key(part.prefix, part.field, part.slop, part.words));
+    if (!other_titles || !part.prefix || made.titles.document_frequency == 0)
+        return search_detail::one_of(made.documents);
+    return {condition::kind::any,
+            {},
+            {},
+            {search_detail::one_of(made.documents), search_detail::one_of(made.titles)}};
+}
+
+search_detail::condition query_plan::group_condition(const query_group& group) const {
+    if (group.part) return part_condition(query_.parts[*group.part]);
+    condition made{condition::kind::all}, any;
+    for (const query_group& member : group.members) {
+        const bool optional = member.occurs == occurrence::optional;
+        auto& to = member.occurs == occurrence::excluded                            ? made.excluded
+                   : optional && group.what != syntax_node::kind::all ? any.members
+                                                                                    : made.members;
+        to.push_back(group_condition(member));
+    }
+    // Optional members only matter if nothing is required.
+    if (made.members.empty()) {
+        if (made.excluded.empty()) return any.members.size() == 1 ? any.members.front() : any;
+        made.members.push_back(std::move(any));
+    }
+    return made.members.size() == 1 && made.excluded.empty() ? made.members.front() : made;
+}
+
+void query_plan::plan_restriction() {
+    const query_group& whole = query_.whole;
+    const auto required = [](const query_group& of) {
+        return of.occurs == occurrence::required || (of.occurs == occurrence::optional && !of.part);
+    };
+    if (std::ranges::any_of(whole.members, required)) {
+        required_ = group_condition(whole);
+        return;
+    }
+    condition excluded;
+    for (const query_group& member : whole.members)
+        if (member.occurs == occurrence::excluded) excluded.members.push_back(group_condition(member));
+    if (!excluded.members.empty()) excluded_ = std::move(excluded);
+}
+
+void query_plan::restrict() {
+    if (required_) allowed_ = search_detail::matching_documents(collection_, *required_, &ctx_);
+    if (excluded_) forbidden_ = search_detail::matching_documents(collection_, *excluded_, &ctx_);
+}
+
+search_detail::condition query_plan::any_term() const {
+    condition any;
+    for (const query_term& term : terms_) {
+        if (term.list.document_frequency == 0) continue;
+        any.members.push_back(search_detail::one_of(term.list));
+        if (with_titles_ && has_other_titles_ && term.titles.document_frequency != 0)
+            any.members.push_back(search_detail::one_of(term.titles));
+    }
+    return any.members.size() == 1 ? any.members.front() : any;
+}
+
+std::uint64_t query_plan::count(std::optional<std::span<const std::int64_t>> boosts,
+                                std::optional<std::uint32_t> besides) const {
+    if (!boosts && !besides && allowed_) return allowed_->size();
+    condition found = required_ ? *required_ : any_term();
+    if (excluded_) {
+        condition all{condition::kind::all};
+        all.members.push_back(std::move(found));
+        all.excluded.push_back(*excluded_);
+        found = std::move(all);
+    }
+    if (!boosts && !besides) return search_detail::count_matching(collection_, found, &ctx_);
+    // Documents that are allowed have a term.
+    const auto documents = search_detail::matching_documents(collection_, found, &ctx_);
+    search_detail::ascending_set with_term(documents), forbidden(forbidden_);
+    std::uint64_t count = 0;
+    for (std::uint32_t d = 0; d < collection_.document_lengths.size(); ++d) {
+        const bool listed = boosts && !required_ && (*boosts)[d] != no_boost && !forbidden.contains(d);
+        if (d != besides && (with_term.contains(d) || listed)) ++count;
+    }
+    return count;
+}
+
+void query_plan::add_similar(const word_space& thesaurus, const search_options& options) {
     std::map<std::string_view, std::uint32_t> planned;  // words outside of quotes
     std::vector<std::string_view> own;
-    for (const query_part& part : parts) {
+    for (const query_part& part : query_.parts) {
         for (const std::string& word : part.words) {
             own.push_back(word);
-            if (!part.quoted) ++planned[word];
+            if (!part.quoted && !part.excluded && part.is_loose()) ++planned[word];
         }
     }
     std::ranges::sort(own);
@@ -234,20 +302,36 @@ void query_plan::add_similar(const word_space& thesaurus, std::span<const query_
     }
 }
 
-void query_plan::add_shown(std::span<const query_part> parts) {
+void query_plan::add_shown() {
     std::vector<std::string> discriminative;
-    for (const query_part& part : parts)
-        discriminative.insert(discriminative.end(), part.words.begin(), part.words.end());
+    for (const query_part& part : query_.parts) {
+        if (!part.excluded && !part.prefix)
+            discriminative.insert(discriminative.end(), part.words.begin(), part.words.end());
+    }
     sort_once(discriminative);
     discriminative = discriminative_words(store_, discriminative);
 
     const auto weight_of = [&](std::uint64_t holders) {
         return search_detail::weight_in_passages(collection_.document_lengths.size(), holders);
     };
-    std::map<std::string_view, std::uint32_t> words;
+    std::map<std::string, std::uint32_t, std::less<>> words;
     for (std::size_t i = 0; i < words_.size(); ++i) {  // words come first, in order
         if (std::ranges::binary_search(discriminative, words_[i]))
             words.emplace(words_[i], weight_of(terms_[i].list.document_frequency));
+    }
+    for (const query_part& part : query_.parts) {
+        if (part.excluded || part.is_loose()) continue;
+        if (part.prefix) {
+            const auto& made = made_.at(part_key(part.prefix, part.field, part.slop, part.words));
+            for (std::string& word : words_with_prefix(store_, part.words.front()))
+                words.emplace(std::move(word), weight_of(made.list.document_frequency));
+        } else if (!part.is_phrase() || part.slop != 0) {
+            for (const std::string& word : part.words) {
+                const posting_list list = store_.words().find(word);
+                if (list.document_frequency != 0 && std::ranges::binary_search(discriminative, word))
+                    words.emplace(word, weight_of(list.document_frequency));
+            }
+        }
     }
     for (std::size_t i = 0; i < similar_.size(); ++i) {
         const query_term& term = terms_[terms_.size() - similar_.size() + i];
@@ -258,18 +342,18 @@ void query_plan::add_shown(std::span<const query_part> parts) {
         shown_words_.emplace_back(word);
         shown_weights_.push_back(weight);
     }
-    for (std::size_t i = 0; i < phrases_.size(); ++i)
-        shown_weights_.push_back(weight_of(terms_[words_.size() + i].list.document_frequency));
+    for (const std::size_t term : terms_of_phrases_)
+        shown_weights_.push_back(weight_of(terms_[term].list.document_frequency));
 }
 
-void query_plan::add_histories(std::span<const query_part> parts, unsigned order, std::uint64_t memory) {
+void query_plan::add_histories(unsigned order, std::uint64_t memory) {
     histories_.emplace(collection_, *tokens_, order, memory);
-    // A phrase is a separate term: the words after it begin a new history.
+    // Other parts are separate terms: the words after them begin a new history.
     std::vector<std::optional<phrase_word>> words;
     std::vector<query_term*> terms;
     const auto of_words = static_cast<std::ptrdiff_t>(words_.size());
-    for (const query_part& part : parts) {
-        if (is_phrase(part)) {
+    for (const query_part& part : query_.parts) {
+        if (part.excluded || !part.is_loose()) {
             words.emplace_back();
             terms.push_back(nullptr);
             continue;

@@ -5,28 +5,26 @@
 
 #include <cstdint>
 #include <deque>
-#include <functional>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
+#include "ops/search/document_filter.hpp"
 #include "ops/search/query_lists.hpp"
 #include "quern/ops/search.hpp"
 #include "quern/tasks/search.hpp"
 #include "quern/tasks/similar.hpp"
 #include "quern/text/analyzer.hpp"
+#include "tasks/search/analysed_query.hpp"
+#include "tasks/search/part_lists.hpp"
 #include "tasks/search/snippet.hpp"
 #include "tasks/store/opened_store.hpp"
 
 namespace quern {
-
-/// Words that belong together in a query: quoted, or not.
-struct query_part {
-    std::vector<std::string> words;
-    bool quoted = false;
-};
 
 /// The query words worth showing in texts: without those that nearly all documents have, if there are rarer ones.
 std::vector<std::string> discriminative_words(const opened_store& store,
@@ -34,12 +32,9 @@ std::vector<std::string> discriminative_words(const opened_store& store,
 
 class query_plan {
   public:
-    /// The words of a text, by the rules of the store's documents.
-    using words_of_text = std::function<void(std::string_view text, text::token_list& words)>;
-
     /// The store and the context must outlive it. Throws out_of_memory if histories need more than `memory` bytes,
     /// `interrupted` if the stop flag is raised. Uses `thesaurus` if options.expand is not 0.
-    query_plan(const opened_store& store, const word_space* thesaurus, std::span<const query_part> parts,
+    query_plan(const opened_store& store, const word_space* thesaurus, analysed_query query,
                const search_options& options, std::uint64_t memory, const context& ctx,
                const words_of_text& words_of);
     query_plan(const query_plan&) = delete;  // lists point into it
@@ -47,6 +42,12 @@ class query_plan {
 
     search_query view() const;
     bool empty() const { return empty_; }
+    query_syntax syntax() const { return query_.syntax; }
+    const std::string& syntax_note() const { return query_.note; }
+    /// The number of documents that a search of view() finds; with `boosts`, also those that are listed there. `besides`:
+    /// a document that does not count.
+    std::uint64_t count(std::optional<std::span<const std::int64_t>> boosts,
+                        std::optional<std::uint32_t> besides) const;
     /// Memory of the lists made for its phrases.
     std::uint64_t bytes_made() const;
     /// Words, and phrases in quotes, that no document has; sorted.
@@ -66,31 +67,51 @@ class query_plan {
     std::vector<explained_term> explain(const ranking_options& ranking, std::uint32_t document) const;
 
   private:
-    void add_words(std::span<const query_part> parts);
-    void add_phrases(std::span<const query_part> parts, const search_options& options,
-                     const words_of_text& words_of);
-    void add_phrase(const std::vector<std::string>& words, std::uint32_t count, bool with_titles,
-                    const words_of_text& words_of);
-    void add_similar(const word_space& thesaurus, std::span<const query_part> parts,
-                     const search_options& options);
-    void add_histories(std::span<const query_part> parts, unsigned order, std::uint64_t memory);
-    void add_shown(std::span<const query_part> parts);
-    void require(std::span<const std::uint32_t> documents);
+    /// A part that is not loose, by what it searches for.
+    using part_key = std::tuple<bool, query_field, std::uint32_t, std::vector<std::string>>;
+    struct made_part {
+        posting_list list, titles;
+        std::span<const std::uint32_t> documents;
+    };
+
+    void add_words();
+    void add_made_parts(const part_finder& finder);
+    void make_part(const part_finder& finder, const query_part& part, const part_key& key);
+    void add_similar(const word_space& thesaurus, const search_options& options);
+    void add_histories(unsigned order, std::uint64_t memory);
+    void add_shown();
+    /// What makes the query more than the union of its terms.
+    void plan_restriction();
+    void restrict();
+    search_detail::condition word_condition(const std::string& word, bool with_titles) const;
+    search_detail::condition part_condition(const query_part& part) const;
+    search_detail::condition group_condition(const query_group& group) const;
+    /// The documents with a term.
+    search_detail::condition any_term() const;
 
     const opened_store& store_;
     const context& ctx_;
+    const analysed_query query_;
+    /// Whether titles count, and whether a document's titles can have words that the document lacks.
+    const bool with_titles_, has_other_titles_;
     collection_view collection_;
     std::optional<search_detail::token_stream> tokens_;  // if there is a phrase or a history
     std::vector<query_term> terms_;
     std::vector<std::string> names_;              // of the terms
-    std::deque<search_detail::made_list> lists_;  // of the phrases
+    std::deque<search_detail::made_list> lists_;  // of the made parts
+    std::deque<std::vector<std::uint32_t>> documents_;  // of the made parts
+    std::map<part_key, made_part> made_;
     std::optional<search_detail::history_finder> histories_;
     std::vector<query_continuation> continuations_;
+    std::optional<search_detail::condition> required_;  // of every document that the query finds
+    std::optional<search_detail::condition> excluded_;  // of those that it does not find; if nothing is required
     std::optional<std::vector<std::uint32_t>> allowed_;
+    std::vector<std::uint32_t> forbidden_;
     std::vector<similar_word> similar_;  // the last terms
     std::vector<std::string> words_, shown_words_, unknown_, unknown_words_;
     std::vector<std::uint32_t> shown_weights_;  // of shown_words_, then of phrases_
     std::vector<std::vector<std::string>> phrases_;
+    std::vector<std::size_t> terms_of_phrases_;
     bool empty_ = true;
 };
 

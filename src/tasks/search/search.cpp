@@ -13,7 +13,6 @@
 #include "quern/tasks/search_option_table.hpp"
 #include "quern/tasks/words.hpp"
 #include "tasks/search/engine_state.hpp"
-#include "tasks/search/parsed_query.hpp"
 #include "tasks/search/snippet.hpp"
 #include "tasks/search/suggestions.hpp"
 #include "tasks/words/space_layout.hpp"
@@ -53,6 +52,12 @@ search_engine::state::state(const std::filesystem::path& path, std::uint64_t mem
     : store(path),
       query_memory(memory),
       analyzers([this] { return store.make_analyzer(); }),
+      prefix_analyzers([this] {
+          text_options of_prefixes = store.info().text;
+          of_prefixes.min_length = 1;
+          of_prefixes.stem = stemmer::none;
+          return text::analyzer(of_prefixes, std::span<const std::string>());
+      }),
       thesaurus(thesaurus_of(store)) {}
 
 /// The words of a text of the collection, by the rules of the build.
@@ -73,22 +78,34 @@ void search_engine::state::query_words_of(std::string_view text, between_words s
     }
 }
 
-std::vector<query_part> search_engine::state::parts_of(std::string_view query, bool phrases) const {
-    std::vector<query_part> parts;
-    const between_words separators = between_words_of(query);
-    const auto add = [&](const query_piece& piece) {
-        text::token_list tokens;
-        query_words_of(piece.text, separators, tokens);
-        auto& part = parts.emplace_back();
-        part.quoted = piece.quoted;
-        for (const text::token& t : tokens.tokens) part.words.emplace_back(tokens.word(t));
+analysed_query search_engine::state::analysed(std::string_view query, query_syntax syntax,
+                                              bool phrases) const {
+    text::token_list tokens;
+    const auto found = [&tokens] {
+        std::vector<std::string> words;
+        words.reserve(tokens.tokens.size());
+        for (const text::token& t : tokens.tokens) words.emplace_back(tokens.word(t));
+        return words;
     };
-    if (phrases) {
-        std::ranges::for_each(split_at_quotes(query), add);
-    } else {
-        add({query, false});
-    }
-    return parts;
+    const bool verbatim = store.info().verbatim;
+    const between_words separators = between_words_of(query);
+    query_analysis by;
+    by.words_of = [&](std::string_view text) {
+        query_words_of(text, separators, tokens);
+        return found();
+    };
+    by.words_of_part = [&](std::string_view text, bool quoted) {
+        query_words_of(text, quoted ? between_words::blanks : between_words::tabs, tokens);
+        return found();
+    };
+    by.words_of_prefix = [&](std::string_view text) {
+        if (verbatim) return std::vector<std::string>{std::string(text)};
+        prefix_analyzers.local().analyze(text, tokens);
+        return found();
+    };
+    // A tab separates verbatim words, which may have any character.
+    const bool only_words = verbatim && syntax == query_syntax::automatic && separators == between_words::tabs;
+    return analyse(query, only_words ? query_syntax::words : syntax, phrases, by);
 }
 
 std::string search_engine::state::snippet_of(std::uint32_t document, const query_plan& planned,
@@ -139,6 +156,8 @@ void search_engine::state::check(const search_options& options) const {
     check_ranges(options);
     if (options.order > 1 && options.ranking.model != ranking_model::ql)
         throw usage_error("order above 1 requires the model ql");
+    if (options.syntax == query_syntax::operators && !options.phrases)
+        throw usage_error("the syntax operators has phrases; they cannot be off");
 }
 
 search_engine::prepared::prepared(const state& of, const search_options& options, const context& ctx) {
@@ -178,9 +197,10 @@ std::shared_ptr<const search_engine::prepared> search_engine::prepare(const sear
 search_result search_engine::result(std::string_view query, const search_options& options,
                                     const prepared& lists, const context& ctx) const {
     const auto planned = state_->plan(query, options, lists, ctx);
-    return state_->result(
-        *planned, quern::search(state_->store.collection(), planned->whole, options.ranking, options.k),
-        options, lists, ctx);
+    std::vector<scored_document> ranking;
+    if (!options.count)
+        ranking = quern::search(state_->store.collection(), planned->whole, options.ranking, options.k);
+    return state_->result(*planned, ranking, options, lists, ctx);
 }
 
 std::unique_ptr<search_engine::planned_query> search_engine::state::plan(std::string_view query,
@@ -188,7 +208,7 @@ std::unique_ptr<search_engine::planned_query> search_engine::state::plan(std::st
                                                                          const prepared& lists,
                                                                          const context& ctx) const {
     auto made = std::make_unique<planned_query>(
-        store, lists.thesaurus, parts_of(query, options.phrases), options, query_memory, ctx,
+        store, lists.thesaurus, analysed(query, options.syntax, options.phrases), options, query_memory, ctx,
         [this](std::string_view text, text::token_list& words) { words_of(text, words); });
     made->whole = made->planned.view();
     if (lists.ranks != nullptr) made->whole.prior = lists.ranks->with_weight(options.prior);
@@ -209,6 +229,9 @@ search_result search_engine::state::result(const planned_query& of, std::span<co
     result.empty_query = planned.empty();
     result.unknown_words = planned.unknown();
     result.similar_words = planned.similar();
+    result.syntax = planned.syntax();
+    result.syntax_note = planned.syntax_note();
+    if (options.total || options.count) result.total = planned.count(whole.boosts, whole.excluded);
     if (options.suggestions != 0)
         result.suggestions = suggest_words(store.words(), planned.unknown_words(), options.suggestions, ctx);
     const auto explained = [&](std::uint32_t document) {
@@ -359,21 +382,30 @@ std::vector<text_match> search_engine::matches(std::string_view text,
     return found;
 }
 
-std::vector<std::string> search_engine::words_of(std::string_view query) const {
-    std::string unquoted(query);
-    std::ranges::replace(unquoted, '"', ' ');
-    text::token_list held;
-    state_->query_words_of(unquoted, between_words::blanks, held);
+std::vector<std::string> search_engine::words_of(std::string_view query, query_syntax syntax) const {
     std::vector<std::string> words;
-    words.reserve(held.tokens.size());
-    for (const text::token& t : held.tokens) words.emplace_back(held.word(t));
+    if (syntax == query_syntax::words) {
+        std::string unquoted(query);
+        std::ranges::replace(unquoted, '"', ' ');
+        text::token_list held;
+        state_->query_words_of(unquoted, between_words::blanks, held);
+        words.reserve(held.tokens.size());
+        for (const text::token& t : held.tokens) words.emplace_back(held.word(t));
+    } else {
+        for (const query_part& part : state_->analysed(query, syntax, true).parts) {
+            if (part.excluded) continue;
+            const auto own = part.prefix ? words_with_prefix(state_->store, part.words.front()) : part.words;
+            words.insert(words.end(), own.begin(), own.end());
+        }
+    }
     std::ranges::sort(words);
     words.erase(std::ranges::unique(words).begin(), words.end());
     return words;
 }
 
-std::vector<std::string> search_engine::discriminative_words_of(std::string_view query) const {
-    return discriminative_words(state_->store, words_of(query));
+std::vector<std::string> search_engine::discriminative_words_of(std::string_view query,
+                                                                query_syntax syntax) const {
+    return discriminative_words(state_->store, words_of(query, syntax));
 }
 
 std::optional<std::string> search_engine::corrected(std::string_view query,

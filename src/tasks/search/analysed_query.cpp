@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tasks/search/analysed_query.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "tasks/search/parsed_query.hpp"
+
+namespace quern {
+namespace {
+
+using kind = syntax_node::kind;
+
+/// The groups and parts of a tree. What has no word after analysis is omitted.
+class tree_analysis {
+  public:
+    tree_analysis(std::string_view query, const query_analysis& by, analysed_query& into)
+        : query_(query), by_(by), into_(into) {}
+
+    std::optional<query_group> group_of(const syntax_node& node, bool in_list, bool excluded) {
+        excluded = excluded || node.occurs == occurrence::excluded;
+        query_group made;
+        made.what = node.what;
+        made.occurs = node.occurs;
+        switch (node.what) {
+            case kind::words:
+            case kind::phrase:
+            case kind::prefix:
+                if (node.what == kind::phrase && in_list && node.occurs == occurrence::optional)
+                    made.occurs = occurrence::required;
+                made.part = part_of(node, in_list && node.occurs == occurrence::optional, excluded);
+                if (!made.part) return std::nullopt;
+                return made;
+            case kind::all:
+            case kind::any:
+            case kind::list:
+                break;
+        }
+        for (const syntax_node& member : node.members)
+            if (auto group = group_of(member, node.what == kind::list, excluded))
+                made.members.push_back(std::move(*group));
+        if (made.members.empty()) return std::nullopt;
+        return made;
+    }
+
+  private:
+    std::optional<std::size_t> part_of(const syntax_node& node, bool loose, bool excluded) {
+        query_part part;
+        part.quoted = node.what == kind::phrase;
+        part.prefix = node.what == kind::prefix;
+        part.joined = !part.quoted && !part.prefix && !loose;
+        part.field = node.field;
+        part.slop = node.slop;
+        part.excluded = excluded;
+        if (part.prefix) {
+            part.words = by_.words_of_prefix(node.text);
+            if (part.words.size() != 1)
+                throw query_error(query_, node.position, "a * must follow the beginning of one word");
+        } else {
+            part.words = by_.words_of_part(node.text, part.quoted);
+        }
+        if (part.words.empty()) return std::nullopt;
+        into_.parts.push_back(std::move(part));
+        return into_.parts.size() - 1;
+    }
+
+    std::string_view query_;
+    const query_analysis& by_;
+    analysed_query& into_;
+};
+
+analysed_query with_operators(std::string_view query, const syntax_node& tree, const query_analysis& by) {
+    analysed_query made;
+    made.syntax = query_syntax::operators;
+    if (auto whole = tree_analysis(query, by, made).group_of(tree, true, false))
+        made.whole = std::move(*whole);
+    return made;
+}
+
+analysed_query with_words(std::string_view query, bool phrases, const query_analysis& by) {
+    analysed_query made;
+    const auto add = [&](const query_piece& piece) {
+        query_part part;
+        part.words = by.words_of(piece.text);
+        part.quoted = piece.quoted;
+        if (part.words.empty()) return;
+        query_group of;
+        of.part = made.parts.size();
+        of.occurs = piece.quoted ? occurrence::required : occurrence::optional;
+        made.whole.members.push_back(std::move(of));
+        made.parts.push_back(std::move(part));
+    };
+    if (phrases) {
+        std::ranges::for_each(split_at_quotes(query), add);
+    } else {
+        add({query, false});
+    }
+    return made;
+}
+
+}  // namespace
+
+std::string query_part::name() const {
+    std::string text = field == query_field::title ? "title:" : field == query_field::text ? "text:" : "";
+    if (!is_phrase()) return text.append(words.front()).append(prefix ? "*" : "");
+    text += '"';
+    for (std::size_t i = 0; i < words.size(); ++i) text.append(i == 0 ? "" : " ").append(words[i]);
+    text += '"';
+    return slop == 0 ? text : text + '~' + std::to_string(slop);
+}
+
+analysed_query analyse(std::string_view query, query_syntax syntax, bool phrases, const query_analysis& by) {
+    if (syntax == query_syntax::operators) return with_operators(query, parse_operators(query), by);
+    if (syntax == query_syntax::words || !phrases) return with_words(query, phrases, by);
+    automatic_syntax read = read_automatically(query);
+    if (read.tree) {
+        try {
+            return with_operators(query, *read.tree, by);
+        } catch (const query_error& e) {
+            read.note = e.what();
+        }
+    }
+    analysed_query made = with_words(query, phrases, by);
+    made.note = std::move(read.note);
+    return made;
+}
+
+}  // namespace quern

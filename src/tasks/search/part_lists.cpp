@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tasks/search/part_lists.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "ops/search/proximity.hpp"
+
+namespace quern {
+namespace {
+
+using search_detail::phrase_posting;
+using search_detail::phrase_word;
+
+std::vector<std::uint32_t> common(std::span<const std::uint32_t> a, std::span<const std::uint32_t> b) {
+    std::vector<std::uint32_t> both;
+    std::ranges::set_intersection(a, b, std::back_inserter(both));
+    return both;
+}
+
+}  // namespace
+
+part_documents part_finder::find(const query_part& part, bool with_titles) const {
+    if (part.prefix) return find_prefix(part, with_titles);
+    return part.is_phrase() ? find_phrase(part, with_titles) : find_word(part, with_titles);
+}
+
+std::vector<std::string> words_with_prefix(const opened_store& store, std::string_view prefix) {
+    const auto [first, last] = store.words().dictionary().with_prefix(prefix);
+    std::vector<std::string> words;
+    words.reserve(last - first);
+    text::dictionary_view::walker walk(store.words().dictionary(), first);
+    for (std::uint32_t id = first; id < last; ++id) words.emplace_back(*walk.next());
+    return words;
+}
+
+std::vector<posting_list> part_finder::title_lists(const std::string& prefix) const {
+    const auto [first, last] = store_.title_words().dictionary().with_prefix(prefix);
+    std::vector<posting_list> lists;
+    for (std::uint32_t id = first; id < last; ++id) lists.push_back(store_.title_words().postings(id));
+    return lists;
+}
+
+part_documents part_finder::find_prefix(const query_part& part, bool with_titles) const {
+    const std::string& prefix = part.words.front();
+    part_documents made;
+    postings in_titles;
+    if (with_titles || part.field != query_field::any)
+        in_titles = search_detail::united(collection_, title_lists(prefix));
+    if (part.field == query_field::title) {
+        made.found = in_titles;
+    } else {
+        const auto [first, last] = store_.words().dictionary().with_prefix(prefix);
+        std::vector<posting_list> lists;
+        for (std::uint32_t id = first; id < last; ++id) lists.push_back(store_.words().postings(id));
+        made.found = search_detail::united(collection_, lists);
+    }
+    if (part.field == query_field::text) {
+        made.found = without_titles(std::move(made.found), in_titles,
+                                    [&](std::string_view word) { return word.starts_with(prefix); });
+    } else if (with_titles) {
+        made.titles = std::move(in_titles);
+    }
+    return made;
+}
+
+part_documents part_finder::find_word(const query_part& part, bool with_titles) const {
+    const std::string& word = part.words.front();
+    const posting_list titles = store_.title_words().find(word);
+    postings in_titles = search_detail::united(collection_, std::span(&titles, 1));
+    part_documents made;
+    if (part.field == query_field::title) {
+        made.found = in_titles;
+        if (with_titles) made.titles = std::move(in_titles);
+        return made;
+    }
+    const posting_list list = store_.words().find(word);
+    made.found = without_titles(search_detail::united(collection_, std::span(&list, 1)), in_titles,
+                                [&](std::string_view other) { return other == word; });
+    return made;
+}
+
+part_finder::postings part_finder::without_titles(
+    postings found, const postings& in_titles,
+    const std::function<bool(std::string_view word)>& counts) const {
+    text::token_list title;
+    auto next = found.begin();
+    for (const phrase_posting& of : in_titles) {
+        ctx_.check_stop();
+        next = std::lower_bound(next, found.end(), of.document,
+                                [](const phrase_posting& p, std::uint32_t d) { return p.document < d; });
+        if (next == found.end()) break;
+        if (next->document != of.document) continue;
+        words_of_(store_.title(of.document), title);
+        const auto in_title = static_cast<std::uint32_t>(std::ranges::count_if(
+            title.tokens, [&](const text::token& t) { return counts(title.word(t)); }));
+        next->frequency -= std::min(next->frequency, in_title);
+    }
+    std::erase_if(found, [](const phrase_posting& p) { return p.frequency == 0; });
+    return found;
+}
+
+std::vector<std::uint32_t> part_finder::documents_by_titles(const query_part& part) const {
+    std::vector<std::uint32_t> documents;
+    for (std::size_t i = 0; i < part.words.size(); ++i) {
+        auto own = search_detail::documents_of(store_.title_words().find(part.words[i]), collection_);
+        documents = i == 0 ? std::move(own) : common(documents, own);
+    }
+    return documents;
+}
+
+std::uint32_t part_finder::count_in(std::string_view title, const query_part& phrase) const {
+    text::token_list words;
+    words_of_(title, words);
+    const auto id_of = [&](std::string_view word) {  // another word gets a number that the phrase lacks
+        return static_cast<std::uint32_t>(std::ranges::find(phrase.words, word) - phrase.words.begin());
+    };
+    std::vector<std::uint32_t> in_title, ids;
+    for (const text::token& t : words.tokens) in_title.push_back(id_of(words.word(t)));
+    for (const std::string& word : phrase.words) ids.push_back(id_of(word));
+    return search_detail::count_places(in_title, ids, phrase.slop);
+}
+
+part_finder::postings part_finder::only_in_text(const postings& found,
+                                                const std::vector<std::uint32_t>& phrase,
+                                                std::uint32_t slop) const {
+    postings kept;
+    text::token_list title;
+    std::vector<std::uint32_t> words;
+    for (const phrase_posting& of : found) {
+        ctx_.check_stop();
+        words.clear();
+        tokens_.code->decode(tokens_.words_of(of.document), words);
+        words_of_(store_.title(of.document), title);
+        const auto text = std::span(words).subspan(std::min(words.size(), title.tokens.size()));
+        const std::uint32_t places = search_detail::count_places(text, phrase, slop);
+        if (places != 0) kept.push_back({of.document, places, 0});
+    }
+    return kept;
+}
+
+part_documents part_finder::find_phrase(const query_part& part, bool with_titles) const {
+    part_documents made;
+    if (part.field == query_field::title) {
+        for (const std::uint32_t document : documents_by_titles(part)) {
+            ctx_.check_stop();
+            std::uint32_t places = count_in(store_.title(document), part);
+            if (places == 0) {
+                const auto copies = store_.duplicates().of(document);
+                places = std::ranges::any_of(
+                    copies, [&](const auto& copy) { return count_in(copy.title, part) != 0; });
+            }
+            if (places != 0) made.found.push_back({document, places, 0});
+        }
+        if (with_titles) made.titles = made.found;
+        return made;
+    }
+    std::vector<phrase_word> phrase;
+    std::vector<std::uint32_t> ids;
+    for (const std::string& word : part.words) {
+        const auto id = store_.words().dictionary().find(word);
+        if (!id) return made;
+        phrase.push_back({*id, store_.words().postings(*id)});
+        ids.push_back(*id);
+    }
+    made.found = part.slop == 0
+                     ? search_detail::find_phrase(collection_, tokens_, phrase)
+                     : search_detail::find_near(collection_, tokens_, phrase, part.slop, &ctx_);
+    if (part.field == query_field::text) {
+        made.found = only_in_text(made.found, ids, part.slop);
+    } else if (with_titles) {
+        std::vector<std::uint32_t> documents;
+        documents.reserve(made.found.size());
+        for (const phrase_posting& posting : made.found) documents.push_back(posting.document);
+        for (const std::uint32_t document : common(documents, documents_by_titles(part)))
+            if (count_in(store_.title(document), part) != 0) made.titles.push_back({document, 1, 0});
+    }
+    return made;
+}
+
+}  // namespace quern

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// The documents of phrases, prefixes and parts with a field: lists made for one query, which score like those of words.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "ops/search/query_lists.hpp"
+#include "quern/text/analyzer.hpp"
+#include "tasks/search/analysed_query.hpp"
+#include "tasks/store/opened_store.hpp"
+
+namespace quern {
+
+/// The words of a text, by the rules of the store's documents.
+using words_of_text = std::function<void(std::string_view text, text::token_list& words)>;
+
+/// The documents of a part that is not loose.
+struct part_documents {
+    std::vector<search_detail::phrase_posting> found;   ///< ascending; frequencies count what is in the field
+    std::vector<search_detail::phrase_posting> titles;  ///< those with it in the title
+};
+
+/// The words of the store's documents that begin with this, in byte order.
+std::vector<std::string> words_with_prefix(const opened_store& store, std::string_view prefix);
+
+class part_finder {
+  public:
+    /// All must outlive it.
+    part_finder(const opened_store& store, const search_detail::token_stream& tokens,
+                const words_of_text& words_of, const context& ctx)
+        : store_(store), tokens_(tokens), words_of_(words_of), ctx_(ctx), collection_(store.collection()) {}
+
+    /// Finds nothing if a word of the part is not in the store. Without `with_titles`, titles are empty.
+    part_documents find(const query_part& part, bool with_titles) const;
+
+  private:
+    using postings = std::vector<search_detail::phrase_posting>;
+
+    part_documents find_prefix(const query_part& part, bool with_titles) const;
+    part_documents find_word(const query_part& part, bool with_titles) const;
+    part_documents find_phrase(const query_part& part, bool with_titles) const;
+    std::vector<posting_list> title_lists(const std::string& prefix) const;
+    /// Documents with all words of a phrase in titles.
+    std::vector<std::uint32_t> documents_by_titles(const query_part& part) const;
+    std::uint32_t count_in(std::string_view title, const query_part& phrase) const;
+    /// Without occurrences in the documents' own titles; `counts(word)` tells which words of these count.
+    postings without_titles(postings found, const postings& in_titles,
+                            const std::function<bool(std::string_view word)>& counts) const;
+    postings only_in_text(const postings& found, const std::vector<std::uint32_t>& phrase,
+                          std::uint32_t slop) const;
+
+    const opened_store& store_;
+    const search_detail::token_stream& tokens_;
+    const words_of_text& words_of_;
+    const context& ctx_;
+    collection_view collection_;
+};
+
+}  // namespace quern

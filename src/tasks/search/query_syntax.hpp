@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// A query with operators, as typed: signs, phrases, prefixes, fields, AND, OR, NOT, parentheses. docs/search.md has the
+// grammar.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "quern/tasks/search.hpp"
+
+namespace quern {
+
+/// Where a part of a query must occur.
+enum class query_field { any, title, text };
+
+enum class occurrence { optional, required, excluded };
+
+struct syntax_node {
+    enum class kind {
+        words,   ///< text without operators: one word, or several if the analysis splits it
+        phrase,  ///< quoted text
+        prefix,  ///< the beginning of words
+        all,     ///< every member that is not excluded, and none that is
+        any,     ///< at least one member
+        list,    ///< required, excluded and optional members
+    };
+    kind what = kind::list;
+    occurrence occurs = occurrence::optional;  ///< in the list around it
+    query_field field = query_field::any;
+    std::uint32_t slop = 0;   ///< of a phrase: by how much the places of its words may differ
+    std::string text;         ///< of words, a phrase or a prefix, without escapes
+    std::size_t position = 0;  ///< its first byte in the query
+    std::vector<syntax_node> members;
+
+    friend bool operator==(const syntax_node&, const syntax_node&) = default;
+};
+
+inline constexpr std::uint32_t max_slop = 1'000'000;
+inline constexpr unsigned max_query_depth = 100;
+
+/// The tree of a query, a list. Throws query_error for what the grammar does not have.
+syntax_node parse_operators(std::string_view query);
+
+/// How `auto` reads a query: with operators if it has one and all of it can be read so.
+struct automatic_syntax {
+    std::optional<syntax_node> tree;  ///< nothing: the query is words
+    std::string note;                 ///< why a query with an operator is read as words; else empty
+};
+automatic_syntax read_automatically(std::string_view query);
+
+}  // namespace quern
