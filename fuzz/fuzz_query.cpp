@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Any bytes as a query: splitting at quotes loses nothing, explanations add up to the exact score, the best hits are the
-// first of all, and every hit contains the quoted phrases, according to counting. Input: a byte that selects model and
-// order, one for the n-gram order, then the query.
+// first of all, and every hit contains the quoted phrases, according to counting. With operators: any bytes are a query or
+// an error at a place in it, counting agrees with the ranking, and `auto` never refuses. Input: a byte that selects model,
+// syntax and order, one for the n-gram order, then the query.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -72,6 +73,34 @@ void check_pieces(std::string_view query, const std::vector<query_piece>& pieces
     only_marks({at, query.data() + query.size()});
 }
 
+/// Counting finds as many documents as the complete ranking.
+void check_counts(const search_engine& engine, std::string_view query, search_options options,
+                  const search_result& complete) {
+    options.count = true;
+    require(engine.search(query, options).total == complete.hits.size());
+}
+
+void check_operators(const search_engine& engine, std::string_view query, search_options options) {
+    options.phrases = true;
+    options.syntax = query_syntax::automatic;
+    const search_result read = engine.search(query, options);
+    check_counts(engine, query, options, read);
+    for (const search_hit& hit : read.hits) {
+        double sum = 0;
+        for (const explained_term& of : hit.explanation) sum += of.score;
+        require(sum == hit.score);
+    }
+    engine.matches(query, engine.words_of(query, read.syntax));
+    options.syntax = query_syntax::operators;
+    try {
+        const search_result strict = engine.search(query, options);
+        check_counts(engine, query, options, strict);
+    } catch (const query_error& e) {
+        require(e.position() <= query.size());
+        require(e.caret().size() <= e.excerpt().size() + 1 && e.excerpt().size() < 4 * query.size() + 16);
+    }
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -93,6 +122,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         for (const explained_term& of : hit.explanation) sum += of.score;
         require(sum == hit.score);
     }
+    check_counts(all.engine, query, options, result);
+    check_operators(all.engine, query, options);
     for (const query_piece& piece : pieces) {
         if (!piece.quoted || !options.phrases) continue;
         const auto found = all.counter.count(piece.text, context::cpu(1));

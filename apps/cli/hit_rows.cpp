@@ -14,10 +14,10 @@ namespace {
 std::vector<std::string> columns_of(const char* first, bool snippets, bool duplicates, bool explanation,
                                     bool corrections, bool totals) {
     std::vector<std::string> columns;
-    for (const char* name :
-         {first, "rank", "id", "score", "title", snippets ? "snippet" : nullptr,
-          duplicates ? "copies" : nullptr, duplicates ? "copy_count" : nullptr,
-          explanation ? "explanation" : nullptr, totals ? "total" : nullptr, corrections ? "corrected_query" : nullptr})
+    for (const char* name : {first, "rank", "id", "score", "title", snippets ? "snippet" : nullptr,
+                             duplicates ? "copies" : nullptr, duplicates ? "copy_count" : nullptr,
+                             explanation ? "explanation" : nullptr, totals ? "total" : nullptr,
+                             corrections ? "corrected_query" : nullptr})
         if (name != nullptr) columns.emplace_back(name);
     return columns;
 }
@@ -64,9 +64,8 @@ hit_rows::hit_rows(session& job, output& to, bool explained, bool duplicates, co
       snippets_below_(!explained && job.format_for(to) == row_format::table),
       corrections_(corrections && job.format_for(to) == row_format::jsonl),
       totals_(totals && job.format_for(to) == row_format::jsonl),
-      rows_(job.rows(to,
-                     columns_of(first, !snippets_below_, duplicates_in_column_, in_column_, corrections_,
-                                totals_))) {
+      rows_(job.rows(to, columns_of(first, !snippets_below_, duplicates_in_column_, in_column_, corrections_,
+                                    totals_))) {
     if (in_rows_) rows_.wrap();
 }
 

@@ -139,7 +139,7 @@ struct found_counts {
 };
 
 found_counts search_one(const search_engine& engine, const search_request& request, session& job,
-                         output& to) {
+                        output& to) {
     const std::string query = fmt::format("{}", fmt::join(request.words, " "));
     const auto given = job.stage("search", [&] {
         return search_query_text(engine, query, request.search, corrects(request, job, to), job.ctx,
@@ -168,7 +168,7 @@ found_counts search_one(const search_engine& engine, const search_request& reque
 /// Answers each line as it arrives, so that a person or a program can work interactively. A line that is far
 /// too long is refused with a warning, and the loop continues.
 found_counts search_lines(const search_engine& engine, const search_request& request, session& job,
-                           output& to) {
+                          output& to) {
     constexpr std::size_t max_bytes = 1 << 20;
     const bool person = isatty(STDIN_FILENO) != 0 && isatty(STDERR_FILENO) != 0 && !request.common.quiet;
     engine.check(request.search, job.ctx);  // before the first line
@@ -244,11 +244,12 @@ void append_run(std::string& text, std::string_view topic, const search_result& 
 }
 
 bool writes_run(const search_request& request) {
-    return !request.search.count && !request.topics.empty() && (!request.run_file.empty() || !request.common.format);
+    return !request.search.count && !request.topics.empty() &&
+           (!request.run_file.empty() || !request.common.format);
 }
 
 found_counts search_topics_to(const search_engine& engine, search_request& request, session& job,
-                               output& to) {
+                              output& to) {
     const auto topics = job.stage("topics", [&] { return read_topics(request.topics, job.ctx); });
     if (topics.empty()) job.messages.warning(fmt::format("{} contains no topics", request.topics));
     const bool as_run = writes_run(request);

@@ -52,10 +52,10 @@ namespace quern {
 
 template <>
 inline constexpr auto options_of<server::search_request> = std::array{
-    option_for<&server::search_request::q>(
-        "q", "",
-        "The query, as syntax says: words, phrases in double quotes, operators; at most 2,048 bytes. Required "
-        "without like."),
+    option_for<&server::search_request::q>("q", "",
+                                           "The query, as syntax says: words, phrases in double quotes, "
+                                           "operators; at most 2,048 bytes. Required "
+                                           "without like."),
     option_for<&server::search_request::k>("k", "", {.min = 1},
                                            "Number of results; k and offset together are at most quern serve "
                                            "--max-results (1,000; see limits.results of "
@@ -418,7 +418,8 @@ std::string document_json(const search_engine& engine, std::optional<std::string
                 end < text.size() ? cell(static_cast<std::uint64_t>(end)) : cell(std::monostate()));
     json.member("text", piece);
     if (given.text("q")) {
-        const std::vector<std::string> marked = engine.discriminative_words_of(words, query_syntax::automatic);
+        const std::vector<std::string> marked =
+            engine.discriminative_words_of(words, query_syntax::automatic);
         write_parts(json, "title_parts", engine, title, marked);
         write_parts(json, "text_parts", engine, piece, marked);
     }

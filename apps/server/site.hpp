@@ -102,7 +102,7 @@ std::string name_of_folder(const std::filesystem::path& folder);
 struct failed_response {
     unsigned status = 500;
     std::string reported;
-    std::string fault;  ///< for the server's log; empty for a mistake of the client
+    std::string fault;                         ///< for the server's log; empty for a mistake of the client
     std::optional<std::size_t> position = {};  ///< of a mistake in a query, in characters from 0
 };
 /// Maps errors to statuses; nothing else does.

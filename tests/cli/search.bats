@@ -313,3 +313,73 @@ PYTHON
     told "device cpu: topics with a prior are ranked by the CPU"
     [ "$(json stats "d['device']")" = cpu ]
 }
+
+@test "operators restrict, join and find words by their beginnings" {
+    operators() { ids "$@" --syntax operators; }
+    [ "$(operators '+apple +flowers')" = "a1 f6 " ]
+    [ "$(operators 'apple -flowers')" = "3 " ] || { operators 'apple -flowers'; false; }
+    [ "$(operators 'apple AND NOT flowers')" = "3 " ]
+    [ "$(operators '(apple AND flowers) OR zebra')" = "a1 f6 " ]
+    [ "$(operators '+apple (flowers OR zebra)')" = "3 a1 f6 " ]
+    [ "$(operators '+appl* +(flow* zebra)')" = "a1 f6 " ]
+    [ "$(operators '"flowers apple"~2')" = "a1 f6 " ]
+    [ "$(operators '"apple flowers"')" = "a1 f6 " ]
+}
+
+@test "a query without an operator has the same bytes by every syntax" {
+    for query in 'apple flowers' '"apple flowers" bees' 'the "visit" of bees'; do
+        quern search store "$query" --syntax words --explain >words
+        quern search store "$query" --explain >auto
+        quern search store "$query" --syntax operators --explain >operators
+        cmp words auto
+        cmp words operators
+    done
+}
+
+@test "what the grammar lacks is an error that shows the place" {
+    ends_with 2 quern search store 'apple (bees' --syntax operators
+    [ "${stderr_lines[0]}" = 'quern search: the query is not understood at character 7: this parenthesis is not closed; write \( for the character' ]
+    [ "${stderr_lines[1]}" = '  apple (bees' ]
+    [ "${stderr_lines[2]}" = '        ^' ]
+    ends_with 2 quern search store 'bees' --syntax operators --phrases off
+    says "phrases; they cannot be off"
+    ends_with 2 quern search store 'bees' --syntax lucene
+    says "expected one of words, operators, auto"
+    printf 'apple\nbees -\nbees\n' | quern search store --syntax operators --quiet >out 2>said
+    grep -q "query 1 was skipped: the query is not understood at character 6: a sign" said
+    grep -q "^  bees -$" said
+    cut -f 1 out | uniq | tr '\n' ' ' | grep -qx "0 2 "
+}
+
+@test "text that people type is words" {
+    for query in 'C++ apple' '-5 bees' 'what is "apple' 'apple :)' 'a:b bees' 'http://bees' 'APPLE AND BEES'; do
+        quern search store "$query" --syntax words >words 2>said_words || true
+        quern search store "$query" >auto 2>said_auto || true
+        cmp words auto
+        cmp said_words said_auto
+    done
+    ends_with 0 quern search store 'apple OR'
+    [[ ${stderr_lines[0]} == "quern search: read as words: the query is not understood at character 7: OR needs a word after it" ]]
+}
+
+@test "--count and --total count all documents that a query finds" {
+    [ "$(quern search store 'apple flowers' --count)" = 3 ]
+    [ "$(quern search store '+apple +flowers' --count --format jsonl)" = '{"count":2}' ]
+    ends_with 1 quern search store zebra --count
+    [ "$output" = 0 ]
+    says "no document contains zebra"
+    printf 'apple\nzebra\n' | quern search store --count --quiet >out
+    printf '0\t3\n1\t0\n' | cmp - out
+    printf 'x\tapple\ny\t+apple +flowers\n' >topics
+    quern search store --topics topics --count --quiet >out
+    printf 'x\t3\ny\t3\n' | cmp - out # topics are words
+    quern search store --topics topics --count --syntax operators --quiet >out
+    printf 'x\t3\ny\t2\n' | cmp - out
+    quern search store 'apple flowers' --total -k 1 --format jsonl --stats stats >out
+    [ "$(json out "d['total']")" = 3 ]
+    [ "$(json stats "d['counts']['found']")" = 3 ]
+    quern search store 'apple flowers' --total -k 1 2>said
+    grep -q "the query finds 3 documents" said
+    ends_with 2 quern search store apple --count -k 5
+    says "k has no effect with --count"
+}

@@ -42,7 +42,8 @@ struct operator_query {
 inline bool can_stand(const text_words& words, const text_words& phrase, std::int64_t s, std::int64_t slop,
                       std::size_t i, std::set<std::int64_t>& taken) {
     if (i == phrase.size()) return true;
-    for (std::int64_t at = s + static_cast<std::int64_t>(i); at <= s + static_cast<std::int64_t>(i) + slop; ++at) {
+    for (std::int64_t at = s + static_cast<std::int64_t>(i); at <= s + static_cast<std::int64_t>(i) + slop;
+         ++at) {
         if (at < 0 || at >= static_cast<std::int64_t>(words.size()) || taken.contains(at)) continue;
         if (words[static_cast<std::size_t>(at)] != phrase[i]) continue;
         taken.insert(at);
@@ -116,7 +117,8 @@ inline bool matches(const worded_document& document, const operator_query& query
     bool any = false, has_required = false;
     for (const operator_query& member : query.members) {
         const bool holds = matches(document, member, true);
-        const bool required = member.has == sign::plus || (member.what == kind::phrase && member.has == sign::none);
+        const bool required =
+            member.has == sign::plus || (member.what == kind::phrase && member.has == sign::none);
         if (member.has == sign::minus ? holds : required && !holds) return false;
         has_required = has_required || required;
         any = any || (holds && member.has == sign::none);
@@ -137,7 +139,8 @@ inline void add_terms(const operator_query& query, bool in_list, bool excluded,
     const auto add = [&](operator_query part) {
         if (part.words.size() == 1) part.slop = 0;
         const bool prefix = part.what == operator_query::kind::prefix;
-        std::string key = std::to_string(static_cast<int>(part.in)) + (prefix ? "*" : " ") + std::to_string(part.slop);
+        std::string key =
+            std::to_string(static_cast<int>(part.in)) + (prefix ? "*" : " ") + std::to_string(part.slop);
         for (const std::string& word : part.words) key += " " + word;
         if (!prefix) part.what = operator_query::kind::phrase;
         ++terms.try_emplace(key, part, 0).first->second.second;
@@ -161,7 +164,8 @@ inline std::vector<scored_document> search(const std::vector<worded_document>& d
         word.count = term.second;
         for (std::uint32_t d = 0; d < documents.size(); ++d) {
             if (const auto f = frequency_in(documents[d], term.first)) word.documents[d] = f;
-            if (term.first.in != operator_query::field::text && frequency_in(documents[d].title, term.first) != 0)
+            if (term.first.in != operator_query::field::text &&
+                frequency_in(documents[d].title, term.first) != 0)
                 word.titles[d] = 1;
         }
     }

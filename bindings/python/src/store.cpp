@@ -123,7 +123,8 @@ const parameters<search_call>& explain_parameters() {
 const parameters<topics_call>& topics_parameters() {
     static const parameters<topics_call> made =
         parameters<topics_call>("search_many")
-            .table<&topics_call::search>({"offset", "snippets", "duplicates", "explain", "suggestions", "total", "count"})
+            .table<&topics_call::search>(
+                {"offset", "snippets", "duplicates", "explain", "suggestions", "total", "count"})
             .table<&topics_call::search, &search_options::ranking>()
             .add({"like", "str | None", "None", like_help},
                  [](topics_call& r, nb::handle given) { r.like = text_argument("like", given); })
@@ -563,11 +564,12 @@ path and the fingerprint, and opens the store again; it fails if the store has c
                                      "['mill']"))
         .def("count_matches", count_matches, nb::arg("query"), nb::arg("kwargs"),
              nb::sig(count_parameters().signature("self, query: str", "int")),
-             count_parameters().doc("The number of documents that `search` finds with k='all', without ranking "
-                                    "them.\n\n"
-                                    "Raises UsageError, with `position`, for a query that is not understood. "
-                                    "Cost: the postings of the query; of required words those of the rarest "
-                                    "one, looked up in the others."))
+             count_parameters().doc(
+                 "The number of documents that `search` finds with k='all', without ranking "
+                 "them.\n\n"
+                 "Raises UsageError, with `position`, for a query that is not understood. "
+                 "Cost: the postings of the query; of required words those of the rarest "
+                 "one, looked up in the others."))
         .def("search_many", search_many, nb::arg("topics"), nb::arg("kwargs"),
              nb::sig(topics_parameters().signature("self, topics: object", "Run")),
              topics_parameters().doc("Runs many queries and returns a `Run`.\n\n`topics`: a dict of ids and "

@@ -190,7 +190,7 @@ struct search_result {
     std::vector<search_hit> hits;
     /// Of the query, in analysed form; phrases that no document contains, in quotes.
     std::vector<std::string> unknown_words;
-    bool empty_query = false;                  ///< no word remains after analysis
+    bool empty_query = false;                   ///< no word remains after analysis
     query_syntax syntax = query_syntax::words;  ///< how the query was read: words or operators
     /// Of an automatic syntax: why a query that has an operator was read as words; else empty.
     std::string syntax_note;

@@ -121,8 +121,7 @@ class filter {
             return look_up(of, inverted);
         window own(of.begin, of.end);
         add_to(own);
-        for (std::size_t i = 0; i < window::words; ++i)
-            of.bits[i] &= inverted ? ~own.bits[i] : own.bits[i];
+        for (std::size_t i = 0; i < window::words; ++i) of.bits[i] &= inverted ? ~own.bits[i] : own.bits[i];
     }
 
   private:
@@ -148,7 +147,8 @@ class filter {
     }
 
     std::uint64_t next_of_all(std::uint64_t from) {
-        for (std::size_t agreed = 0, i = 0; agreed < members_.size(); i = i + 1 == members_.size() ? 0 : i + 1) {
+        for (std::size_t agreed = 0, i = 0; agreed < members_.size();
+             i = i + 1 == members_.size() ? 0 : i + 1) {
             const std::uint64_t own = members_[i].next(from);
             if (own >= size_) return size_;
             agreed = own == from ? agreed + 1 : 1;
@@ -222,7 +222,8 @@ std::vector<std::uint32_t> matching_documents(const collection_view& collection,
                                               const context* ctx) {
     std::vector<std::uint32_t> documents;
     each_window(collection, where, ctx, [&](const window& found) {
-        found.each([&](std::uint64_t document) { documents.push_back(static_cast<std::uint32_t>(document)); });
+        found.each(
+            [&](std::uint64_t document) { documents.push_back(static_cast<std::uint32_t>(document)); });
     });
     return documents;
 }

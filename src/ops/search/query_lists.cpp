@@ -88,7 +88,9 @@ std::vector<phrase_posting> united(const collection_view& collection, std::span<
     std::vector<phrase_posting> found;
     if (3 * postings < collection.document_lengths.size()) {
         found.reserve(postings);
-        each([&](std::uint32_t document, std::uint32_t frequency) { found.push_back({document, frequency, 0}); });
+        each([&](std::uint32_t document, std::uint32_t frequency) {
+            found.push_back({document, frequency, 0});
+        });
         std::ranges::sort(found, {}, &phrase_posting::document);
         std::size_t kept = 0;
         for (const phrase_posting& posting : found) {

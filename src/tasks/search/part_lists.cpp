@@ -54,6 +54,14 @@ part_documents part_finder::find_prefix(const query_part& part, bool with_titles
         const auto [first, last] = store_.words().dictionary().with_prefix(prefix);
         std::vector<posting_list> lists;
         for (std::uint32_t id = first; id < last; ++id) lists.push_back(store_.words().postings(id));
+        if (part.field == query_field::any && store_.duplicates().size() != 0) {
+            // A word that occurs only in titles of near-duplicates belongs to their kept documents.
+            const auto& titles = store_.title_words();
+            const auto [begin, end] = titles.dictionary().with_prefix(prefix);
+            for (std::uint32_t id = begin; id < end; ++id)
+                if (!store_.words().dictionary().find(titles.dictionary().word(id)))
+                    lists.push_back(titles.postings(id));
+        }
         made.found = search_detail::united(collection_, lists);
     }
     if (part.field == query_field::text) {
@@ -93,8 +101,8 @@ part_finder::postings part_finder::without_titles(
         if (next == found.end()) break;
         if (next->document != of.document) continue;
         words_of_(store_.title(of.document), title);
-        const auto in_title = static_cast<std::uint32_t>(std::ranges::count_if(
-            title.tokens, [&](const text::token& t) { return counts(title.word(t)); }));
+        const auto in_title = static_cast<std::uint32_t>(
+            std::ranges::count_if(title.tokens, [&](const text::token& t) { return counts(title.word(t)); }));
         next->frequency -= std::min(next->frequency, in_title);
     }
     std::erase_if(found, [](const phrase_posting& p) { return p.frequency == 0; });
@@ -164,9 +172,8 @@ part_documents part_finder::find_phrase(const query_part& part, bool with_titles
         phrase.push_back({*id, store_.words().postings(*id)});
         ids.push_back(*id);
     }
-    made.found = part.slop == 0
-                     ? search_detail::find_phrase(collection_, tokens_, phrase)
-                     : search_detail::find_near(collection_, tokens_, phrase, part.slop, &ctx_);
+    made.found = part.slop == 0 ? search_detail::find_phrase(collection_, tokens_, phrase)
+                                : search_detail::find_near(collection_, tokens_, phrase, part.slop, &ctx_);
     if (part.field == query_field::text) {
         made.found = only_in_text(made.found, ids, part.slop);
     } else if (with_titles) {

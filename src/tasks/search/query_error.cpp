@@ -33,11 +33,13 @@ query_error::query_error(std::string_view query, std::size_t byte, std::string_v
       position_(characters_in(query.substr(0, byte))) {
     constexpr std::size_t before = 48, shown = 96;  // bytes
     const std::size_t begin = moved_back(query, byte, before);
-    const std::size_t end = query.size() - begin <= shown ? query.size() : moved_back(query, begin + shown, 0);
+    const std::size_t end =
+        query.size() - begin <= shown ? query.size() : moved_back(query, begin + shown, 0);
     const std::string_view dots = begin == 0 ? "" : "... ";
     excerpt_ = fmt::format("{}{}{}", dots, for_terminal(query.substr(begin, end - begin)),
                            end == query.size() ? "" : " ...");
-    caret_ = std::string(dots.size() + characters_in(for_terminal(query.substr(begin, byte - begin))), ' ') + '^';
+    caret_ =
+        std::string(dots.size() + characters_in(for_terminal(query.substr(begin, byte - begin))), ' ') + '^';
 }
 
 }  // namespace quern

@@ -131,7 +131,8 @@ void query_plan::add_made_parts(const part_finder& finder) {
         const std::size_t known_unknown = unknown_words_.size();
         for (const std::string& word : of.part->words) {
             if (of.part->prefix || store_.words().dictionary().find(word)) continue;
-            if (of.part->field != query_field::title || store_.title_words().find(word).document_frequency == 0)
+            if (of.part->field != query_field::title ||
+                store_.title_words().find(word).document_frequency == 0)
                 unknown_words_.push_back(word);
         }
         const bool has_unknown = unknown_words_.size() != known_unknown;
@@ -188,9 +189,9 @@ search_detail::condition query_plan::group_condition(const query_group& group) c
     condition made{condition::kind::all}, any;
     for (const query_group& member : group.members) {
         const bool optional = member.occurs == occurrence::optional;
-        auto& to = member.occurs == occurrence::excluded                            ? made.excluded
+        auto& to = member.occurs == occurrence::excluded              ? made.excluded
                    : optional && group.what != syntax_node::kind::all ? any.members
-                                                                                    : made.members;
+                                                                      : made.members;
         to.push_back(group_condition(member));
     }
     // Optional members only matter if nothing is required.

@@ -97,14 +97,15 @@ class query_plan {
     collection_view collection_;
     std::optional<search_detail::token_stream> tokens_;  // if there is a phrase or a history
     std::vector<query_term> terms_;
-    std::vector<std::string> names_;              // of the terms
-    std::deque<search_detail::made_list> lists_;  // of the made parts
+    std::vector<std::string> names_;                    // of the terms
+    std::deque<search_detail::made_list> lists_;        // of the made parts
     std::deque<std::vector<std::uint32_t>> documents_;  // of the made parts
     std::map<part_key, made_part> made_;
     std::optional<search_detail::history_finder> histories_;
     std::vector<query_continuation> continuations_;
     std::optional<search_detail::condition> required_;  // of every document that the query finds
-    std::optional<search_detail::condition> excluded_;  // of those that it does not find; if nothing is required
+    std::optional<search_detail::condition>
+        excluded_;  // of those that it does not find; if nothing is required
     std::optional<std::vector<std::uint32_t>> allowed_;
     std::vector<std::uint32_t> forbidden_;
     std::vector<similar_word> similar_;  // the last terms

@@ -123,6 +123,7 @@ class parser {
         }
         syntax_node made = item(depth, field);
         made.occurs = occurs;
+        made.position = begin;
         skip_blanks();
         if (at_keyword("AND") || at_keyword("OR"))
             fail(at_, "AND and OR cannot follow a part with a sign; use parentheses");
@@ -198,8 +199,7 @@ class parser {
     const field_name* field_here() const {
         if (!is_letter(current()) && current() != '_') return nullptr;
         std::size_t end = at_;
-        while (end < query_.size() &&
-               (is_letter(query_[end]) || is_digit(query_[end]) || query_[end] == '_'))
+        while (end < query_.size() && (is_letter(query_[end]) || is_digit(query_[end]) || query_[end] == '_'))
             ++end;
         if (end >= query_.size() || query_[end] != ':') return nullptr;
         if (end + 1 < query_.size() && query_[end + 1] == ':') return nullptr;  // std::deque
@@ -230,9 +230,7 @@ class parser {
     }
 
     void refuse_only_excluded(const syntax_node& of) const {
-        const auto excluded = [](const syntax_node& member) {
-            return member.occurs == occurrence::excluded;
-        };
+        const auto excluded = [](const syntax_node& member) { return member.occurs == occurrence::excluded; };
         if (!of.members.empty() && std::ranges::all_of(of.members, excluded))
             fail(of.members.front().position, "only excluded words; at least one other is needed");
     }
@@ -270,7 +268,8 @@ class parser {
         if (current() == '~' && is_digit(peek())) {
             const std::size_t tilde = at_++;
             std::uint64_t slop = 0;
-            for (; is_digit(current()); ++at_) slop = std::min<std::uint64_t>(10 * slop + (current() - '0'), max_slop + 1);
+            for (; is_digit(current()); ++at_)
+                slop = std::min<std::uint64_t>(10 * slop + (current() - '0'), max_slop + 1);
             if (slop > max_slop) fail(tilde, fmt::format("the distance is too large (at most {})", max_slop));
             made.slop = static_cast<std::uint32_t>(slop);
             has_operator_ = true;
@@ -338,7 +337,8 @@ class parser {
         if (c == '^' && at_ > begin && numbers_follow())
             fail(at_, "words cannot have weights; write \\^ for the character");
         if (at_ == begin && (c == '&' || c == '|') && peek() == c && ends_at(at_ + 2))
-            fail(at_, c == '&' ? "write AND, or \\& for the character" : "write OR, or \\| for the character");
+            fail(at_,
+                 c == '&' ? "write AND, or \\& for the character" : "write OR, or \\| for the character");
     }
 
     std::string_view query_;

@@ -31,8 +31,8 @@ struct syntax_node {
     kind what = kind::list;
     occurrence occurs = occurrence::optional;  ///< in the list around it
     query_field field = query_field::any;
-    std::uint32_t slop = 0;   ///< of a phrase: by how much the places of its words may differ
-    std::string text;         ///< of words, a phrase or a prefix, without escapes
+    std::uint32_t slop = 0;    ///< of a phrase: by how much the places of its words may differ
+    std::string text;          ///< of words, a phrase or a prefix, without escapes
     std::size_t position = 0;  ///< its first byte in the query
     std::vector<syntax_node> members;
 

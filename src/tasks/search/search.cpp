@@ -104,7 +104,8 @@ analysed_query search_engine::state::analysed(std::string_view query, query_synt
         return found();
     };
     // A tab separates verbatim words, which may have any character.
-    const bool only_words = verbatim && syntax == query_syntax::automatic && separators == between_words::tabs;
+    const bool only_words =
+        verbatim && syntax == query_syntax::automatic && separators == between_words::tabs;
     return analyse(query, only_words ? query_syntax::words : syntax, phrases, by);
 }
 

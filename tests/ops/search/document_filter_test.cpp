@@ -39,7 +39,8 @@ struct lists {
                 if (share == 10 && d > 500 && d + 500 < size) continue;
                 if (random() % share == 0) chosen.insert(d);
             }
-            for (const std::uint32_t d : chosen) frequencies[d] = 1 + static_cast<std::uint32_t>(random() % 3);
+            for (const std::uint32_t d : chosen)
+                frequencies[d] = 1 + static_cast<std::uint32_t>(random() % 3);
             vectors.emplace_back(chosen.begin(), chosen.end());
             encoded.emplace_back(frequencies, lengths);
         }
@@ -105,7 +106,8 @@ TEST(united_lists, have_the_sums_of_frequencies) {
         for (const std::uint32_t share : {500u, 400u, 300u, 2u}) {
             reference::word_documents frequencies;
             for (std::uint32_t d = 0; d < size; ++d)
-                if (random() % share == 0) sums[d] += frequencies[d] = 1 + static_cast<std::uint32_t>(random() % 5);
+                if (random() % share == 0)
+                    sums[d] += frequencies[d] = 1 + static_cast<std::uint32_t>(random() % 5);
             encoded.emplace_back(frequencies, lengths);
             views.clear();
             for (const encoded_list& list : encoded) views.push_back(list.view());
@@ -141,7 +143,8 @@ TEST(proximity, matches_every_arrangement) {
         reference::text_words of_document, of_phrase;
         for (const auto word : document) of_document.push_back(std::to_string(word));
         for (const auto word : phrase) of_phrase.push_back(std::to_string(word));
-        ASSERT_EQ(count_places(document, phrase, slop), reference::places_of(of_document, of_phrase, slop)) << round;
+        ASSERT_EQ(count_places(document, phrase, slop), reference::places_of(of_document, of_phrase, slop))
+            << round;
     }
 }
 
@@ -149,7 +152,8 @@ TEST(proximity, without_slop_it_finds_phrases) {
     std::mt19937_64 random(8);
     reference::documents_of_words words(300);
     for (auto& document : words)
-        for (std::size_t i = random() % 40; i > 0; --i) document.push_back(static_cast<std::uint32_t>(random() % 6));
+        for (std::size_t i = random() % 40; i > 0; --i)
+            document.push_back(static_cast<std::uint32_t>(random() % 6));
     const search_samples::worded_collection collection(words, 7);
     for (const std::vector<std::uint32_t>& phrase :
          std::vector<std::vector<std::uint32_t>>{{0, 1}, {2, 2}, {1, 2, 1}, {6, 1}, {0}}) {
