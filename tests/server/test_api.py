@@ -91,6 +91,32 @@ class Search(Api):
                 with self.subTest(query=query, options=options):
                     self.same_as_program(query, parameters, options)
 
+    def test_operators(self):
+        for query in ("+grain -stones", "gra* OR flour", "grain AND (stones OR flour)", "\"pair stones\"~2", "title:grain"):
+            with self.subTest(query=query):
+                answer = self.same_as_program(query, {"syntax": "operators"}, ["--syntax", "operators"])
+                self.assertEqual(answer["syntax"], "operators")
+                self.assertEqual(self.same_as_program(query, {}, [])["syntax"], "operators")
+        answer = self.server.json("/api/search", q="grain OR")
+        self.assertEqual(answer["syntax"], "words")
+        self.assertIn("character 7", answer["syntax_note"])
+        self.assertIsNone(self.server.json("/api/search", q="grain stones")["syntax_note"])
+
+    def test_operators_that_are_not_understood(self):
+        status, _, body = self.server.get("/api/search?" + urlencode({"q": "grain (stones", "syntax": "operators"}))
+        self.assertEqual(status, 400)
+        problem = json.loads(body)
+        self.assertEqual(problem["position"], 6)
+        self.assertIn("this parenthesis is not closed", problem["detail"])
+
+    def test_totals(self):
+        answer = self.server.json("/api/search", q="flour bread", k=3, total=1)
+        self.assertEqual(len(answer["hits"]), 3)
+        self.assertEqual(answer["total"], len(self.server.json("/api/search", q="flour bread", k=50)["hits"]))
+        counted = self.server.json("/api/search", q="flour bread", count=1)
+        self.assertEqual((counted["total"], counted["hits"], counted["more"]), (answer["total"], [], False))
+        self.assertIsNone(self.server.json("/api/search", q="flour")["total"])
+
     def test_pages_are_the_whole(self):
         whole = self.server.json("/api/search", q="flour bread", k=50)["hits"]
         self.assertEqual(len(whole), 40)
