@@ -483,3 +483,43 @@ def test_ids_of_a_run(tmp_path: pathlib.Path) -> None:
     odd = quern.Run({"q": {"\udcff": 1.0, "b": 0.5}})
     assert odd.table["document"] == ["\udcff", "b"] and odd.table[0]["document"] == "\udcff"
     assert pickle.loads(pickle.dumps(odd)) == odd
+
+
+OPERATORS = [
+    "+mill -stone",
+    "mill AND (stone OR tea)",
+    '"mill stone"~5 word*',
+    "title:mill NOT tea",
+    "word1* text:mill",
+    "+naïve +日本語",
+]
+
+
+@pytest.mark.parametrize("query", OPERATORS)
+def test_operators_find_what_the_program_finds(made, query, command):
+    out = command("search", made.path, query, "-k", "1000", "--format", "jsonl", "--quiet")
+    rows = [json.loads(line) for line in out.splitlines()]
+    for syntax in ("operators", "auto"):
+        hits = made.search(query, syntax=syntax, k=1000, total=True)
+        assert [(hit.rank, hit.id, hit.score) for hit in hits] == [(row["rank"], row["id"], row["score"]) for row in rows]
+        assert hits.syntax == "operators" and hits.syntax_note == ""
+        assert hits.total == len(hits)
+        assert made.search(query, k=1, total=True).total == len(hits)
+        assert made.count_matches(query, syntax=syntax) == len(hits)
+    assert made.search(query).total is None
+
+
+def test_a_query_that_is_not_understood_has_a_position(made):
+    with pytest.raises(quern.UsageError, match="not closed") as raised:
+        made.search("naïve (mill", syntax="operators")
+    assert raised.value.position == 6
+    assert str(raised.value).splitlines()[1:] == ["  naïve (mill", "        ^"]
+    with pytest.raises(quern.UsageError, match="author"):
+        made.count_matches("author:x", syntax="operators")
+    assert made.search("naïve OR").syntax == "words"
+    assert "OR needs a word" in made.search("naïve OR").syntax_note
+
+
+def test_topics_may_have_operators(made):
+    run = made.search_many({"a": "+mill -stone", "b": "tea"}, syntax="operators", k=1000)
+    assert [doc for doc, _ in run["a"]] == [hit.id for hit in made.search("+mill -stone", k=1000, title_weight=0)]

@@ -15,6 +15,7 @@
 #include "ops/search/postings.hpp"
 #include "ops/search/scoring.hpp"
 #include "ops/search/search_impl.hpp"
+#include "quern/base/error.hpp"
 
 namespace quern::search_detail {
 namespace {
@@ -26,7 +27,8 @@ struct word {
         : scorer(collection, term.list, options),
           cursor(term.list, collection.document_lengths),
           count(term.count),
-          weight(term.weight) {}
+          weight(term.weight),
+          documents(term.list.document_frequency) {}
     word(const collection_view& collection, const query_term& term, const ranking_options& options,
          std::int64_t part_for_all)
         : scorer(collection, term.list, options),
@@ -53,6 +55,8 @@ struct word {
     postings_cursor cursor;
     std::int64_t count;
     std::uint32_t weight;
+    bool required = false;
+    std::uint32_t documents = 0;
     std::int64_t constant = 0;  // 0: the model's part
     std::int64_t bound = 0;     // maximum that the word can add to a document of the window
     std::uint32_t shortest = 0;
@@ -82,7 +86,8 @@ class window_search {
     // sums_, documents_ and scores_ are written before they are read; zeros would cost a short query a percent or two.
     // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init)
     window_search(const collection_view& collection, const search_query& query,
-                  const ranking_options& options, std::size_t k, const strategy& how)
+                  const ranking_options& options, std::size_t k, const strategy& how,
+                  std::span<const std::uint8_t> required = {})
         : ctx_(query.ctx),
           allowed_(query.allowed),
           forbidden_(query.forbidden),
@@ -93,19 +98,26 @@ class window_search {
           how_(how),
           best_(k) {
         words_.reserve(2 * query.terms.size());
-        for (const query_term& term : query.terms) {
+        for (std::size_t i = 0; i < query.terms.size(); ++i) {
+            const query_term& term = query.terms[i];
+            const bool is_required = !required.empty() && required[i] != 0;
+            nothing_ = nothing_ || (is_required && term.list.document_frequency == 0);
             if (term.list.document_frequency == 0 || term.count == 0) continue;
             words_.emplace_back(collection, term, options);
+            words_.back().required = is_required;
             background_ += words_.back().count * weighted(words_.back().scorer.background(), term.weight);
             query_length_.add(term);
             if (options.title_weight == 0 || term.titles.document_frequency == 0) continue;
             words_.emplace_back(collection, term, options,
                                 title_part(collection, term.list, options.title_weight));
         }
-        for (auto& word : words_) active_.push_back(&word);
+        for (auto& word : words_) (word.required ? required_ : active_).push_back(&word);
+        std::ranges::stable_sort(required_, {}, &word<Scorer>::documents);
     }
 
     std::vector<scored_document> run() {
+        if (nothing_) return {};
+        if (!required_.empty()) return run_required();
         std::uint64_t begin = 0;
         while (next_window(begin)) {
             if (ctx_ != nullptr) ctx_->check_stop();
@@ -126,6 +138,92 @@ class window_search {
     std::int64_t max_from_length(std::uint32_t shortest) const {
         // Rounding of the logarithm may break the order of lengths by a unit.
         return length_model::used ? -query_length_.times(length_model_.part(shortest) - 1) : 0;
+    }
+
+    // Some words are required: the blocks of the shortest list in turn, without the documents that another list lacks.
+    std::vector<scored_document> run_required() {
+        frequencies_.resize(required_.size());
+        auto& leader = required_.front()->cursor;
+        for (; !leader.done(); leader.next_block()) {
+            if (ctx_ != nullptr) ctx_->check_stop();
+            std::uint64_t begin = leader.lowest();
+            if (!move_to_allowed(begin)) break;
+            leader.seek_block(static_cast<std::uint32_t>(begin));
+            if (leader.done()) break;
+            if (!can_reach_best(leader.lowest(), std::uint64_t{leader.last()} + 1)) continue;
+            std::size_t candidates = candidates_of(leader);
+            for (std::size_t r = 1; r < required_.size() && candidates != 0; ++r)
+                candidates = keep_those_of(r, candidates);
+            if (candidates != 0) score_required(candidates);
+        }
+        return best_.take();
+    }
+
+    // Whether a document in [begin, end) may be among the best; sets the bounds of words that are not required.
+    bool can_reach_best(std::uint64_t begin, std::uint64_t end) {
+        if (!prunes()) return true;
+        std::int64_t bound = background_ + max_from_length(0) +
+                             prior_.max(begin, std::min<std::uint64_t>(end, lengths_.size()));
+        for (auto* words : {&required_, &active_})
+            for (auto* word : *words) {
+                word->cursor.seek_block(static_cast<std::uint32_t>(begin));
+                word->set_bound(end);
+                bound += word->bound;
+            }
+        return bound > best_.threshold();
+    }
+
+    std::size_t candidates_of(const postings_cursor& leader) {
+        required_.front()->cursor.decode();
+        std::size_t candidates = 0;
+        for (std::size_t i = 0; i < leader.documents().size(); ++i) {
+            const std::uint32_t document = leader.documents()[i];
+            if (allowed_ && !std::ranges::binary_search(*allowed_, document)) continue;
+            documents_[candidates] = document;
+            frequencies_[0][candidates++] = leader.frequencies()[i];
+        }
+        return candidates;
+    }
+
+    // Removes the candidates that the list of required word r lacks.
+    std::size_t keep_those_of(std::size_t r, std::size_t candidates) {
+        auto& cursor = required_[r]->cursor;
+        std::size_t kept = 0;
+        for (std::size_t i = 0; i < candidates;) {
+            cursor.seek_block(documents_[i]);
+            if (cursor.done()) break;
+            cursor.decode();
+            const auto all = cursor.documents();
+            for (std::size_t from = 0; i < candidates && documents_[i] <= cursor.last(); ++i) {
+                // The next one is usually near.
+                while (from + 8 < all.size() && all[from + 7] < documents_[i]) from += 8;
+                while (all[from] < documents_[i]) ++from;  // the block's last document is not below
+                if (all[from] != documents_[i]) continue;
+                documents_[kept] = documents_[i];
+                for (std::size_t before = 0; before < r; ++before)
+                    frequencies_[before][kept] = frequencies_[before][i];
+                frequencies_[r][kept++] = cursor.frequencies()[from];
+            }
+        }
+        return kept;
+    }
+
+    void score_required(std::size_t candidates) {
+        for (std::size_t i = 0; i < candidates; ++i) block_lengths_[i] = lengths_[documents_[i]];
+        std::fill_n(scores_.begin(), candidates, background_);
+        for (std::size_t r = 0; r < required_.size(); ++r) {
+            required_[r]->parts(frequencies_[r].data(), block_lengths_.data(), candidates, parts_.data());
+            for (std::size_t i = 0; i < candidates; ++i) scores_[i] += required_[r]->count * parts_[i];
+        }
+        if constexpr (length_model::used) subtract_lengths(candidates);
+        prior_.add({documents_.data(), candidates}, scores_.data());
+        if (prunes()) {
+            std::int64_t rest = 0;
+            for (const auto* word : active_) rest += word->bound;
+            candidates = keep_above(candidates, best_.threshold() - rest);
+        }
+        for (auto* word : active_) look_up(*word, candidates);
+        offer(candidates);
     }
 
     // Moves `begin` to the lowest allowed document that may have a word; false if there is none.
@@ -329,7 +427,11 @@ class window_search {
     strategy how_;
     best_documents best_;
     std::vector<word<Scorer>> words_;
-    std::vector<word<Scorer>*> active_;  // those with postings left; ordered by their bounds if pruned
+    std::vector<word<Scorer>*> active_;    // those with postings left; ordered by their bounds if pruned
+    std::vector<word<Scorer>*> required_;  // the shortest list first
+    std::vector<std::array<std::uint32_t, block_size + kernel_padding>>
+        frequencies_;       // of these, in the candidates
+    bool nothing_ = false;  // a required word is in no document
     std::int64_t background_ = 0;
     query_length query_length_;
     std::int64_t max_besides_ = 0;  // maximum from length and prior for a document of the window, or more
@@ -350,6 +452,20 @@ std::vector<scored_document> rank_cpu(const collection_view& collection, const s
         return rank_unpruned(collection, query, options, k, how);
     return with_scorer(options.model, [&]<typename Scorer>() {
         return window_search<Scorer>(collection, query, options, k, how).run();
+    });
+}
+
+std::vector<scored_document> search_requiring(const collection_view& collection, const search_query& query,
+                                              std::span<const std::uint8_t> required,
+                                              const ranking_options& options, std::size_t k,
+                                              const strategy& how) {
+    check_query(collection, query, options);
+    if (required.size() != query.terms.size()) throw usage_error("a query must have a flag for each term");
+    if (query.boosts || !query.continuations.empty())
+        throw usage_error("terms cannot be required beside histories or a list of documents");
+    if (k == 0) return {};
+    return with_scorer(options.model, [&]<typename Scorer>() {
+        return window_search<Scorer>(collection, query, options, k, how, required).run();
     });
 }
 

@@ -28,6 +28,16 @@ std::vector<scored_document> rank_cpu(const collection_view& collection, const s
                                       const ranking_options& options, std::size_t k,
                                       const strategy& how = {});
 
+/// `search` for terms of which every result must have those flagged in `required` (one flag per term): the same documents and
+/// scores as with their common documents as `allowed`, found while they are ranked. Throws as `search` does, and
+/// usage_error for continuations and boosts.
+/// Cost: the postings of the shortest required list, each block looked up in the other required lists, less where block bounds
+/// allow skipping.
+std::vector<scored_document> search_requiring(const collection_view& collection, const search_query& query,
+                                              std::span<const std::uint8_t> required,
+                                              const ranking_options& options, std::size_t k,
+                                              const strategy& how = {});
+
 /// The same for any query, without pruning: for those with continuations or a list.
 std::vector<scored_document> rank_unpruned(const collection_view& collection, const search_query& query,
                                            const ranking_options& options, std::size_t k,

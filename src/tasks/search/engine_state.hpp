@@ -37,7 +37,7 @@ struct search_engine::state : std::enable_shared_from_this<search_engine::state>
     state(const std::filesystem::path& path, std::uint64_t memory);
 
     std::unique_ptr<planned_query> plan(std::string_view query, const search_options& options,
-                                        const prepared& lists, const context& ctx) const;
+                                        const prepared& lists, const context& ctx, bool by_terms) const;
     /// The displayed form of a ranking.
     search_result result(const planned_query& of, std::span<const scored_document> ranking,
                          const search_options& options, const prepared& lists, const context& ctx) const;

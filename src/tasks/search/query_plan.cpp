@@ -49,7 +49,7 @@ std::vector<std::string> discriminative_words(const opened_store& store,
 
 query_plan::query_plan(const opened_store& store, const word_space* thesaurus, analysed_query query,
                        const search_options& options, std::uint64_t memory, const context& ctx,
-                       const words_of_text& words_of)
+                       const words_of_text& words_of, bool by_terms)
     : store_(store),
       ctx_(ctx),
       query_(std::move(query)),
@@ -65,7 +65,7 @@ query_plan::query_plan(const opened_store& store, const word_space* thesaurus, a
     if (options.expand != 0) add_similar(*thesaurus, options);
     if (options.order > 1) add_histories(options.order, memory);
     if (options.snippets && !options.count) add_shown();
-    plan_restriction();
+    plan_restriction(by_terms && options.order == 1 && !options.like);
     if (!options.count || options.like) restrict();
     sort_once(unknown_words_);
     unknown_.insert(unknown_.end(), unknown_words_.begin(), unknown_words_.end());
@@ -127,7 +127,7 @@ void query_plan::add_made_parts(const part_finder& finder) {
     for (const auto& [key, of] : parts) {
         make_part(finder, *of.part, key);
         if (of.count == 0) continue;
-        const made_part& made = made_.at(key);
+        made_part& made = made_.at(key);
         const std::size_t known_unknown = unknown_words_.size();
         for (const std::string& word : of.part->words) {
             if (of.part->prefix || store_.words().dictionary().find(word)) continue;
@@ -142,6 +142,7 @@ void query_plan::add_made_parts(const part_finder& finder) {
             phrases_.push_back(of.part->words);
             terms_of_phrases_.push_back(terms_.size());
         }
+        made.term = terms_.size();
         terms_.push_back({made.list, of.count, made.titles});
         names_.push_back(of.part->name());
     }
@@ -155,7 +156,7 @@ void query_plan::make_part(const part_finder& finder, const query_part& part, co
     auto& documents = documents_.emplace_back();
     documents.reserve(found.found.size());
     for (const phrase_posting& posting : found.found) documents.push_back(posting.document);
-    made_.emplace(key, made_part{list.view(), titles.view(), documents});
+    made_.emplace(key, made_part{list.view(), titles.view(), documents, {}});
 }
 
 search_detail::condition query_plan::word_condition(const std::string& word, bool with_titles) const {
@@ -202,24 +203,56 @@ search_detail::condition query_plan::group_condition(const query_group& group) c
     return made.members.size() == 1 && made.excluded.empty() ? made.members.front() : made;
 }
 
-void query_plan::plan_restriction() {
-    const query_group& whole = query_.whole;
-    const auto required = [](const query_group& of) {
-        return of.occurs == occurrence::required || (of.occurs == occurrence::optional && !of.part);
-    };
-    if (std::ranges::any_of(whole.members, required)) {
-        required_ = group_condition(whole);
-        return;
+std::optional<std::size_t> query_plan::term_of(const query_part& part) const {
+    if (!part.is_loose()) return made_.at(part_key(part.prefix, part.field, part.slop, part.words)).term;
+    const auto end =
+        names_.begin() + static_cast<std::ptrdiff_t>(words_.size());  // words come first, in order
+    const auto at = std::lower_bound(names_.begin(), end, part.words.front());
+    if (part.words.size() != 1 || at == end || *at != part.words.front()) return {};
+    return static_cast<std::size_t>(at - names_.begin());
+}
+
+/// Whether each required member is a term; then marks these.
+bool query_plan::require_terms(const query_group& whole) {
+    // Other titles are in lists of their own.
+    if (with_titles_ && has_other_titles_) return false;
+    std::vector<std::size_t> terms;
+    for (const query_group& member : whole.members) {
+        const bool optional = member.occurs == occurrence::optional && whole.what != syntax_node::kind::all;
+        if (optional || member.occurs == occurrence::excluded) continue;
+        const auto term = member.part ? term_of(query_.parts[*member.part]) : std::nullopt;
+        if (!term) return false;
+        terms.push_back(*term);
     }
+    required_terms_.assign(terms_.size(), 0);
+    for (const std::size_t term : terms) required_terms_[term] = 1;
+    return !terms.empty();
+}
+
+void query_plan::plan_restriction(bool by_terms) {
+    const query_group* whole = &query_.whole;
+    while (whole->members.size() == 1 && !whole->members.front().part &&
+           whole->members.front().what != syntax_node::kind::any &&
+           whole->members.front().occurs != occurrence::excluded)
+        whole = &whole->members.front();
     condition excluded;
-    for (const query_group& member : whole.members)
+    for (const query_group& member : whole->members)
         if (member.occurs == occurrence::excluded) excluded.members.push_back(group_condition(member));
     if (!excluded.members.empty()) excluded_ = std::move(excluded);
+    const auto restricts = [&](const query_group& of) {
+        return of.occurs == occurrence::required ||
+               (of.occurs == occurrence::optional && (!of.part || whole->what == syntax_node::kind::all));
+    };
+    if (!std::ranges::any_of(whole->members, restricts)) return;
+    required_ = group_condition(*whole);
+    if (by_terms && !require_terms(*whole)) required_terms_.clear();
 }
 
 void query_plan::restrict() {
-    if (required_) allowed_ = search_detail::matching_documents(collection_, *required_, &ctx_);
-    if (excluded_) forbidden_ = search_detail::matching_documents(collection_, *excluded_, &ctx_);
+    if (required_ && required_terms_.empty())
+        allowed_ = search_detail::matching_documents(collection_, *required_, &ctx_);
+    else if (excluded_)
+        forbidden_ = search_detail::matching_documents(collection_, *excluded_, &ctx_);
 }
 
 search_detail::condition query_plan::any_term() const {
@@ -237,7 +270,7 @@ std::uint64_t query_plan::count(std::optional<std::span<const std::int64_t>> boo
                                 std::optional<std::uint32_t> besides) const {
     if (!boosts && !besides && allowed_) return allowed_->size();
     condition found = required_ ? *required_ : any_term();
-    if (excluded_) {
+    if (excluded_ && !required_) {
         condition all{condition::kind::all};
         all.members.push_back(std::move(found));
         all.excluded.push_back(*excluded_);

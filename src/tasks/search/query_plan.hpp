@@ -36,11 +36,13 @@ class query_plan {
     /// `interrupted` if the stop flag is raised. Uses `thesaurus` if options.expand is not 0.
     query_plan(const opened_store& store, const word_space* thesaurus, analysed_query query,
                const search_options& options, std::uint64_t memory, const context& ctx,
-               const words_of_text& words_of);
+               const words_of_text& words_of, bool by_terms);
     query_plan(const query_plan&) = delete;  // lists point into it
     query_plan& operator=(const query_plan&) = delete;
 
     search_query view() const;
+    /// For search_requiring: which terms of view() every result must have; empty if the view says all. Only with `by_terms`.
+    std::span<const std::uint8_t> required_terms() const { return required_terms_; }
     bool empty() const { return empty_; }
     query_syntax syntax() const { return query_.syntax; }
     const std::string& syntax_note() const { return query_.note; }
@@ -72,6 +74,7 @@ class query_plan {
     struct made_part {
         posting_list list, titles;
         std::span<const std::uint32_t> documents;
+        std::optional<std::size_t> term;  ///< if it is scored
     };
 
     void add_words();
@@ -80,8 +83,10 @@ class query_plan {
     void add_similar(const word_space& thesaurus, const search_options& options);
     void add_histories(unsigned order, std::uint64_t memory);
     void add_shown();
-    /// What makes the query more than the union of its terms.
-    void plan_restriction();
+    /// What makes the query more than the union of its terms. `by_terms`: whether the ranking may require terms.
+    void plan_restriction(bool by_terms);
+    bool require_terms(const query_group& whole);
+    std::optional<std::size_t> term_of(const query_part& part) const;
     void restrict();
     search_detail::condition word_condition(const std::string& word, bool with_titles) const;
     search_detail::condition part_condition(const query_part& part) const;
@@ -104,8 +109,9 @@ class query_plan {
     std::optional<search_detail::history_finder> histories_;
     std::vector<query_continuation> continuations_;
     std::optional<search_detail::condition> required_;  // of every document that the query finds
-    std::optional<search_detail::condition>
-        excluded_;  // of those that it does not find; if nothing is required
+    std::optional<search_detail::condition> excluded_;  // of those that it does not find
+    /// A flag for each term, if the ranking itself finds those that `required_` describes; else empty.
+    std::vector<std::uint8_t> required_terms_;
     std::optional<std::vector<std::uint32_t>> allowed_;
     std::vector<std::uint32_t> forbidden_;
     std::vector<similar_word> similar_;  // the last terms

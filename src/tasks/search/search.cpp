@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "io/retrieval/trec_files.hpp"
+#include "ops/search/search_impl.hpp"
 #include "quern/base/error.hpp"
 #include "quern/tasks/search_option_table.hpp"
 #include "quern/tasks/words.hpp"
@@ -197,20 +198,26 @@ std::shared_ptr<const search_engine::prepared> search_engine::prepare(const sear
 
 search_result search_engine::result(std::string_view query, const search_options& options,
                                     const prepared& lists, const context& ctx) const {
-    const auto planned = state_->plan(query, options, lists, ctx);
+    const auto planned = state_->plan(query, options, lists, ctx, true);
     std::vector<scored_document> ranking;
-    if (!options.count)
-        ranking = quern::search(state_->store.collection(), planned->whole, options.ranking, options.k);
+    const collection_view collection = state_->store.collection();
+    const auto required = planned->planned.required_terms();
+    if (!options.count && required.empty())
+        ranking = quern::search(collection, planned->whole, options.ranking, options.k);
+    else if (!options.count)
+        ranking =
+            search_detail::search_requiring(collection, planned->whole, required, options.ranking, options.k);
     return state_->result(*planned, ranking, options, lists, ctx);
 }
 
 std::unique_ptr<search_engine::planned_query> search_engine::state::plan(std::string_view query,
                                                                          const search_options& options,
                                                                          const prepared& lists,
-                                                                         const context& ctx) const {
+                                                                         const context& ctx,
+                                                                         bool by_terms) const {
     auto made = std::make_unique<planned_query>(
         store, lists.thesaurus, analysed(query, options.syntax, options.phrases), options, query_memory, ctx,
-        [this](std::string_view text, text::token_list& words) { words_of(text, words); });
+        [this](std::string_view text, text::token_list& words) { words_of(text, words); }, by_terms);
     made->whole = made->planned.view();
     if (lists.ranks != nullptr) made->whole.prior = lists.ranks->with_weight(options.prior);
     if (lists.like) {

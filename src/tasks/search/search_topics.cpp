@@ -177,7 +177,7 @@ void search_engine::search_on_device(std::span<const search_topic> topics, const
             const std::size_t first = batch.planned.size();
             batch.planned.resize(std::min(max, first + together));
             for_each_index(ctx, batch.planned.size() - first, [&](std::uint64_t i) {
-                batch.planned[first + i] = state_->plan(rest[first + i].query, options, lists, ctx);
+                batch.planned[first + i] = state_->plan(rest[first + i].query, options, lists, ctx, false);
             });
             for (std::size_t i = first; i < batch.planned.size(); ++i)
                 made += batch.planned[i]->planned.bytes_made();

@@ -243,4 +243,59 @@ TEST(queries, what_does_not_fit_is_refused) {
     EXPECT_THROW(explain(view, {encoded.terms}, {}, 100), usage_error);
 }
 
+TEST(search, required_words_are_in_every_result) {
+    for (const std::uint32_t documents : {1u, 200u, 9000u}) {
+        const sample collection = random_sample(documents, {0.7, 0.3, 0.05, 0.5, 0.01, 0}, documents);
+        for (std::size_t round = 0; round < 40; ++round) {
+            query_plan requested(collection, {{0, 1}, {1, 2}, {2, 1}, {3, 1}, {4, 1}});
+            std::vector<std::uint32_t> allowed;
+            std::vector<std::uint8_t> flags(5);
+            for (std::uint32_t d = 0; d < documents; ++d) {
+                bool holds = true;
+                for (std::size_t w = 0; w < 5; ++w) {
+                    const bool required = ((round + 1) >> w & 1) != 0;
+                    flags[w] = required;
+                    holds = holds && (!required || collection.words[w].contains(d));
+                }
+                if (holds && (round % 3 != 0 || d % 3 != 0)) allowed.push_back(d);
+            }
+            const bool some_required = (round + 1) % 32 != 0;
+            if (!some_required) continue;
+            std::vector<std::uint32_t> third;  // forbidden
+            for (std::uint32_t d = 0; d < documents; d += 3) third.push_back(d);
+            const std::set<std::uint32_t> set(allowed.begin(), allowed.end());
+            ranking_options options;
+            options.model = all_models[round % 4];
+            options.title_weight = round % 5 == 0 ? 0.5 : 0;
+            const collection_view view{collection.lengths, collection.total()};
+            search_query asked{requested.encoded.terms};
+            if (round % 3 == 0) asked.forbidden = third;
+            for (const std::size_t k : {std::size_t{1}, std::size_t{10}, std::size_t{10'000}}) {
+                const auto expected = reference::search(collection.lengths, collection.total(),
+                                                        requested.encoded.words, options, k, {}, &set);
+                const auto found = [&](const search_detail::strategy& how) {
+                    return search_detail::search_requiring(view, asked, flags, options, k, how);
+                };
+                ASSERT_EQ(found({}), expected) << documents << ", round " << round << ", k " << k;
+                ASSERT_EQ(found({4096, false}), expected);
+                asked.allowed = allowed;  // both restrict
+                ASSERT_EQ(found({}), expected);
+                asked.allowed.reset();
+            }
+        }
+    }
+}
+
+TEST(search, a_required_word_without_documents_leaves_nothing) {
+    const sample collection = random_sample(100, {0.5, 0}, 3);
+    query_plan requested(collection, {{0, 1}, {1, 1}});
+    const std::vector<std::uint8_t> flags = {0, 1};
+    const collection_view view{collection.lengths, collection.total()};
+    EXPECT_TRUE(search_detail::search_requiring(view, requested.view(), flags, {}, 10).empty());
+    const std::vector<std::int64_t> boosts(100, 1);
+    search_query joined = requested.view();
+    joined.boosts = boosts;
+    EXPECT_THROW(search_detail::search_requiring(view, joined, flags, {}, 10), usage_error);
+}
+
 }  // namespace
