@@ -268,19 +268,19 @@ TEST(search, required_words_are_in_every_result) {
             options.model = all_models[round % 4];
             options.title_weight = round % 5 == 0 ? 0.5 : 0;
             const collection_view view{collection.lengths, collection.total()};
-            search_query asked{requested.encoded.terms};
-            if (round % 3 == 0) asked.forbidden = third;
+            search_query restricted{requested.encoded.terms};
+            if (round % 3 == 0) restricted.forbidden = third;
             for (const std::size_t k : {std::size_t{1}, std::size_t{10}, std::size_t{10'000}}) {
                 const auto expected = reference::search(collection.lengths, collection.total(),
                                                         requested.encoded.words, options, k, {}, &set);
                 const auto found = [&](const search_detail::strategy& how) {
-                    return search_detail::search_requiring(view, asked, flags, options, k, how);
+                    return search_detail::search_requiring(view, restricted, flags, options, k, how);
                 };
                 ASSERT_EQ(found({}), expected) << documents << ", round " << round << ", k " << k;
                 ASSERT_EQ(found({4096, false}), expected);
-                asked.allowed = allowed;  // both restrict
+                restricted.allowed = allowed;  // both restrict
                 ASSERT_EQ(found({}), expected);
-                asked.allowed.reset();
+                restricted.allowed.reset();
             }
         }
     }
