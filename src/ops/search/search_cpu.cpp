@@ -462,7 +462,7 @@ std::vector<scored_document> search_requiring(const collection_view& collection,
     check_query(collection, query, options);
     if (required.size() != query.terms.size()) throw usage_error("a query must have a flag for each term");
     if (query.boosts || !query.continuations.empty())
-        throw usage_error("terms cannot be required beside histories or a list of documents");
+        throw usage_error("terms cannot be required with histories or a list of documents");
     if (k == 0) return {};
     return with_scorer(options.model, [&]<typename Scorer>() {
         return window_search<Scorer>(collection, query, options, k, how, required).run();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Quotation marks in a query, and the characters beside them.
+// Quotation marks in a query, and the characters next to them.
 #pragma once
 
 #include <cstddef>

@@ -73,6 +73,7 @@ cut cut_for_gpu(std::uint64_t documents, std::span<const search_topic> topics, c
 
 /// The feature of topics with these options that a GPU does not support; nothing if it ranks them.
 std::string_view left_to_cpu(const search_options& options) {
+    if (options.count) return "counts only";
     if (options.prior != 0) return "a prior";
     if (options.expand != 0) return "similar words";
     if (options.like) return "a document to be like";
