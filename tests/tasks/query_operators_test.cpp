@@ -508,6 +508,8 @@ TEST_F(small_store, words_to_mark) {
     EXPECT_THAT(engine.words_of("+mill w* -\"e mail\" title:Stones", query_syntax::automatic),
                 ElementsAre("mill", "stones", "water", "wind"));
     EXPECT_THAT(engine.words_of("mill AND w*"), ElementsAre("and", "mill", "w"));
+    EXPECT_THAT(engine.words_of("+mill water~2", query_syntax::operators), ElementsAre("2", "mill", "water"))
+        << "read so by auto";
     search_options options = interactive_search();
     options.syntax = query_syntax::operators;
     EXPECT_EQ(engine.search("text:mill wat*", options).hits.at(0).snippet, "the mill runs on water");

@@ -522,4 +522,4 @@ def test_a_query_that_is_not_understood_has_a_position(made):
 
 def test_topics_may_have_operators(made):
     run = made.search_many({"a": "+mill -stone", "b": "tea"}, syntax="operators", k=1000)
-    assert [doc for doc, _ in run["a"]] == [hit.id for hit in made.search("+mill -stone", k=1000, title_weight=0)]
+    assert list(run["a"]) == [hit.id for hit in made.search("+mill -stone", k=1000, title_weight=0)]

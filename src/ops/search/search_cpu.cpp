@@ -28,7 +28,7 @@ struct word {
           cursor(term.list, collection.document_lengths),
           count(term.count),
           weight(term.weight),
-          documents(term.list.document_frequency) {}
+          holders(term.list.document_frequency) {}
     word(const collection_view& collection, const query_term& term, const ranking_options& options,
          std::int64_t part_for_all)
         : scorer(collection, term.list, options),
@@ -56,7 +56,7 @@ struct word {
     std::int64_t count;
     std::uint32_t weight;
     bool required = false;
-    std::uint32_t documents = 0;
+    std::uint32_t holders = 0;
     std::int64_t constant = 0;  // 0: the model's part
     std::int64_t bound = 0;     // maximum that the word can add to a document of the window
     std::uint32_t shortest = 0;
@@ -112,7 +112,7 @@ class window_search {
                                 title_part(collection, term.list, options.title_weight));
         }
         for (auto& word : words_) (word.required ? required_ : active_).push_back(&word);
-        std::ranges::stable_sort(required_, {}, &word<Scorer>::documents);
+        std::ranges::stable_sort(required_, {}, &word<Scorer>::holders);
     }
 
     std::vector<scored_document> run() {

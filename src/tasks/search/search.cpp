@@ -400,7 +400,14 @@ std::vector<std::string> search_engine::words_of(std::string_view query, query_s
         words.reserve(held.tokens.size());
         for (const text::token& t : held.tokens) words.emplace_back(held.word(t));
     } else {
-        for (const query_part& part : state_->analysed(query, syntax, true).parts) {
+        const auto read = [&] {
+            try {
+                return state_->analysed(query, syntax, true);
+            } catch (const query_error&) {  // read with operators by the automatic syntax, which takes more
+                return state_->analysed(query, query_syntax::automatic, true);
+            }
+        };
+        for (const query_part& part : read().parts) {
             if (part.excluded) continue;
             const auto own = part.prefix ? words_with_prefix(state_->store, part.words.front()) : part.words;
             words.insert(words.end(), own.begin(), own.end());
