@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 
@@ -56,6 +57,8 @@ inline std::string reading(std::unique_ptr<byte_source> source,
         require(part.counts.rejected + part.counts.damaged == part.issues.size());
         for (const auto& each : part.documents) {
             require(!each.id.empty() && is_utf8(each.id) && is_utf8(each.title) && is_utf8(each.text));
+            require(each.fields.empty() || nlohmann::json::accept(each.fields));
+            out += each.fields + '\1';
             out += each.id + '\1' + each.title + '\1' + each.text + '\1' + std::to_string(each.line) + '\1';
             for (const auto& link : each.links) {
                 require(is_utf8(link));

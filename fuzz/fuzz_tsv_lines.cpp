@@ -7,6 +7,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     quern::io::fuzzing::read_in_any_units(bytes, quern::io::tsv_form());
     quern::io::fuzzing::read_in_any_units(bytes, quern::io::lines_form());
     quern::io::fuzzing::read_in_any_units(bytes, quern::io::table_form("text,id", ','));
+    const quern::document_fields fields{
+        .id = "b", .text = {"a", "c"}, .title = {}, .links = "d", .kept = {"*"}};
+    quern::io::fuzzing::read_in_any_units(bytes, quern::io::table_form("d,c,b,a,e", ',', fields));
     quern::io::fuzzing::read_in_any_units(bytes, quern::io::table_form("id\ttext\ttitle", '\t'));
     return 0;
 }

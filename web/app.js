@@ -156,6 +156,18 @@ function followed(link, before = () => {}, after = () => {}) {
   return link;
 }
 
+// A link to the original, if the store keeps a field `url` that is an address of the web.
+function original(fields, name) {
+  let address;
+  try {
+    address = new URL(fields?.url);
+  } catch {
+    return [];
+  }
+  if (!['http:', 'https:'].includes(address.protocol)) return [];
+  return [element('a', { className: 'original-link', href: address.href, rel: 'noopener', textContent: 'original', ariaLabel: `original of ${name}` })];
+}
+
 function hitItem(hit, search) {
   const link = element('a', { href: addressOf({ ...search, doc: hit.id }) });
   link.append(...(hit.title ? marked(hit.title_parts) : [hit.id]));
@@ -178,6 +190,7 @@ function hitItem(hit, search) {
     const like = element('a', { className: 'like-link', href: addressOf({ like: hit.id }), textContent: 'more like this', ariaLabel: `more like ${name}` });
     beside.push(followed(like, () => { opened = null; }));
   }
+  beside.push(...original(hit.fields, name));
   const item = element('li', { className: 'hit', value: hit.rank },
     element('h2', {}, link),
     element('p', { className: 'snippet' }, ...marked(hit.snippet_parts)),
@@ -348,7 +361,8 @@ async function showDocument(id, search, signal) {
   const title = byId('document-title');
   title.replaceChildren(...(answer.title ? marked(answer.title_parts) : [answer.id]));
   byId('document-facts').replaceChildren(
-    element('span', { textContent: answer.id }), element('span', { textContent: `${number.format(answer.words)} words` }));
+    element('span', { textContent: answer.id }), element('span', { textContent: `${number.format(answer.words)} words` }),
+    ...original(answer.fields, answer.title || answer.id));
   byId('back').href = addressOf(search);
   byId('back').textContent = search.q || search.like ? '← Results' : '← Search';
   document.title = `${answer.title || answer.id} – ${offered.name}`;

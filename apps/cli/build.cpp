@@ -9,6 +9,7 @@
 #include <span>
 
 #include "commands.hpp"
+#include "quern/base/document_fields_option_table.hpp"
 #include "quern/base/error.hpp"
 #include "session.hpp"
 #include "source_permissions.hpp"
@@ -47,6 +48,9 @@ std::set<build_stage> parse_stages(std::string_view text) {
 
 /// An update uses the options the store was built with: refuses others instead of ignoring them.
 void check_update(const build_options& options, const text_choice& text) {
+    if (!options.fields.kept.empty())
+        throw usage_error(
+            "--keep-fields cannot be combined with --update, which keeps the fields of the store");
     if (!options.skip.empty())
         throw usage_error("--skip cannot be combined with --update, which runs the stages of the store");
     if (text.any())
@@ -97,6 +101,7 @@ int run_build(const command& self, const std::vector<std::string>& arguments) {
               "Add the corpus to the existing store, with its text options and stages. Documents that are "
               "already in it are skipped.",
               options.update);
+    line.option("keep_fields", options.fields);
     declare_corpus(line, options);
     declare_text(line, text);
     declare_common(line, common, {.rows = false, .output = false, .gpu = true, .seed = true});

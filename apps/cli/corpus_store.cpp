@@ -30,7 +30,13 @@ std::filesystem::path cache_folder() {
 
 std::filesystem::path store_for(const std::filesystem::path& path, build_options corpus,
                                 const text_choice& text, session& job) {
-    if (is_store(path)) return path;
+    if (is_store(path)) {
+        if (corpus.fields.any_chosen())
+            throw usage_error(path.string() +
+                              " is a store; --id-field, --text-field, --title-field and --link-field name "
+                              "fields of a corpus");
+        return path;
+    }
     corpus.inputs = {path};
     corpus.text = text.over({});
     const private_files alone;  // a cache belongs to its user, whatever the permissions of the files

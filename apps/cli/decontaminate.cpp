@@ -19,6 +19,7 @@ struct decontaminate_request {
     common_options common;
     decontaminate_options options;
     build_options corpus;  ///< --input-format, --max-errors
+    document_fields item_fields;
     text_choice text;
     std::vector<std::string> inputs;
     std::string matches, kept, report;
@@ -35,6 +36,14 @@ void describe(command_line& line, decontaminate_request& request) {
         "An evaluation set: a file or a folder of any form that TRAIN may have. Each of its documents is an "
         "item. Repeatable; at least one is required.",
         [&](const std::string& value) { request.options.against.inputs.emplace_back(file_name(value)); });
+    line.option("--against-id-field", "NAME", "As --id-field, for the evaluation sets.", "that of --id-field",
+                [&](const std::string& value) { request.item_fields.id = value; });
+    line.option("--against-text-field", "NAME,...", "As --text-field, for the evaluation sets.",
+                "those of --text-field",
+                [&](const std::string& value) { request.item_fields.text = parse_field_list(value); });
+    line.option("--against-title-field", "NAME", "As --title-field, for the evaluation sets.",
+                "that of --title-field",
+                [&](const std::string& value) { request.item_fields.title = value; });
     line.option("ngram", request.options.contamination);
     line.option("overlap", request.options.contamination);
     line.hint("--threshold", "for the least share of an item's n-grams use --overlap 0.5");
@@ -80,6 +89,15 @@ void take_corpus_options(const build_options& corpus, corpus_input& into) {
     into.follow_links = corpus.follow_links;
     into.max_errors = corpus.max_errors;
     into.ids = corpus.ids;
+}
+
+/// The fields of evaluation sets: those of the training data, unless others are named.
+document_fields fields_of_items(const document_fields& training, const document_fields& given) {
+    document_fields fields = training;
+    if (!given.id.empty()) fields.id = given.id;
+    if (!given.text.empty()) fields.text = given.text;
+    if (!given.title.empty()) fields.title = given.title;
+    return fields;
 }
 
 std::optional<output> open_if(const destination& to, const session& job) {
@@ -142,6 +160,8 @@ int run_decontaminate(const command& self, const std::vector<std::string>& argum
     options.text = request.text.over({});
     take_corpus_options(request.corpus, options);
     take_corpus_options(request.corpus, options.against);
+    options.fields = request.corpus.fields;
+    options.against.fields = fields_of_items(request.corpus.fields, request.item_fields);
     std::vector<std::filesystem::path> files = options.inputs;
     files.insert(files.end(), options.against.inputs.begin(), options.against.inputs.end());
     files.push_back(request.text.stop_word_file());

@@ -433,6 +433,7 @@ int run_dedup(const command& self, const std::vector<std::string>& arguments) {
     request.dedup.input_format = request.corpus.input_format;
     request.dedup.follow_links = request.corpus.follow_links;
     request.dedup.max_errors = request.corpus.max_errors;
+    request.dedup.fields = request.corpus.fields;
     request.dedup.ids = request.corpus.ids;
     request.dedup.text = request.text.over({});
     std::vector<std::filesystem::path> files = request.dedup.inputs;

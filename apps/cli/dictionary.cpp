@@ -66,6 +66,7 @@ int run_dictionary(const command& self, const std::vector<std::string>& argument
     requested.input_format = request.corpus.input_format;
     requested.follow_links = request.corpus.follow_links;
     requested.max_errors = request.corpus.max_errors;
+    requested.fields = request.corpus.fields;
     requested.ids = request.corpus.ids;
     requested.text = request.text.over({});
     requested.force = request.common.force;

@@ -11,15 +11,23 @@
 namespace quern::cli {
 namespace {
 
-std::vector<std::string> columns_of(const char* first, bool snippets, bool duplicates, bool explanation,
-                                    bool corrections, bool totals) {
+std::vector<std::string> columns_of(const hit_columns& of, bool snippets) {
     std::vector<std::string> columns;
-    for (const char* name : {first, "rank", "id", "score", "title", snippets ? "snippet" : nullptr,
-                             duplicates ? "copies" : nullptr, duplicates ? "copy_count" : nullptr,
-                             explanation ? "explanation" : nullptr, totals ? "total" : nullptr,
-                             corrections ? "corrected_query" : nullptr})
+    for (const char* name : {of.first, "rank", "id", "score", "title", snippets ? "snippet" : nullptr,
+                             of.duplicates ? "copies" : nullptr, of.duplicates ? "copy_count" : nullptr,
+                             of.fields ? "fields" : nullptr, of.explanations ? "explanation" : nullptr,
+                             of.totals ? "total" : nullptr, of.corrections ? "corrected_query" : nullptr})
         if (name != nullptr) columns.emplace_back(name);
     return columns;
+}
+
+/// Without those that the form has no place for.
+hit_columns columns_in(row_format format, hit_columns wanted) {
+    const bool is_jsonl = format == row_format::jsonl;
+    wanted.explanations &= format != row_format::table;
+    for (bool* const member : {&wanted.duplicates, &wanted.fields, &wanted.totals, &wanted.corrections})
+        *member &= is_jsonl;
+    return wanted;
 }
 
 std::string name_of(const explained_term& of) {
@@ -54,19 +62,14 @@ std::string parts_of(const explained_term& of) {
 
 }  // namespace
 
-hit_rows::hit_rows(session& job, output& to, bool explained, bool duplicates, const char* first,
-                   bool corrections, bool totals)
-    : in_column_(explained && job.format_for(to) != row_format::table),
-      in_rows_(explained && !in_column_),
-      duplicates_in_column_(duplicates && job.format_for(to) == row_format::jsonl),
-      duplicates_in_rows_(duplicates && job.format_for(to) == row_format::table),
+hit_rows::hit_rows(session& job, output& to, const hit_columns& wanted)
+    : columns_(columns_in(job.format_for(to), wanted)),
       in_table_(job.format_for(to) == row_format::table),
-      snippets_below_(!explained && job.format_for(to) == row_format::table),
-      corrections_(corrections && job.format_for(to) == row_format::jsonl),
-      totals_(totals && job.format_for(to) == row_format::jsonl),
-      rows_(job.rows(to, columns_of(first, !snippets_below_, duplicates_in_column_, in_column_, corrections_,
-                                    totals_))) {
-    if (in_rows_) rows_.wrap();
+      terms_below_(in_table_ && wanted.explanations),
+      duplicates_below_(in_table_ && wanted.duplicates),
+      snippets_below_(in_table_ && !wanted.explanations),
+      rows_(job.rows(to, columns_of(columns_, !snippets_below_))) {
+    if (terms_below_) rows_.wrap();
 }
 
 std::vector<text_mark> hit_rows::marks_in(const search_engine& engine, std::string_view text) const {
@@ -94,18 +97,20 @@ void hit_rows::write(const search_engine& engine, std::string_view query, const 
                                      marked_text{hit.title, in_title}});
         if (!snippets_below_) cells_.emplace_back(snippet);
         std::string duplicates, explanation;  // must outlive the cells
-        if (duplicates_in_column_) {
+        if (columns_.duplicates) {
             cells_.emplace_back(raw_json{duplicates = duplicates_json(hit)});
             cells_.emplace_back(hit.duplicate_count);
         }
-        if (in_column_) cells_.emplace_back(raw_json{explanation = explanation_json(hit)});
-        if (totals_) cells_.emplace_back(result.total.value_or(0));
-        if (corrections_)
+        if (columns_.fields)
+            cells_.emplace_back(raw_json{hit.fields.empty() ? "{}" : std::string_view(hit.fields)});
+        if (columns_.explanations) cells_.emplace_back(raw_json{explanation = explanation_json(hit)});
+        if (columns_.totals) cells_.emplace_back(result.total.value_or(0));
+        if (columns_.corrections)
             cells_.push_back(corrected ? cell(std::string_view(*corrected)) : cell(std::monostate()));
         rows_.row(cells_);
         if (snippets_below_) rows_.text_below(snippet);
-        if (in_rows_) write_terms(hit, first.has_value());
-        if (duplicates_in_rows_) write_duplicates(hit, first.has_value());
+        if (terms_below_) write_terms(hit, first.has_value());
+        if (duplicates_below_) write_duplicates(hit, first.has_value());
     }
 }
 

@@ -125,6 +125,7 @@ int run_ngrams(const command& self, const std::vector<std::string>& arguments) {
     requested.input_format = request.corpus.input_format;
     requested.follow_links = request.corpus.follow_links;
     requested.max_errors = request.corpus.max_errors;
+    requested.fields = request.corpus.fields;
     requested.ids = request.corpus.ids;
     requested.text = text_requested(request);
     requested.replace = request.common.force;

@@ -110,6 +110,17 @@ bool corrects(const search_request& request, const session& job, const output& t
     return job.format_for(to) == row_format::table;
 }
 
+/// What the rows show; `first`: the column before the others.
+hit_columns columns_for(const search_engine& engine, const search_request& request, const char* first,
+                        bool corrections) {
+    return {.first = first,
+            .explanations = request.search.explain,
+            .duplicates = engine.duplicates() != 0,
+            .fields = !engine.store().kept_fields.empty(),
+            .totals = request.search.total,
+            .corrections = corrections};
+}
+
 /// The rows of --count: the number of documents, with a first column as hits have it.
 class count_rows {
   public:
@@ -150,8 +161,7 @@ found_counts search_one(const search_engine& engine, const search_request& reque
         rows.write(given.result);
         rows.finish();
     } else {
-        hit_rows rows(job, to, request.search.explain, engine.duplicates() != 0, nullptr,
-                      request.correct == correction::on, request.search.total);
+        hit_rows rows(job, to, columns_for(engine, request, nullptr, request.correct == correction::on));
         rows.write(engine, query, given.result, {}, given.corrected);
         rows.finish();
         if (request.search.total && job.format_for(to) != row_format::jsonl)
@@ -177,8 +187,7 @@ found_counts search_lines(const search_engine& engine, const search_request& req
     if (request.search.count)
         counts.emplace(job, to, "query");
     else
-        rows.emplace(job, to, request.search.explain, engine.duplicates() != 0, "query",
-                     request.correct == correction::on, request.search.total);
+        rows.emplace(job, to, columns_for(engine, request, "query", request.correct == correction::on));
     const bool correct = corrects(request, job, to);
     found_counts found;
     std::uint64_t number = 0, refused = 0, corrected = 0;
@@ -255,13 +264,13 @@ found_counts search_topics_to(const search_engine& engine, search_request& reque
     const bool as_run = writes_run(request);
     request.search.snippets = !as_run;
     request.search.duplicates = !as_run;
+    request.search.fields = job.format_for(to) == row_format::jsonl && !as_run;
     std::optional<hit_rows> rows;
     std::optional<count_rows> counts;
     if (request.search.count)
         counts.emplace(job, to, "topic");
     else
-        rows.emplace(job, to, request.search.explain, engine.duplicates() != 0, "topic", false,
-                     request.search.total);
+        rows.emplace(job, to, columns_for(engine, request, "topic", false));
     found_counts found;
     const auto text = [&](const search_topic& topic, const search_result& result) {
         std::string lines;

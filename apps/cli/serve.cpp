@@ -165,6 +165,8 @@ int run_serve(const command& self, const std::vector<std::string>& arguments) {
 
     session job(self, request.common);
     job.follow_links = request.corpus.follow_links;
+    request.dedup.fields = request.corpus.fields;  // of the documents that arrive
+    if (!request.dedup.store.empty() && is_store(path)) request.corpus.fields = {};
     job.choose_device("search", offered_places::cpu_only);
     std::vector<std::filesystem::path> inputs;
     if (!path.empty()) inputs.emplace_back(path);

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <fstream>
 
+#include "quern/base/document_fields_option_table.hpp"
 #include "quern/base/error.hpp"
 #include "quern/base/excluded.hpp"
 #include "quern/base/pdf_program.hpp"
@@ -222,6 +223,10 @@ void declare_corpus(command_line& line, build_options& build, corpus_forms forms
                 "scoped",
                 [&](const std::string& text) { build.ids = parse_name<id_rule>(text, id_rule_names); });
     line.offer("--ids", id_rule_names);
+    line.option("id_field", build.fields, "a known name");
+    line.option("text_field", build.fields, "a known name");
+    line.option("title_field", build.fields, "a known name");
+    line.option("link_field", build.fields, "a known name");
 }
 
 void declare_binary(command_line& line, bool& binary) {

@@ -41,6 +41,7 @@ int run_signature(const command& self, const std::vector<std::string>& arguments
     options.inputs.assign(inputs.begin(), inputs.end());
     options.input_format = corpus.input_format;
     options.max_errors = corpus.max_errors;
+    options.fields = corpus.fields;
     options.ids = corpus.ids;
     options.follow_links = corpus.follow_links;
     output to = job.open_output(common.output, options.inputs);

@@ -140,6 +140,7 @@ int run_words(const command& self, const std::vector<std::string>& arguments) {
     options.input_format = request.corpus.input_format;
     options.follow_links = request.corpus.follow_links;
     options.max_errors = request.corpus.max_errors;
+    options.fields = request.corpus.fields;
     options.ids = request.corpus.ids;
     options.text = request.text.over({});
     space_params& q = options.params;

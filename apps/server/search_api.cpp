@@ -183,6 +183,12 @@ void write_parts(json_writer& json, std::string_view name, const search_engine& 
     json.end_list();
 }
 
+/// For a store with kept fields.
+void write_fields(json_writer& json, const search_engine& engine, std::string_view fields) {
+    if (!engine.store().kept_fields.empty())
+        json.member("fields", raw_json{fields.empty() ? std::string_view("{}") : fields});
+}
+
 /// `marked`: the words to mark in texts, sorted.
 void write_hit(json_writer& json, const search_engine& engine, const search_request& request,
                std::span<const std::string> marked, const search_hit& hit) {
@@ -197,6 +203,7 @@ void write_hit(json_writer& json, const search_engine& engine, const search_requ
         json.member("copies", raw_json{duplicates});
         json.member("copy_count", hit.duplicate_count);
     }
+    write_fields(json, engine, hit.fields);
     if (request.options.explain) {
         const std::string explanation = explanation_json(hit);
         json.member("explanation", raw_json{explanation});
@@ -412,6 +419,7 @@ std::string document_json(const search_engine& engine, std::optional<std::string
     json.member("id", stored.id);
     json.member("title", title);
     json.member("words", std::uint64_t{stored.words});
+    write_fields(json, engine, stored.fields);
     json.member("text_bytes", static_cast<std::uint64_t>(text.size()));
     json.member("offset", static_cast<std::uint64_t>(begin));
     json.member("next_offset",

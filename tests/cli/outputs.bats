@@ -312,7 +312,7 @@ refused_in_locked() {
     says "line 3 has no tab after an id, unlike others; with --input-format tsv"
     printf '{"uuid":7,"question":"one"}\n' >no.jsonl
     ends_with 3 quern build no.jsonl -o other
-    says 'no.jsonl:1: no text: expected "text" (or "contents", "content", "body"), found "uuid", "question"'
+    says 'no.jsonl:1: no text: expected "text" (or "contents", "content", "body", "document", "passage", "segment", "abstract", "raw_content"), found "uuid", "question"'
     quern build corpus.jsonl -o other --skip all,ranks --quiet
     quern words --help | tr -s ' \n' ' ' | grep -q 'the run fails with exit code 3'
 }

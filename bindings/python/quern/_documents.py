@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import glob
+import json
 import logging
+import math
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sized
 from typing import Any
@@ -90,3 +92,63 @@ def _has_pyarrow() -> bool:
     import importlib.util
 
     return importlib.util.find_spec("pyarrow") is not None
+
+
+def rows_of_arrow(given: Any) -> Iterator[dict[str, Any]]:
+    """The rows of Arrow data as mappings."""
+    if not _has_pyarrow():
+        raise UsageError("keep_fields: Arrow data need pyarrow for this (pip install pyarrow); mappings do not")
+    import pyarrow
+
+    if hasattr(given, "__arrow_c_stream__"):
+        for batch in pyarrow.RecordBatchReader.from_stream(given):
+            yield from batch.to_pylist()
+    else:
+        yield from pyarrow.record_batch(given).to_pylist()
+
+
+def _plain(value: Any) -> Any:
+    """A value that JSON has no type for, as one that it has."""
+    if hasattr(value, "isoformat"):
+        return value.isoformat()
+    if hasattr(value, "tolist"):  # numpy
+        return value.tolist()
+    if isinstance(value, (set, frozenset, tuple)):
+        return list(value)
+    if isinstance(value, bytes):
+        raise TypeError("bytes")
+    return str(value)
+
+
+def _is_nothing(value: Any) -> bool:
+    return isinstance(value, float) and not math.isfinite(value)
+
+
+class FieldsJson:
+    """Makes the kept fields of a mapping, as the JSON object that a reader of files makes."""
+
+    def __init__(self, kept: list[str]) -> None:
+        self._kept = kept
+
+    def __call__(self, document: Mapping[str, Any], used: list[str]) -> str:
+        if self._kept == ["*"]:
+            fields = {name: document[name] for name in document if name not in used}
+        else:
+            fields = {}
+            for name in self._kept:  # the library follows a dotted name
+                parts = name.split(".")
+                starts = [".".join(parts[:length]) for length in range(len(parts), 0, -1)]
+                fields.update({start: document[start] for start in starts if start in document})
+        if not fields:
+            return ""
+        try:
+            text = json.dumps(fields, ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=_plain)
+        except ValueError:  # not-a-number, infinity: no value
+            fields = {name: None if _is_nothing(value) else value for name, value in fields.items()}
+            try:
+                text = json.dumps(fields, ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=_plain)
+            except ValueError as why:
+                raise UsageError(f"keep_fields: a value has no form in JSON: {why}") from None
+        except TypeError as why:
+            raise UsageError(f"keep_fields: a value has no form in JSON: {why}") from None
+        return text.encode("utf-8", "replace").decode()

@@ -76,6 +76,7 @@ class Document(NamedTuple):
     title: str
     text: str
     words: int
+    fields: dict[str, Any]
 
     def __repr__(self) -> str:
         return f"Document({self.id!r}, {self.title!r}, {self.words:,} words)"

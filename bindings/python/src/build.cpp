@@ -19,6 +19,7 @@
 #include "parameters.hpp"
 #include "quern/base/error.hpp"
 #include "quern/base/text_option_table.hpp"
+#include "quern/tasks/store.hpp"
 #include "result.hpp"
 #include "store.hpp"
 #include "texts.hpp"
@@ -75,6 +76,15 @@ const parameters<build_call>& build_parameters() {
                  [](build_call& r, nb::handle given) { r.options.update = bool_of("update", given); })
             .add({"force", "bool", "False", "Replace an existing store."},
                  [](build_call& r, nb::handle given) { r.options.force = bool_of("force", given); })
+            .add({"keep_fields", "str | Sequence[str] | None", "None",
+                  "Other members of the records to keep in the store, for results, filters and sorting: "
+                  "names, "
+                  "or \"all\"."},
+                 [](build_call& r, nb::handle given) {
+                     r.fields.kept = field_list_of("keep_fields", given);
+                     if (nb::isinstance<nb::str>(given) && r.fields.kept.front() == "all")
+                         r.fields.kept = {"*"};
+                 })
             .table<&build_call::options, &build_options::text>();
         add_corpus(all);
         all.common(true);
@@ -91,6 +101,8 @@ void check_update(const build_call& requested, const nb::kwargs& given) {
         const nb::str key(name.data(), name.size());
         return given.contains(key) && !given[key].is_none();
     };
+    if (is_given("keep_fields"))
+        refuse("keep_fields: does not go with update=True, which keeps the fields of the store");
     if (is_given("skip")) refuse("skip: does not go with update=True, which runs the stages of the store");
     for (const auto& row : options_of<text_options>) {
         if (is_given(row.name))
@@ -107,6 +119,8 @@ built build_store(const nb::object& documents, const nb::object& to, const nb::k
     if (std::error_code failed;
         !options.force && !options.update && std::filesystem::exists(options.store, failed))
         refuse(options.store.string() + " exists; force=True replaces it, update=True adds to it");
+    if (options.update && is_store(options.store))
+        requested.fields.kept = read_store_info(options.store).kept_fields;
     document_argument source(documents, requested);
     build_result result;
     std::optional<store> opened;

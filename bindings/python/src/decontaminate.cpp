@@ -105,6 +105,7 @@ class evaluation_sets {
             input.max_errors = {.share = 0, .count = 0, .is_share = false};
         } else {
             input.inputs = files_;
+            input.fields = call_.fields;
         }
     }
 
@@ -120,8 +121,8 @@ class evaluation_sets {
   private:
     /// A mapping of columns, not of sets: it has a usual name for the text.
     bool is_columns(const nb::object& given) const {
-        return PyMapping_HasKeyString(given.ptr(),
-                                      call_.fields.text.empty() ? "text" : call_.fields.text.c_str()) != 0;
+        const std::string name = call_.fields.text.empty() ? "text" : call_.fields.text.front();
+        return PyMapping_HasKeyString(given.ptr(), name.c_str()) != 0;
     }
 
     const corpus_call& call_;

@@ -11,16 +11,20 @@
 #include "arrow_texts.hpp"
 #include "errors.hpp"
 #include "quern/base/error.hpp"
+#include "quern/base/field_names.hpp"
 
 namespace nb = nanobind;
 
 namespace quern::python {
 namespace {
 
-constexpr std::array<std::string_view, 6> text_names{"text", "content",  "contents",
-                                                     "body", "document", "passage"};
-constexpr std::array<std::string_view, 5> id_names{"id", "_id", "docno", "doc_id", "docid"};
-constexpr std::array<std::string_view, 1> title_names{"title"};
+constexpr std::array<std::string_view, 1> title_names{"title"}, link_names{"links"};
+
+/// The fields that documents in memory have.
+struct field_names {
+    std::vector<std::string> text;
+    std::string id, title, links;
+};
 
 std::string joined(std::span<const std::string> names) {
     std::string text;
@@ -42,11 +46,16 @@ std::string field_of(std::string_view parameter, const std::string& chosen,
     return {};
 }
 
-field_names fields_of(const field_names& chosen, std::span<const std::string> there) {
-    field_names found{field_of("text_field", chosen.text, text_names, there),
-                      field_of("id_field", chosen.id, id_names, there),
-                      field_of("title_field", chosen.title, title_names, there)};
-    if (found.text.empty()) {
+field_names fields_of(const document_fields& chosen, std::span<const std::string> there) {
+    field_names found;
+    found.id = field_of("id_field", chosen.id, id_names, there);
+    found.title = field_of("title_field", chosen.title, title_names, there);
+    found.links = field_of("link_field", chosen.links, link_names, there);
+    for (const std::string& name : chosen.text)
+        found.text.push_back(field_of("text_field", name, text_names, there));
+    if (!found.text.empty()) return found;
+    found.text = {field_of("text_field", "", text_names, there)};
+    if (found.text.front().empty()) {
         refuse("no field has a usual name for the text; name it with text_field (expected one of " +
                joined(there) + ")");
     }
@@ -69,11 +78,17 @@ namespace {
 
 using memory_source = document_argument::memory_source;
 
+/// Appends a part of a text that is joined from several fields.
+void append_text(std::string& text, std::string_view part) {
+    if (part.empty()) return;
+    text.append(text.empty() ? "" : "\n\n").append(part);
+}
+
 // ---- Arrow ----
 
 class arrow_source final : public memory_source {
   public:
-    arrow_source(const nb::object& stream_capsule, const field_names& fields) : kept_(stream_capsule) {
+    arrow_source(const nb::object& stream_capsule, const document_fields& fields) : kept_(stream_capsule) {
         stream_ =
             static_cast<ArrowArrayStream*>(PyCapsule_GetPointer(stream_capsule.ptr(), arrow_stream_capsule));
         if (stream_ == nullptr) throw nb::python_error();
@@ -82,7 +97,7 @@ class arrow_source final : public memory_source {
         set_columns(taken, fields);
     }
     /// One array, which it owns from now on, also if it refuses it.
-    arrow_source(ArrowSchema schema, ArrowArray array, const field_names& fields) {
+    arrow_source(ArrowSchema schema, ArrowArray array, const document_fields& fields) {
         batch_ = array;
         try {
             set_columns(schema, fields);
@@ -107,7 +122,7 @@ class arrow_source final : public memory_source {
         }
         const std::int64_t row = row_++;
         ++rows_;
-        document = {.id = text(id_, row), .title = text(title_, row), .text = text(text_, row)};
+        document = {.id = text(id_, row), .title = text(title_, row), .text = whole_text(row)};
         return true;
     }
 
@@ -117,33 +132,44 @@ class arrow_source final : public memory_source {
         arrow_texts texts;
     };
 
-    void set_columns(ArrowSchema taken, const field_names& fields) {
+    void set_columns(ArrowSchema taken, const document_fields& fields) {
         schema_ = std::make_unique<arrow_schema>(taken);
         if (!schema_->is_table()) {
-            text_.emplace(column{0, arrow_texts(schema_->column(0), "text")});
+            texts_.push_back(column{0, arrow_texts(schema_->column(0), "text")});
             return;
         }
         const std::vector<std::string> names = schema_->names();
+        if (!fields.links.empty())
+            refuse("link_field: is not read from Arrow data (expected mappings, such as table.to_pylist())");
         const field_names found = fields_of(fields, names);
         const auto select_column = [&](const std::string& name) -> std::optional<column> {
             if (name.empty()) return {};
             const auto at = static_cast<std::size_t>(std::ranges::find(names, name) - names.begin());
             return column{at, arrow_texts(schema_->column(at), name)};
         };
-        text_ = select_column(found.text);
+        for (const std::string& name : found.text) texts_.push_back(*select_column(name));
         id_ = select_column(found.id);
         title_ = select_column(found.title);
     }
     void select() {
         row_ = 0;
-        for (std::optional<column>* const c : {&text_, &id_, &title_}) {
-            if (!*c) continue;
+        const auto set = [this](column& c) {
             if (schema_->is_table()) {
-                (*c)->texts.set_column(batch_, (*c)->position);
+                c.texts.set_column(batch_, c.position);
             } else {
-                (*c)->texts.set_batch(batch_, 0);
+                c.texts.set_batch(batch_, 0);
             }
-        }
+        };
+        for (column& c : texts_) set(c);
+        if (id_) set(*id_);
+        if (title_) set(*title_);
+    }
+    /// In place, unless several columns are joined.
+    std::string_view whole_text(std::int64_t row) {
+        if (texts_.size() == 1) return texts_.front().texts.at(row).value_or(std::string_view());
+        joined_.clear();
+        for (column& c : texts_) append_text(joined_, c.texts.at(row).value_or(std::string_view()));
+        return joined_;
     }
     static std::string_view text(std::optional<column>& from, std::int64_t row) {
         return from ? from->texts.at(row).value_or(std::string_view()) : std::string_view();
@@ -162,7 +188,9 @@ class arrow_source final : public memory_source {
     nb::object kept_;
     ArrowArrayStream* stream_ = nullptr;  ///< null at its end
     std::unique_ptr<arrow_schema> schema_;
-    std::optional<column> text_, id_, title_;
+    std::vector<column> texts_;
+    std::optional<column> id_, title_;
+    std::string joined_;
     ArrowArray batch_{};
     std::int64_t row_ = 0;
 };
@@ -172,8 +200,13 @@ class arrow_source final : public memory_source {
 /// Takes documents from an iterator in batches, on the calling thread, to which a generator may be bound.
 class iterator_source final : public memory_source {
   public:
-    iterator_source(nb::object iterator, field_names fields)
-        : iterator_(std::move(iterator)), fields_(std::move(fields)) {}
+    iterator_source(nb::object iterator, document_fields fields)
+        : iterator_(std::move(iterator)), fields_(std::move(fields)) {
+        if (fields_.kept.empty()) return;
+        nb::list kept;
+        for (const std::string& name : fields_.kept) kept.append(name);
+        json_of_ = nb::module_::import_("quern._documents").attr("FieldsJson")(kept);
+    }
 
     void begin(calling_thread& caller) override { caller_ = &caller; }
 
@@ -185,8 +218,11 @@ class iterator_source final : public memory_source {
         }
         const taken& from = batch_[next_++];
         ++rows_;
-        document = {
-            .id = from.id.view(), .title = from.title.view(), .text = from.text.view(), .links = from.links};
+        document = {.id = from.id.view(),
+                    .title = from.title.view(),
+                    .text = from.is_joined ? std::string_view(from.joined) : from.text.view(),
+                    .links = from.links,
+                    .fields = from.fields.view()};
         return true;
     }
 
@@ -199,7 +235,9 @@ class iterator_source final : public memory_source {
         std::string_view view() const { return {bytes, size}; }
     };
     struct taken {
-        text_object id, title, text;
+        text_object id, title, text, fields;
+        std::string joined;  ///< of several fields
+        bool is_joined = false;
         std::vector<std::string> links;
     };
 
@@ -215,16 +253,16 @@ class iterator_source final : public memory_source {
                 return;
             }
             batch_.push_back(document_of(one));
-            bytes += batch_.back().text.size;
+            bytes += batch_.back().text.size + batch_.back().joined.size() + batch_.back().fields.size;
         }
     }
 
     taken document_of(const nb::object& one) {
         taken made;
-        const bool has_fields = !fields_.text.empty() || !fields_.id.empty() || !fields_.title.empty();
-        if (has_fields && (nb::isinstance<nb::str>(one) || nb::isinstance<nb::tuple>(one)))
+        if (fields_.any_chosen() && (nb::isinstance<nb::str>(one) || nb::isinstance<nb::tuple>(one)))
             throw usage_error(
-                "text_field, id_field and title_field are for mappings and tables, and document " +
+                "text_field, id_field, title_field and link_field are for mappings and tables, and "
+                "document " +
                 std::to_string(rows_ + batch_.size() + 1) + " has no fields");
         if (nb::isinstance<nb::str>(one)) {
             made.text = text_from(one, "text");
@@ -247,14 +285,27 @@ class iterator_source final : public memory_source {
                 keys_.push_back(nb::cast<std::string>(nb::str(key)));
             found_ = fields_of(fields_, keys_);
         }
-        made.text = text_from(one[found_.text.c_str()], found_.text);
+        made.is_joined = found_.text.size() > 1;
+        for (const std::string& name : found_.text) {
+            made.text = text_from(one[name.c_str()], name);
+            if (made.is_joined) append_text(made.joined, made.text.view());
+        }
         if (!found_.id.empty()) made.id = id_from(one[found_.id.c_str()]);
         if (!found_.title.empty()) made.title = text_from(one[found_.title.c_str()], found_.title);
-        if (fields_.text.empty() && std::ranges::find(keys_, "links") != keys_.end()) {
-            const nb::object links = one["links"];
+        if (!fields_.kept.empty()) {
+            nb::list used;
+            for (const std::string& name : found_.text) used.append(name);
+            for (const std::string& name : {found_.id, found_.title, found_.links}) used.append(name);
+            made.fields = text_from(json_of_(one, used), "fields");
+        }
+        if (!found_.links.empty() && (fields_.text.empty() || !fields_.links.empty())) {
+            const nb::object links = one[found_.links.c_str()];
             if (nb::isinstance<nb::list>(links)) {
                 for (const nb::handle link : links)
                     made.links.push_back(nb::cast<std::string>(nb::str(link)));
+            } else if (!fields_.links.empty() && !links.is_none()) {
+                throw usage_error("document " + std::to_string(rows_ + batch_.size() + 1) + ": the field '" +
+                                  found_.links + "' is of type " + type_name(links) + " (expected list)");
             }
         }
     }
@@ -290,7 +341,9 @@ class iterator_source final : public memory_source {
     }
 
     nb::object iterator_;
-    field_names fields_, found_;
+    document_fields fields_;
+    field_names found_;
+    nb::object json_of_;
     std::vector<std::string> keys_;
     calling_thread* caller_ = nullptr;
     std::vector<taken> batch_;  ///< destroyed with the interpreter's lock, on the calling thread
@@ -315,6 +368,13 @@ error_limit error_limit_of(nb::handle given) {
     return limit;
 }
 
+std::vector<std::string> field_list_of(std::string_view name, nb::handle given) {
+    if (nb::isinstance<nb::str>(given)) return {text_of(name, given)};
+    std::vector<std::string> names;
+    for (const nb::handle one : nb::borrow<nb::object>(given)) names.push_back(text_of(name, one));
+    return names;
+}
+
 id_rule id_rule_of(nb::handle given) {
     const std::string name = text_of("ids", given);
     const auto at = std::ranges::find(id_rule_names, name);
@@ -329,16 +389,14 @@ document_argument::document_argument(nb::handle given, const corpus_call& call) 
     const nb::object value = form[1];
     if (kind == "files") {
         files_ = paths_of("documents", value);
-        const field_names& fields = call.fields;
-        if (!fields.text.empty() || !fields.id.empty() || !fields.title.empty())
-            refuse(
-                "text_field, id_field and title_field are for documents in memory; files are read by their "
-                "format");
         return;
     }
     if (!call.format.empty() || call.max_errors || call.follow_links)
         refuse("format, max_errors and follow_links are for files, and these documents are in memory");
-    if (kind == "arrow_stream") {
+    if (!call.fields.kept.empty() && kind.starts_with("arrow")) {
+        source_ = std::make_unique<iterator_source>(
+            nb::iter(nb::module_::import_("quern._documents").attr("rows_of_arrow")(value)), call.fields);
+    } else if (kind == "arrow_stream") {
         source_ = std::make_unique<arrow_source>(value.attr("__arrow_c_stream__")(), call.fields);
     } else if (kind == "arrow_array") {
         const nb::object capsules = value.attr("__arrow_c_array__")();
@@ -363,6 +421,7 @@ void document_argument::read_into(corpus_input& input, calling_thread& caller) {
     input.input_format = call_.format;
     input.ids = call_.ids;
     input.follow_links = call_.follow_links;
+    input.fields = call_.fields;
     if (call_.max_errors) input.max_errors = *call_.max_errors;
     if (source_) {
         source_->begin(caller);

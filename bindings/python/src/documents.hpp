@@ -13,23 +13,20 @@
 
 namespace quern::python {
 
-/// The names of fields; empty: the first usual one that is there (docs/python/documents.md).
-struct field_names {
-    std::string text, id, title;
-};
-
 /// The parameters of every function that reads a corpus.
 struct corpus_call : call {
     std::string format;
     std::optional<error_limit> max_errors;
     id_rule ids = id_rule::scoped;
     bool follow_links = false;
-    field_names fields;
+    document_fields fields;
 };
 
 /// The values of max_errors and ids. They throw usage_error.
 error_limit error_limit_of(nanobind::handle given);
 id_rule id_rule_of(nanobind::handle given);
+/// One name, or a list of them.
+std::vector<std::string> field_list_of(std::string_view name, nanobind::handle given);
 
 template <class Request>
 parameters<Request>& add_corpus(parameters<Request>& to) {
@@ -38,16 +35,23 @@ parameters<Request>& add_corpus(parameters<Request>& to) {
                            setter set) {
         to.add({name, type, value, help}, std::move(set));
     };
-    add("text_field", "str | None", "None",
-        "The field or column that has the text. Default: the first of text, content, contents, body, "
-        "document, passage.",
-        [](Request& r, nanobind::handle given) { r.fields.text = text_of("text_field", given); });
+    add("text_field", "str | Sequence[str] | None", "None",
+        "The member or column that has the text; several are joined in their order, with an empty line "
+        "between "
+        "them. In files a dotted name leads into objects (meta.text). Default: the first of text, contents, "
+        "content, body, document, passage, segment, abstract, raw_content.",
+        [](Request& r, nanobind::handle given) { r.fields.text = field_list_of("text_field", given); });
     add("id_field", "str | None", "None",
-        "The field with the id. Default: the first of id, _id, docno, doc_id, docid; without one, ids are "
-        "numbers.",
+        "The member or column with the id. Default: the first of id, _id, pid, docid, doc_id, docno; without "
+        "one, documents are numbered.",
         [](Request& r, nanobind::handle given) { r.fields.id = text_of("id_field", given); });
-    add("title_field", "str | None", "None", "The field with the title. Default: title, if it is there.",
+    add("title_field", "str | None", "None",
+        "The member or column with the title. Default: title, if it is there.",
         [](Request& r, nanobind::handle given) { r.fields.title = text_of("title_field", given); });
+    add("link_field", "str | None", "None",
+        "The member or column with the list of ids that the document links to. Default: links, if it is "
+        "there.",
+        [](Request& r, nanobind::handle given) { r.fields.links = text_of("link_field", given); });
     add("format", "str | None", "None",
         "Files: wikipedia, folder, jsonl, tsv, csv, trec, wikiextractor, lines or binary. Default: detected "
         "from the content.",

@@ -87,6 +87,11 @@ nb::object explanation_of(const hit& self) {
     return nb::module_::import_("json").attr("loads")(text_object(explanation_json(*self)));
 }
 
+nb::object fields_of(const hit& self) {
+    if (self->fields.empty()) return nb::dict();
+    return nb::module_::import_("json").attr("loads")(text_object(self->fields));
+}
+
 nb::dict dict_of(const hit& self) {
     nb::dict fields;
     fields["rank"] = self->rank;
@@ -97,6 +102,7 @@ nb::dict dict_of(const hit& self) {
     fields["words"] = self->words;
     fields["duplicates"] = duplicates_of(*self);
     fields["duplicate_count"] = self->duplicate_count;
+    if (!self->fields.empty()) fields["fields"] = fields_of(self);
     if (self.of->explained) fields["explanation"] = explanation_of(self);
     return fields;
 }
@@ -183,6 +189,8 @@ void declare_hits(nb::module_& module) {
         .def_prop_ro(
             "duplicate_count", [](const hit& self) { return self->duplicate_count; },
             "Number of all its near-duplicates.")
+        .def_prop_ro("fields", fields_of, nb::sig("def fields(self) -> dict[str, Any]"),
+                     "The fields that `build(…, keep_fields=…)` kept of its record.")
         .def_prop_ro("explanation", explanation_of,
                      nb::sig("def explanation(self) -> list[dict[str, Any]] | None"),
                      "With explain=True: what each word of the query contributes; the contributions add up "

@@ -79,6 +79,7 @@ struct topics_call : call {
         of_runs.k = 1000;
         of_runs.phrases = false;
         of_runs.snippets = false;
+        of_runs.fields = false;
         of_runs.duplicates = false;
         return of_runs;
     }();
@@ -328,8 +329,10 @@ nb::object document(const store& self, nb::handle id) {
         found = self->engine().document(number);
     }
     return nb::module_::import_("quern._store")
-        .attr("Document")(number, text_object(found.id), text_object(found.title), text_object(found.text),
-                          found.words);
+        .attr("Document")(
+            number, text_object(found.id), text_object(found.title), text_object(found.text), found.words,
+            found.fields.empty() ? nb::object(nb::dict())
+                                 : nb::module_::import_("json").attr("loads")(text_object(found.fields)));
 }
 
 /// The ids of a store's documents, made when they are read.

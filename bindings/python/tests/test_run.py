@@ -239,7 +239,7 @@ def test_paths_of_any_kind(tmp_path):
         assert quern.dedup(path).dropped == 1
     with pytest.raises(quern.UsageError, match="no file matches"):
         quern.dedup(str(tmp_path / "*.tsv"))
-    with pytest.raises(quern.UsageError, match="for documents in memory"):
+    with pytest.raises(quern.Error, match="no record has a field .body. ..text_field"):
         quern.dedup(pathlib.Path(corpus), text_field="body")
 
 

@@ -31,7 +31,8 @@ struct document {
     bool is_numbered = false;  ///< it had no id: `id` is made from the file's name and the line
     bool verbatim = false;     ///< `text` has one word per line, to be used unchanged (corpus format `lines`)
     /// The members of its record that document_fields::kept asks for: a JSON object without white space between its parts,
-    /// in the order of the record. Empty: none.
+    /// in the order of the record, or of
+    /// the names asked for. Empty: none.
     std::string fields;
     bool line_paragraphs = false;  ///< each line of `text` is a paragraph (wikiextractor)
     /// The source line (for CSV, the lines) including its end, if requested and available.

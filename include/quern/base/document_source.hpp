@@ -26,6 +26,7 @@ struct source_document {
     std::string_view title;  ///< may be empty
     std::string_view text;   ///< UTF-8; invalid bytes are repaired, as those of files are
     std::span<const std::string> links = {};  ///< ids of documents that it points to
+    std::string_view fields = {};             ///< as document::fields: a JSON object, or empty
 };
 
 /// Documents in order, once. Ids are unique within a source, as within a file.

@@ -38,7 +38,7 @@ struct build_options : corpus_input {
     text_options text;
     std::set<build_stage> skip;  ///< stages to skip; empty: all run
     /// Adds the inputs to the existing store, as if its documents were read first, with its text options and
-    /// stages: `text` and `skip` are ignored. docs/build.md says how the result differs from a store of all
+    /// stages, and the fields that it keeps: `text`, `skip` and `fields.kept` are ignored. docs/build.md says how the result differs from a store of all
     /// inputs.
     bool update = false;
     bool force = false;  ///< replace an existing store, atomically

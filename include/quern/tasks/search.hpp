@@ -60,6 +60,7 @@ struct search_options {
     /// How many of the k best to skip: their ids and snippets are not looked up.
     std::size_t offset = 0;
     bool snippets = true;
+    bool fields = true;      ///< whether hits have the kept fields of their documents
     bool duplicates = true;  ///< whether hits list their near-duplicates, max_hit_duplicates of each
     /// Text in double quotes is a phrase: it must occur in every hit and scores as one term.
     bool phrases = true;
@@ -156,6 +157,7 @@ struct search_hit {
     /// max_hit_duplicates.
     std::vector<duplicate_hit> duplicates;
     std::uint64_t duplicate_count = 0;  ///< number of all near-duplicates
+    std::string fields;  ///< the kept fields, a JSON object; empty if the document has none, or on request
 };
 
 /// A hit's explanation as a JSON list, one object per term: term, count, f, df, cf, history_f, history_cf,
@@ -207,6 +209,7 @@ struct stored_document {
     std::string id, title;
     std::string text;
     std::uint32_t words = 0;  ///< its length, including the title
+    std::string fields = {};  ///< the kept fields, a JSON object; empty if it has none
 };
 
 /// A range of bytes that is a word of a query.

@@ -33,6 +33,27 @@ struct vector_form {
     friend bool operator==(const vector_form&, const vector_form&) = default;
 };
 
+/// The type of a kept field: the narrowest one that all its values have; null counts as absent.
+enum class field_type {
+    text,     ///< strings
+    integer,  ///< of 64 bits
+    number,   ///< integers and fractions, as doubles
+    boolean,
+    date,  ///< strings, all of them dates of ISO 8601: "2024-05-01", "2024-05-01T12:30:00Z"
+    list,  ///< arrays of strings; a string alone is a list of one
+    json,  ///< values of different types, objects, other arrays: their JSON
+};
+inline constexpr std::string_view field_type_names[] = {"text", "integer", "number", "boolean",
+                                                        "date", "list",    "json"};
+
+struct field_info {
+    std::string name;
+    field_type type = field_type::text;
+    std::uint64_t documents = 0;  ///< that have it
+    std::uint64_t values = 0;     ///< the same, but of lists the strings
+    friend bool operator==(const field_info&, const field_info&) = default;
+};
+
 struct store_info {
     unsigned format_version = 0;
     std::string unicode_version;  ///< of the data used to make the words
@@ -45,6 +66,10 @@ struct store_info {
     /// The word space in the folder `thesaurus`: bytes of all its sections, XXH3 of its manifest.
     std::optional<store_section> thesaurus;
     vector_form vectors;
+    /// As document_fields::kept; empty: no fields.
+    std::vector<std::string> kept_fields;
+    /// In the order in which the documents first have them, or of kept_fields.
+    std::vector<field_info> fields;
 };
 
 /// The metadata as rows of property and value, as `quern info` writes them. Two stores with the same rows contain the

@@ -48,6 +48,13 @@ std::optional<corpus_form> corpus_form_named(std::string_view wanted) {
     return std::nullopt;
 }
 
+void named_members::add(const named_members& more) {
+    if (!any_record) found = more.found;
+    any_record = any_record || more.any_record;
+    if (seen.size() < more.seen.size()) seen.resize(more.seen.size());
+    for (std::size_t i = 0; i < more.seen.size(); ++i) seen[i] |= more.seen[i];
+}
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -106,12 +113,12 @@ struct corpus_input {
     std::uint64_t bytes = 0;
 };
 
-corpus_form form_of(const peeked_source& source, const fs::path& path) {
+corpus_form form_of(const peeked_source& source, const fs::path& path, const document_fields& fields) {
     std::string why;
     const bool whole = source.head().size() < detection_bytes;
     if (source.head().empty() && !source.damage().empty())
         throw invalid_input(path.native(), 0, source.damage());
-    const auto form = detect(source.head(), whole, path.native(), why);
+    const auto form = detect(source.head(), whole, path.native(), why, fields);
     if (form) return *form;
     std::string reason = "cannot detect the corpus format";
     if (!why.empty()) reason += ": " + why;
@@ -169,7 +176,7 @@ class many_reader final : public corpus_reader {
         }
         if (!input.form) {
             auto source = std::make_unique<peeked_source>(open_bytes(path, ctx_), detection_bytes);
-            input.form = form_of(*source, path);
+            input.form = form_of(*source, path, options_.fields);
             if (!fs::is_regular_file(status)) input.opened = std::move(source);
         }
         if (fs::is_regular_file(status)) input.bytes = fs::file_size(path, failed);
@@ -206,7 +213,7 @@ class many_reader final : public corpus_reader {
                 std::make_unique<peeked_source>(open_bytes(path, ctx_), has_columns ? detection_bytes : 4);
         const byte_order order = byte_order_of(source->head());
         const std::shared_ptr<const record_form> records =
-            has_columns ? table_or_tsv(source->head(), form, path) : record_form_of(form);
+            has_columns ? table_or_tsv(source->head(), form, path) : record_form_of(form, options_.fields);
         std::unique_ptr<byte_source> bytes = std::move(source);
         if (form == corpus_form::wikipedia) {
             return read_wikipedia(std::move(bytes), options, ctx_);
@@ -216,18 +223,20 @@ class many_reader final : public corpus_reader {
         return read_records(std::move(bytes), records, options, ctx_, numbered ? &lines_read_ : nullptr);
     }
 
-    static std::shared_ptr<const record_form> table_or_tsv(std::string_view head, corpus_form form,
-                                                           const fs::path& path) {
+    std::shared_ptr<const record_form> table_or_tsv(std::string_view head, corpus_form form,
+                                                    const fs::path& path) const {
+        const document_fields& fields = options_.fields;
         const char separator = form == corpus_form::csv ? ',' : '\t';
         const std::string text = utf8_head(head);
         const bool whole = head.size() < detection_bytes;
-        if (auto heading = table_heading(text, whole, separator))
-            return table_form(std::move(*heading), separator);
-        if (form == corpus_form::tsv) return tsv_form();
-        throw invalid_input(path.native(), 1, missing_heading(text, whole));
+        if (auto heading = table_heading(text, whole, separator, fields))
+            return table_form(std::move(*heading), separator, fields);
+        if (form == corpus_form::tsv && !fields.any_chosen()) return tsv_form();
+        throw invalid_input(path.native(), 1, missing_heading(text, whole, separator, fields));
     }
 
-    static std::shared_ptr<const record_form> record_form_of(corpus_form form) {
+    static std::shared_ptr<const record_form> record_form_of(corpus_form form,
+                                                             const document_fields& fields) {
         switch (form) {
             case corpus_form::trec:
                 return trec_form();
@@ -243,7 +252,7 @@ class many_reader final : public corpus_reader {
             case corpus_form::binary:
                 break;
         }
-        return jsonl_form();
+        return jsonl_form(fields);
     }
 
     corpus_options options_;

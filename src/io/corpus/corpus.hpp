@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -23,12 +24,30 @@ enum class corpus_form { wikipedia, folder, jsonl, tsv, csv, trec, wikiextractor
 std::string_view name_of(corpus_form form);
 std::optional<corpus_form> corpus_form_named(std::string_view name);
 
+/// Which of the named fields (quern::named_fields) the records of a unit have, so that a misspelled name is noticed. A
+/// reader of records sets it for each record; others leave it as it is.
+struct named_members {
+    static constexpr std::size_t max_found = 8;
+
+    bool any_record = false;
+    std::vector<std::uint8_t> seen;  ///< by the position in named_fields(); missing ones are 0
+    std::vector<std::string> found;  ///< names that the first record has, at most max_found
+
+    void saw(std::size_t name) {
+        if (seen.size() <= name) seen.resize(name + 1);
+        seen[name] = 1;
+    }
+    /// Adds those of the next unit.
+    void add(const named_members& more);
+};
+
 /// The contents of a unit. Issues are in input order; `counts` agrees with them.
 struct parsed_unit {
     std::vector<document> documents;  ///< in input order
     std::vector<redirect> redirects;
     std::vector<input_issue> issues;
     reading_counts counts;
+    named_members named;
 };
 
 /// The memory limit for turning one document into text, including its raw bytes and its text.

@@ -86,10 +86,11 @@ bool opens_as_json(std::string_view body) {
 
 /// For a file named by the user: lines that are objects without a text, or JSON in a file named as JSON lines, are
 /// treated as JSON lines, whose reader reports what each lacks.
-bool is_json_alone(std::string_view body, bool whole, std::string_view path) {
+bool is_json_alone(std::string_view body, bool whole, std::string_view path, const document_fields& fields) {
     if (!opens_as_json(body)) return false;
     const std::string name = extension_of(path);
-    return name == "jsonl" || name == "ndjson" || judge_json_lines(body, whole) == json_lines::objects;
+    return name == "jsonl" || name == "ndjson" ||
+           judge_json_lines(body, whole, fields) == json_lines::objects;
 }
 
 std::string archive_kind(std::string_view head) {
@@ -109,13 +110,25 @@ std::string utf8_head(std::string_view head) {
     return from_wide(head, order, ill_formed);
 }
 
-std::string missing_heading(std::string_view text, bool whole) {
+std::string missing_heading(std::string_view text, bool whole, char separator,
+                            const document_fields& fields) {
     constexpr std::size_t max = 8;
-    std::size_t end = csv_record_end(text);
+    std::size_t end = separator == ',' ? csv_record_end(text) : text.find('\n') + 1;
     if (end == 0 && whole) end = text.size();
-    std::string reason = "the first record is not a heading with columns for \"id\" or \"title\" and " +
-                         expected_names(text_names);
-    const std::vector<std::string> names = fields_of(trimmed(text.substr(0, end)), ',');
+    std::string texts = expected_names(text_names);
+    if (!fields.text.empty()) {
+        texts.clear();
+        for (const std::string& name : fields.text)
+            texts.append(texts.empty() ? "\"" : " or \"").append(name).append("\"");
+    }
+    std::string ids;
+    if (!fields.id.empty()) {
+        ids = "\"" + fields.id + "\" and ";
+    } else if (fields.text.empty()) {
+        ids = "\"id\" or \"title\" and ";
+    }
+    std::string reason = "the first record is not a heading with columns for " + ids + texts;
+    const std::vector<std::string> names = fields_of(trimmed(text.substr(0, end)), separator);
     for (std::size_t i = 0; i < std::min(names.size(), max); ++i) {
         std::string name = names[i].substr(0, 40);
         repair_utf8(name);
@@ -161,14 +174,14 @@ bool is_binary(std::string_view head) {
     return controls * 10 > head.size();
 }
 
-std::optional<corpus_form> marked_form(std::string_view head, bool whole) {
+std::optional<corpus_form> marked_form(std::string_view head, bool whole, const document_fields& fields) {
     const std::string text = utf8_head(head);
     const std::string_view body = after_prologue(text);
     if (opens_with(body, "<mediawiki")) return corpus_form::wikipedia;
     if (opens_as_wikiextractor(body)) return corpus_form::wikiextractor;
     if (opens_as_trec(after_blanks(text))) return corpus_form::trec;
     const std::string_view lines = after_blanks(text);
-    if (lines.starts_with('{') && judge_json_lines(lines, whole) == json_lines::documents)
+    if (lines.starts_with('{') && judge_json_lines(lines, whole, fields) == json_lines::documents)
         return corpus_form::jsonl;
     return std::nullopt;
 }
@@ -221,15 +234,15 @@ bool looks_like_tsv(std::string_view head, bool whole) {
     return lines.any && lines.other == 0;
 }
 
-std::optional<corpus_form> detect(std::string_view head, bool whole, std::string_view path,
-                                  std::string& why) {
+std::optional<corpus_form> detect(std::string_view head, bool whole, std::string_view path, std::string& why,
+                                  const document_fields& fields) {
     // An empty input holds no documents, whatever its name: an empty dump is reported, not indexed.
     if (head.empty()) return corpus_form::jsonl;
     const file_kind kind = kind_of(path), shown = kind_to_convert(path, head);
     const bool is_one_document = (kind != file_kind::unknown && kind != file_kind::text) ||
                                  (shown != kind && shown != file_kind::html);
     if (is_one_document && (is_read_in_parts(shown) || !is_binary(head))) return corpus_form::folder;
-    if (const auto form = marked_form(head, whole)) return form;
+    if (const auto form = marked_form(head, whole, fields)) return form;
     why = archive_kind(head);
     if (!why.empty()) return std::nullopt;
     if (is_binary(head)) {
@@ -242,13 +255,13 @@ std::optional<corpus_form> detect(std::string_view head, bool whole, std::string
         why = "a JSON array; JSON lines have one object a line, without commas or brackets around them";
         return std::nullopt;
     }
-    if (body.starts_with('{') && is_json_alone(body, whole, path)) return corpus_form::jsonl;
+    if (body.starts_with('{') && is_json_alone(body, whole, path, fields)) return corpus_form::jsonl;
     if (opens_as_html(head)) return corpus_form::folder;
     if (looks_like_tsv(head, whole)) return corpus_form::tsv;
-    if (looks_like_csv(text, whole)) return corpus_form::csv;
+    if (looks_like_csv(text, whole, fields)) return corpus_form::csv;
     if (kind == file_kind::text) return corpus_form::folder;
     if (extension_of(path) == "csv") {
-        why = missing_heading(text, whole);
+        why = missing_heading(text, whole, ',', fields);
         return std::nullopt;
     }
     if (opens_as_json(body)) {
@@ -260,12 +273,14 @@ std::optional<corpus_form> detect(std::string_view head, bool whole, std::string
     return std::nullopt;
 }
 
-std::optional<corpus_form> detect_collection(std::string_view head, bool whole, std::string_view path) {
+std::optional<corpus_form> detect_collection(std::string_view head, bool whole, std::string_view path,
+                                             const document_fields& fields) {
     const file_kind kind = kind_of(path);
     if (kind != file_kind::unknown && kind != file_kind::text) return std::nullopt;
-    if (const auto form = marked_form(head, whole)) return form;
+    if (const auto form = marked_form(head, whole, fields)) return form;
     if (extension_of(path) == "tsv" && looks_like_tsv(head, whole)) return corpus_form::tsv;
-    if (extension_of(path) == "csv" && looks_like_csv(utf8_head(head), whole)) return corpus_form::csv;
+    if (extension_of(path) == "csv" && looks_like_csv(utf8_head(head), whole, fields))
+        return corpus_form::csv;
     return std::nullopt;
 }
 

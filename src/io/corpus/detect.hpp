@@ -32,7 +32,7 @@ bool is_binary(std::string_view head);
 /// The corpus form whose first record begins `head`: a dump's <mediawiki>; wikiextractor's <doc id=…> on a separate
 /// line; TREC's <DOC> with a DOCNO, <REUTERS> with a NEWID; lines that are JSON objects with a text. The first marks
 /// alone do not suffice: any text may begin with "{" or "<doc>". `whole`: nothing follows `head`.
-std::optional<corpus_form> marked_form(std::string_view head, bool whole);
+std::optional<corpus_form> marked_form(std::string_view head, bool whole, const document_fields& fields = {});
 
 /// Whether markup begins as an HTML page does.
 bool opens_as_html(std::string_view head);
@@ -41,16 +41,18 @@ bool opens_as_html(std::string_view head);
 std::string utf8_head(std::string_view head);
 
 /// Why the first record of a CSV file is not a heading of documents.
-std::string missing_heading(std::string_view text, bool whole);
+std::string missing_heading(std::string_view text, bool whole, char separator, const document_fields& fields);
 
 /// Every line has a tab after at least one character. `whole`: the last line is complete even without an end.
 bool looks_like_tsv(std::string_view head, bool whole);
 
 /// The form of one input (not inside a folder), by its head; `folder` means a single document. Empty if none fits;
 /// `why` then has details, if known ("a tar archive").
-std::optional<corpus_form> detect(std::string_view head, bool whole, std::string_view path, std::string& why);
+std::optional<corpus_form> detect(std::string_view head, bool whole, std::string_view path, std::string& why,
+                                  const document_fields& fields = {});
 
 /// For a file in a folder: the form of a file that holds a collection, empty for a document.
-std::optional<corpus_form> detect_collection(std::string_view head, bool whole, std::string_view path);
+std::optional<corpus_form> detect_collection(std::string_view head, bool whole, std::string_view path,
+                                             const document_fields& fields = {});
 
 }  // namespace quern::io

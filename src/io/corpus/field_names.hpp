@@ -7,13 +7,14 @@
 #include <string>
 #include <string_view>
 
+#include "quern/base/field_names.hpp"
+
 namespace quern::io {
 
 enum class field : std::uint8_t { none, id, text, title, links };
 
-/// In order of preference: if a record has several, the first in the list counts.
-inline constexpr std::array<std::string_view, 4> id_names = {"id", "_id", "docid", "doc_id"};
-inline constexpr std::array<std::string_view, 4> text_names = {"text", "contents", "content", "body"};
+using quern::id_names;
+using quern::text_names;
 
 struct named_field {
     field what = field::none;
@@ -21,9 +22,13 @@ struct named_field {
 };
 
 inline named_field field_named(std::string_view name) {
+    constexpr std::size_t shortest = 2, longest = 11;  // of all names
+    if (name.size() < shortest || name.size() > longest) return {};
+    for (std::size_t i = 0; i < text_names.size(); ++i) {
+        if (name == text_names[i]) return {field::text, static_cast<std::uint8_t>(i)};
+    }
     for (std::size_t i = 0; i < id_names.size(); ++i) {
         if (name == id_names[i]) return {field::id, static_cast<std::uint8_t>(i)};
-        if (name == text_names[i]) return {field::text, static_cast<std::uint8_t>(i)};
     }
     if (name == "title") return {field::title, 0};
     if (name == "links") return {field::links, 0};

@@ -173,7 +173,8 @@ class folder_reader final : public corpus_reader {
             std::string head(detection_bytes, '\0');
             const auto source = open_bytes(file.path, alone_);
             head.resize(source->read(head));
-            const auto found = detect_collection(head, head.size() < detection_bytes, file.relative);
+            const auto found =
+                detect_collection(head, head.size() < detection_bytes, file.relative, options_.fields);
             if (found) return found;
             if (kind == file_kind::unknown) {
                 is_document_ = kind_to_convert(file.relative, head) != file_kind::unknown;

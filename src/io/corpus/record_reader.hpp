@@ -107,10 +107,11 @@ std::unique_ptr<corpus_reader> read_records(std::unique_ptr<byte_source> source,
                                             const corpus_options& options, const context& ctx,
                                             std::uint64_t* first_record = nullptr);
 
-std::shared_ptr<const record_form> jsonl_form();
+std::shared_ptr<const record_form> jsonl_form(const document_fields& fields = {});
 std::shared_ptr<const record_form> tsv_form();
 /// Rows under a heading that names columns; separator: a tab or a comma. Line 1 is the heading.
-std::shared_ptr<const record_form> table_form(std::string heading, char separator);
+std::shared_ptr<const record_form> table_form(std::string heading, char separator,
+                                              const document_fields& fields = {});
 std::shared_ptr<const record_form> lines_form();
 std::shared_ptr<const record_form> trec_form();
 std::shared_ptr<const record_form> wikiextractor_form();
@@ -166,8 +167,8 @@ class line_form : public record_form {
 /// The verdict on a text's first lines: at least half of them are whole JSON objects, and have a text.
 enum class json_lines { none, objects, documents };
 
-/// Judges the first ten non-empty lines of `head`. If not `whole`, the last may continue past it, and is judged by its
+/// Judges the first ten non-empty lines of `head`; `fields` may name other texts. If not `whole`, the last may continue past it, and is judged by its
 /// beginning if no other line is visible.
-json_lines judge_json_lines(std::string_view head, bool whole);
+json_lines judge_json_lines(std::string_view head, bool whole, const document_fields& fields = {});
 
 }  // namespace quern::io

@@ -2,23 +2,54 @@
 // Documents as the rows of a table whose first record names the columns: TSV, a row a line, and CSV, whose quotes may
 // contain line ends. The heading is known before any unit is parsed, so that units stay independent of each other.
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 
 #include "io/corpus/encoding.hpp"
+#include "io/corpus/kept_fields.hpp"
 #include "io/corpus/record_reader.hpp"
 #include "io/corpus/table_columns.hpp"
 
 namespace quern::io {
 namespace {
 
+/// The ids in a cell: a JSON array of strings or integers, or words between blanks. False if it is a malformed array.
+bool take_links(std::string_view cell, std::vector<std::string>& links, const reading_budget& budget) {
+    const auto is_blank = [](char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; };
+    while (!cell.empty() && is_blank(cell.front())) cell.remove_prefix(1);
+    if (cell.starts_with('[')) {
+        if (!nlohmann::json::accept(cell)) return false;
+        for (json_parts parts(json_value::of_line(cell)); parts.next();) {
+            const json_value link = parts.value();
+            if (!link.is_string() && !link.is_integer()) return false;
+            add_link(links, link.is_string() ? link.text() : std::string(link.bytes()), budget);
+        }
+        return true;
+    }
+    while (!cell.empty()) {
+        const auto end = static_cast<std::size_t>(std::ranges::find_if(cell, is_blank) - cell.begin());
+        if (end != 0) add_link(links, std::string(cell.substr(0, end)), budget);
+        cell.remove_prefix(std::min(end + 1, cell.size()));
+    }
+    return true;
+}
+
 class table_rows {
   public:
-    table_rows(std::string heading, char separator)
-        : heading_(std::make_shared<const std::string>(std::move(heading) + '\n')),
-          columns_(table_columns::of(
-                       fields_of(std::string_view(*heading_).substr(0, heading_->size() - 1), separator))
-                       .value()) {}
+    table_rows(std::string heading, char separator, const document_fields& fields)
+        : heading_(std::make_shared<const std::string>(std::move(heading) + '\n')) {
+        const std::vector<std::string> names =
+            fields_of(std::string_view(*heading_).substr(0, heading_->size() - 1), separator);
+        columns_ = table_columns::of(names, fields).value();
+        if (!fields.any_chosen() && fields.kept.empty()) return;
+        named_.any_record = true;
+        for (const std::size_t number : columns_.found) named_.saw(number);
+        for (std::size_t i = 0; i < std::min(names.size(), named_members::max_found); ++i) {
+            named_.found.push_back(names[i].substr(0, 40));
+            repair_utf8(named_.found.back());
+        }
+    }
 
     std::size_t column_count() const { return columns_.count; }
 
@@ -30,15 +61,29 @@ class table_rows {
                           std::to_string(fields.size()) + " fields, where the heading has " +
                               std::to_string(columns_.count));
         }
+        if (named_.any_record) out.named.add(named_);
         document made;
         made.is_numbered = columns_.id == table_columns::absent;
-        made.id = made.is_numbered ? position.id_of_line(line) : std::move(fields[columns_.id]);
+        made.id = made.is_numbered ? position.id_of_line(line) : fields[columns_.id];
         if (made.id.empty()) return reject(out, position.path, line, "the id is empty");
         if (!is_utf8(made.id)) return reject(out, position.path, line, "the id is not UTF-8");
-        made.text = std::move(fields[columns_.text]);
+        made.text = text_of(fields);
         std::string done = repair_utf8(made.text);
+        fields_writer kept;
+        for (const auto& [at, name] : columns_.kept) kept.add_text(name, fields[at]);
+        made.fields = kept.finish();
+        if (columns_.links != table_columns::absent) {
+            try {
+                if (!take_links(fields[columns_.links], made.links, position.budget))
+                    return reject(out, position.path, line,
+                                  "the links are not a JSON array of strings or integers");
+            } catch (const out_of_memory& why) {
+                return reject_or_put_off(out, position, line, why);
+            }
+            for (std::string& link : made.links) repair_utf8(link);
+        }
         if (columns_.title != table_columns::absent) {
-            made.title = std::move(fields[columns_.title]);
+            made.title = fields[columns_.title];
             if (std::string more = repair_utf8(made.title); done.empty()) done = std::move(more);
         }
         if (!done.empty()) repair(out, position.path, line, std::move(done));
@@ -51,13 +96,27 @@ class table_rows {
     }
 
   private:
+    std::string text_of(std::vector<std::string>& fields) const {
+        // A kept column keeps its value.
+        if (columns_.text.size() == 1 && columns_.kept.empty())
+            return std::move(fields[columns_.text.front()]);
+        std::string text;
+        for (const std::size_t at : columns_.text) {
+            if (fields[at].empty()) continue;
+            text.append(text.empty() ? "" : "\n\n").append(fields[at]);
+        }
+        return text;
+    }
+
     std::shared_ptr<const std::string> heading_;  ///< with a line end
     table_columns columns_;
+    named_members named_;  ///< of every row
 };
 
 class headed_tsv final : public line_form {
   public:
-    explicit headed_tsv(std::string heading) : rows_(std::move(heading), '\t') {}
+    headed_tsv(std::string heading, const document_fields& fields)
+        : rows_(std::move(heading), '\t', fields) {}
 
   private:
     void parse_line(std::string_view line, const unit_position& position, std::uint64_t number,
@@ -72,7 +131,7 @@ class headed_tsv final : public line_form {
 
 class csv final : public record_form {
   public:
-    explicit csv(std::string heading) : rows_(std::move(heading), ',') {}
+    csv(std::string heading, const document_fields& fields) : rows_(std::move(heading), ',', fields) {}
 
     std::size_t last_end(std::string_view bytes) const override {
         std::size_t last = 0;
@@ -125,9 +184,10 @@ class csv final : public record_form {
 
 }  // namespace
 
-std::shared_ptr<const record_form> table_form(std::string heading, char separator) {
-    if (separator == ',') return std::make_shared<csv>(std::move(heading));
-    return std::make_shared<headed_tsv>(std::move(heading));
+std::shared_ptr<const record_form> table_form(std::string heading, char separator,
+                                              const document_fields& fields) {
+    if (separator == ',') return std::make_shared<csv>(std::move(heading), fields);
+    return std::make_shared<headed_tsv>(std::move(heading), fields);
 }
 
 }  // namespace quern::io

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/ascii.hpp"
+#include "io/corpus/encoding.hpp"
 #include "io/corpus/field_names.hpp"
 
 namespace quern::io {
@@ -18,27 +19,97 @@ std::string_view without_line_end(std::string_view record) {
 
 }  // namespace
 
-std::optional<table_columns> table_columns::of(const std::vector<std::string>& names) {
-    table_columns found;
-    found.count = names.size();
+namespace {
+
+/// The names of a heading: without blanks around them, and the same in lower case.
+struct heading_names {
+    std::vector<std::string> written, lower_case;
+
+    /// The column with this name, as it is written or else in any case.
+    std::size_t find(std::string_view name) const {
+        auto at = std::ranges::find(written, name) - written.begin();
+        if (static_cast<std::size_t>(at) == written.size())
+            at = std::ranges::find(lower_case, lower(name)) - lower_case.begin();
+        return static_cast<std::size_t>(at) == written.size() ? table_columns::absent
+                                                              : static_cast<std::size_t>(at);
+    }
+};
+
+/// Empty if a name is empty or occurs twice.
+std::optional<heading_names> names_of(const std::vector<std::string>& fields) {
+    heading_names names;
+    for (const std::string& field : fields) {
+        std::string name(trimmed(field));
+        std::string low = lower(name);
+        if (name.empty() || std::ranges::find(names.lower_case, low) != names.lower_case.end())
+            return std::nullopt;
+        repair_utf8(name);
+        names.written.push_back(std::move(name));
+        names.lower_case.push_back(std::move(low));
+    }
+    return names;
+}
+
+void find_known_names(const heading_names& names, table_columns& found) {
     std::uint8_t id_rank = UINT8_MAX, text_rank = UINT8_MAX;
-    std::vector<std::string> seen;
-    for (std::size_t i = 0; i < names.size(); ++i) {
-        std::string name = lower(trimmed(names[i]));
-        if (name.empty() || std::ranges::find(seen, name) != seen.end()) return std::nullopt;
-        const named_field named = field_named(name);
-        seen.push_back(std::move(name));
+    for (std::size_t i = 0; i < names.lower_case.size(); ++i) {
+        const named_field named = field_named(names.lower_case[i]);
         if (named.what == field::id && named.rank < id_rank) {
             id_rank = named.rank;
             found.id = i;
         } else if (named.what == field::text && named.rank < text_rank) {
             text_rank = named.rank;
-            found.text = i;
+            found.text = {i};
         } else if (named.what == field::title) {
             found.title = i;
         }
     }
-    const bool is_heading = found.text != absent && (found.id != absent || found.title != absent);
+}
+
+/// False if the id or every text is missing.
+bool find_chosen_names(const heading_names& names, const document_fields& fields, table_columns& found) {
+    std::size_t number = 0;  // in named_fields()
+    const auto find = [&](const std::string& name) {
+        const std::size_t at = names.find(name);
+        if (at != table_columns::absent) found.found.push_back(number);
+        ++number;
+        return at;
+    };
+    if (!fields.id.empty()) found.id = find(fields.id);
+    if (!fields.title.empty()) found.title = find(fields.title);
+    if (!fields.links.empty()) found.links = find(fields.links);
+    if (!fields.text.empty()) found.text.clear();
+    for (const std::string& name : fields.text) {
+        if (const std::size_t at = find(name); at != table_columns::absent) found.text.push_back(at);
+    }
+    if (fields.keeps_all()) {
+        const auto is_used = [&](std::size_t i) {
+            return i == found.id || i == found.title || i == found.links ||
+                   std::ranges::find(found.text, i) != found.text.end();
+        };
+        for (std::size_t i = 0; i < names.written.size(); ++i) {
+            if (!is_used(i)) found.kept.push_back({i, names.written[i]});
+        }
+    } else {
+        for (const std::string& name : fields.kept) {
+            if (const std::size_t at = find(name); at != table_columns::absent)
+                found.kept.push_back({at, name});
+        }
+    }
+    return !found.text.empty() && (fields.id.empty() || found.id != table_columns::absent);
+}
+
+}  // namespace
+
+std::optional<table_columns> table_columns::of(const std::vector<std::string>& names,
+                                               const document_fields& fields) {
+    const auto written = names_of(names);
+    if (!written) return std::nullopt;
+    table_columns found;
+    found.count = names.size();
+    find_known_names(*written, found);
+    if (!find_chosen_names(*written, fields, found)) return std::nullopt;
+    const bool is_heading = !fields.text.empty() || found.id != absent || found.title != absent;
     return is_heading ? std::optional(found) : std::nullopt;
 }
 
@@ -131,14 +202,15 @@ std::optional<std::string_view> take_record(std::string_view& head, bool whole, 
 
 }  // namespace
 
-std::optional<std::string> table_heading(std::string_view head, bool whole, char separator) {
+std::optional<std::string> table_heading(std::string_view head, bool whole, char separator,
+                                         const document_fields& fields) {
     const auto first = take_record(head, whole, separator);
-    if (!first || !table_columns::of(fields_of(*first, separator))) return std::nullopt;
+    if (!first || !table_columns::of(fields_of(*first, separator), fields)) return std::nullopt;
     return std::string(*first);
 }
 
-bool looks_like_csv(std::string_view head, bool whole) {
-    if (!table_heading(head, whole, ',')) return false;
+bool looks_like_csv(std::string_view head, bool whole, const document_fields& fields) {
+    if (!table_heading(head, whole, ',', fields)) return false;
     const auto first = take_record(head, whole, ','), second = take_record(head, whole, ',');
     return !second || second->empty() || fields_of(*second, ',').size() == fields_of(*first, ',').size();
 }

@@ -8,16 +8,26 @@
 #include <string_view>
 #include <vector>
 
+#include "quern/base/document_fields.hpp"
+
 namespace quern::io {
 
 struct table_columns {
     static constexpr std::size_t absent = std::string_view::npos;
     std::size_t count = 0;
-    std::size_t text = absent, id = absent, title = absent;
+    std::vector<std::size_t> text;  ///< at least one; several are joined in this order
+    std::size_t id = absent, title = absent, links = absent;
+    struct kept_column {
+        std::size_t at = 0;
+        std::string name;
+    };
+    std::vector<kept_column> kept;
+    std::vector<std::size_t> found;  ///< positions in named_fields() of the names that the heading has
 
     /// Detects the columns by the names in a heading, in any case: requires one for a text, and one for an id or a
-    /// title. Empty: not a heading.
-    static std::optional<table_columns> of(const std::vector<std::string>& names);
+    /// title. Of the columns that `fields` names it requires the id and one text. Empty: not a heading.
+    static std::optional<table_columns> of(const std::vector<std::string>& names,
+                                           const document_fields& fields = {});
 };
 
 /// The fields of a line; the last of `max` takes the rest, including tabs.
@@ -39,10 +49,11 @@ bool split_csv(std::string_view record, std::vector<std::string>& fields);
 
 /// The heading at the beginning of `head`, without its line end; empty if the first record is not one. `whole`: nothing
 /// follows.
-std::optional<std::string> table_heading(std::string_view head, bool whole, char separator);
+std::optional<std::string> table_heading(std::string_view head, bool whole, char separator,
+                                         const document_fields& fields = {});
 /// Whether it begins CSV: with a heading, and a second record, if any, of as many fields. Lines of prose hardly ever
 /// agree.
-bool looks_like_csv(std::string_view head, bool whole);
+bool looks_like_csv(std::string_view head, bool whole, const document_fields& fields = {});
 
 /// The fields of a heading or a record, by the separator.
 std::vector<std::string> fields_of(std::string_view record, char separator);

@@ -42,6 +42,9 @@ std::string describe_request(const build_options& corpus) {
     if (corpus.follow_links) out += "follow links\n";
     if (const pdf_program pdf = used_pdf_program(); !pdf.path.empty())
         out += "pdf " + pdf.path.string() + '\n';
+    for (const auto& [option, name] : named_fields(corpus.fields))
+        out += fmt::format("{} {}\n", option, name);
+    if (corpus.fields.keeps_all()) out += "keep all fields\n";
     for (const fs::path& input : corpus.inputs) {
         std::error_code failed;
         const fs::path place = fs::canonical(input, failed);

@@ -8,6 +8,7 @@
 #include <system_error>
 #include <utility>
 
+#include "io/corpus/kept_fields.hpp"
 #include "io/corpus/source_reader.hpp"
 #include "quern/base/error.hpp"
 #include "quern/base/excluded.hpp"
@@ -102,6 +103,7 @@ context with_threads_that_read(const context& ctx) {
 io::corpus_options corpus_options_for(const corpus_input& input, const context& ctx, corpus_content content) {
     io::corpus_options corpus;
     corpus.follow_links = input.follow_links;
+    check_fields(input.fields);
     corpus.fields = input.fields;
     if (!input.input_format.empty()) {
         corpus.form = io::corpus_form_named(input.input_format);
@@ -176,6 +178,7 @@ void reading_record::note(input_issue issue) {
 
 void reading_record::take(io::parsed_unit& unit) {
     counts += unit.counts;
+    named.add(unit.named);
     for (input_issue& issue : unit.issues) note(std::move(issue));
     unit.issues.clear();
 }
@@ -219,8 +222,11 @@ void reading_record::refuse_early(const corpus_input& input) const {
 
 void reading_record::refuse_too_many(const corpus_input& input) const {
     const error_limit& limit = input.max_errors;
-    refuse_early(input);
     const std::uint64_t gone = counts.rejected + counts.truncated, all = counts.documents + counts.rejected;
+    if (std::string missing = io::missing_fields(input.fields, named);
+        !missing.empty() && all != 0 && input.source == nullptr)
+        throw invalid_input(names_of(input).front().string(), 0, std::move(missing));
+    refuse_early(input);
     if (!limit.exceeded(gone, all)) return;
     refuse(
         input,

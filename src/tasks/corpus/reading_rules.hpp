@@ -66,6 +66,7 @@ struct reading_record {
     std::vector<input_issue> lost;          ///< the first ten of those rejected or truncated
     std::optional<input_issue> incomplete;  ///< the first incomplete input
     std::uint64_t repeated_ids = 0;         ///< number of rejected documents
+    io::named_members named;                ///< which of the named fields the records have
 
     void take(io::parsed_unit& unit);  ///< adds its counts and issues
     /// For a document that was parsed and counted, and is refused now.
@@ -76,7 +77,8 @@ struct reading_record {
     /// Throws invalid_input: there are no documents, and the reason, if a rule excluded some.
     [[noreturn]] void refuse_empty(const corpus_input& input) const;
     /// Throws too_much_lost, naming the first, if more were rejected or truncated than input.max_errors allows, or if an
-    /// input is incomplete and that is not accepted.
+    /// input is incomplete and that is not accepted; before, invalid_input if no record has one of the fields that the
+    /// input names.
     void refuse_too_many(const corpus_input& input) const;
     /// The same before the end of the input: a share is known only at the end.
     void refuse_early(const corpus_input& input) const;

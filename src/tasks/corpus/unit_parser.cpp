@@ -51,7 +51,7 @@ bool unit_parser::parse(std::unique_ptr<io::corpus_unit>& raw, io::parsed_unit& 
         if (!raw->parse_within(alone ? all_ : ordinary_, parsed)) return false;
         raw.reset();
         std::uint64_t bytes = 0;
-        for (const document& d : parsed.documents) bytes += d.text.size();
+        for (const document& d : parsed.documents) bytes += d.text.size() + d.fields.size();
         if (!alone && bytes > ordinary_bytes_) return false;
     }
     reject_what_is_too_much(parsed);

@@ -233,7 +233,7 @@ class decontaminate_run {
         const context ctx = with_remaining_memory(ctx_, evaluation_bytes_, "the evaluation data");
         document_scanner scanner(*s.items, index, options_.text);
         std::optional<kept_writer> kept;
-        if (options_.kept) kept.emplace(options_.kept, s.scratch.path());
+        if (options_.kept) kept.emplace(options_.kept, s.scratch.path(), options_.fields);
         admitted_corpus corpus(options_, {.a_byte = 3}, options_.text, ctx,
                                {.stage = "read", .keep_records = kept.has_value()});
         found_matches found(s.scratch);

@@ -26,7 +26,7 @@ void kept_writer::prepare(document& d) {
 
 void kept_writer::take(const document& d) {
     if (is_first_ && !is_json(d)) {
-        held_.emplace(folder_ / "kept");
+        held_.emplace(folder_ / "kept", fields_);
         ids_.emplace(folder_ / "kept_ids");
     }
     is_first_ = false;

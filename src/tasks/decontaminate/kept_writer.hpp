@@ -21,7 +21,8 @@ class kept_writer {
   public:
     using sink = std::function<void(std::string_view)>;
     /// Creates its scratch files in `folder` when they are needed.
-    kept_writer(sink out, std::filesystem::path folder) : out_(std::move(out)), folder_(std::move(folder)) {}
+    kept_writer(sink out, std::filesystem::path folder, document_fields fields)
+        : out_(std::move(out)), folder_(std::move(folder)), fields_(std::move(fields)) {}
 
     /// Makes the record of a document that has none, and frees what is not needed beyond it. Any thread.
     static void prepare(document& d);
@@ -36,6 +37,7 @@ class kept_writer {
 
     sink out_;
     std::filesystem::path folder_;
+    document_fields fields_;  ///< that the documents are read with
     bool is_first_ = true;
     std::string ready_;
     std::optional<record_file> held_;

@@ -65,7 +65,7 @@ class dedup_run {
         if (!options.kept_folder.empty())
             found_->folder =
                 std::make_unique<kept_folder>(options.kept_folder, options, found_->scratch.file("kept"));
-        if (options.keep_records) found_->records.emplace(found_->scratch.file("records"));
+        if (options.keep_records) found_->records.emplace(found_->scratch.file("records"), options.fields);
         if (compares_words(options.duplicates.method))
             words_.emplace(options.text, found_->scratch.file("words"));
     }

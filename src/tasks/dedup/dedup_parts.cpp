@@ -79,6 +79,12 @@ void check_parts_request(const dedup_parts_options& options) {
             "level: whole documents are compared by dedup() (expected paragraph, line or substring)");
     if (options.whole_words && options.level != dedup_level::substring)
         throw usage_error("whole_words requires level substring");
+    if (options.fields.text.size() > 1 && options.keep_records) {
+        throw usage_error(fmt::format(
+            "text_field: parts of a text that is joined of {} fields cannot be removed from its record "
+            "(expected one name)",
+            options.fields.text.size()));
+    }
     if (options.input_format == "binary") throw usage_error("binary files have no text to cut");
     check_request(as_dedup(options));
 }
@@ -97,7 +103,7 @@ class parts_run {
           ctx_(pinned_to_device(ctx, fmt::format("dedup --level {}", name_of(options.level)), statistics_,
                                 offered_places::cpu_only)) {
         request_ = {options, options.keep_records, {}, {}};
-        if (options.keep_records) found_->records.emplace(found_->scratch.file("records"));
+        if (options.keep_records) found_->records.emplace(found_->scratch.file("records"), options.fields);
     }
 
     dedup_parts_result run() {

@@ -139,7 +139,8 @@ void record_file::write_converted(const std::function<bool(std::size_t)>& wanted
     std::vector<std::shared_ptr<const io::record_form>> forms(first_table_kind);
     forms[tsv_kind] = io::tsv_form();
     for (const auto& heading : headings_) {
-        forms.push_back(io::table_form(heading->substr(0, heading->size() - 1), separator_of(*heading)));
+        forms.push_back(
+            io::table_form(heading->substr(0, heading->size() - 1), separator_of(*heading), fields_));
     }
     for (std::size_t i = 0; i < ends_.size(); ++i) {
         if (!wanted(i)) continue;
@@ -167,8 +168,8 @@ std::string record_file::edited(std::string_view record, std::uint8_t kind, std:
     using form = document::record_form;
     if (kind == path_kind) throw usage_error("a path has no text");
     if (kind < first_table_kind)
-        return io::with_text(record, kind == json_kind ? form::json : form::tsv, {}, text);
-    return io::with_text(record, form::table, *headings_[kind - first_table_kind], text);
+        return io::with_text(record, kind == json_kind ? form::json : form::tsv, {}, text, fields_);
+    return io::with_text(record, form::table, *headings_[kind - first_table_kind], text, fields_);
 }
 
 }  // namespace quern

@@ -11,10 +11,12 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "device/files/spill_file.hpp"
 #include "quern/base/document.hpp"
+#include "quern/base/document_fields.hpp"
 
 namespace quern {
 
@@ -23,7 +25,9 @@ std::string json_record(const document& d);
 
 class record_file {
   public:
-    explicit record_file(const std::filesystem::path& scratch_file) : file_(scratch_file) {}
+    /// `fields`: those that the documents are read with.
+    explicit record_file(const std::filesystem::path& scratch_file, document_fields fields = {})
+        : file_(scratch_file), fields_(std::move(fields)) {}
     void append(const document& d);
     /// The text of a record instead of its own; nothing: as it is.
     using new_text = std::function<std::optional<std::string>(std::size_t)>;
@@ -42,6 +46,7 @@ class record_file {
     std::string edited(std::string_view record, std::uint8_t kind, std::string_view text) const;
 
     spill_file file_;
+    document_fields fields_;
     std::vector<std::uint64_t> ends_;
     /// The kind of a record: a line of JSON, of TSV, a path, or a row under heading number kind - 3.
     std::vector<std::uint8_t> kinds_;

@@ -119,7 +119,7 @@ struct duplicate_stream::state {
           ctx(pinned_to_device(outer, "dedup of a stream", statistics, offered_places::cpu_only)),
           scratch(ctx),
           index(requested.duplicates.threshold),
-          form(io::jsonl_form()),
+          form(io::jsonl_form(requested.fields)),
           ids(requested.ids) {
         options.inputs = {"-"};  // named in messages
         options.source = nullptr;

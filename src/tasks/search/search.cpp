@@ -274,6 +274,7 @@ search_result search_engine::state::result(const planned_query& of, std::span<co
         auto& found = result.hits.emplace_back(hit(ranking[i], static_cast<std::uint32_t>(i + 1)));
         if (options.snippets) found.snippet = snippet_of(ranking[i].document, planned, ctx);
         if (options.explain) found.explanation = explained(ranking[i].document);
+        if (options.fields && store.fields()) found.fields = store.fields()->json(ranking[i].document);
         if (options.duplicates) add_duplicates(found, planned);
     }
     return result;
@@ -371,7 +372,8 @@ stored_document search_engine::document(std::uint32_t number) const {
     state_->check_document(number);
     const opened_store& store = state_->store;
     return {std::string(store.id(number)), std::string(store.title(number)), store.text(number),
-            store.collection().document_lengths[number]};
+            store.collection().document_lengths[number],
+            store.fields() ? store.fields()->json(number) : std::string()};
 }
 
 std::vector<text_match> search_engine::matches(std::string_view text, std::string_view query) const {

@@ -53,6 +53,11 @@ std::set<build_stage> stages_of(const nlohmann::json& json) {
 
 }  // namespace
 
+std::string field_section(std::size_t column, field_part part) {
+    constexpr std::string_view endings[] = {"", "_present", "_ends"};
+    return "field_" + std::to_string(column) + std::string(endings[static_cast<std::size_t>(part)]);
+}
+
 std::string manifest_text(const store_info& info) {
     nlohmann::json members = {{"unicode", info.unicode_version},
                               {"text", to_json(info.text)},
@@ -68,6 +73,17 @@ std::string manifest_text(const store_info& info) {
     if (info.thesaurus) members["thesaurus"] = manifests::to_json({*info.thesaurus}).front();
     if (info.vectors.dimensions != 0) {
         members["document_vectors"] = {{"dimensions", info.vectors.dimensions}, {"unit", info.vectors.unit}};
+    }
+    if (!info.kept_fields.empty()) {
+        nlohmann::json columns = nlohmann::json::array();
+        for (const field_info& field : info.fields) {
+            columns.push_back({{"name", field.name},
+                               {"type", field_type_names[static_cast<std::size_t>(field.type)]},
+                               {"documents", field.documents},
+                               {"values", field.values}});
+        }
+        members["fields"] = std::move(columns);
+        members["kept_fields"] = info.kept_fields;
     }
     return manifests::text_of(of_a_store, std::move(members));
 }
@@ -92,6 +108,13 @@ store_info read_manifest(const std::filesystem::path& store) {
         }
         if (const auto at = json.find(document_vectors); at != json.end()) {
             info.vectors = {at->at("dimensions"), at->at("unit")};
+        }
+        if (!json.contains("kept_fields")) return;
+        info.kept_fields = json.at("kept_fields").get<std::vector<std::string>>();
+        for (const nlohmann::json& field : json.at("fields")) {
+            info.fields.push_back({field.at("name"),
+                                   static_cast<field_type>(index_of(field_type_names, field.at("type"))),
+                                   field.at("documents"), field.at("values")});
         }
     });
     return info;

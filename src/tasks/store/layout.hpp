@@ -33,6 +33,11 @@ inline constexpr std::string_view token_ends =
 inline constexpr std::string_view token_words = "token_words";  // u32: the words of one and of two bytes
 inline constexpr std::string_view link_ends = "link_ends";      // u64[N]: links up to each document's end
 inline constexpr std::string_view links = "links";              // u32: the targets, in order
+// Present if the build kept fields of records: per document a JSON object or nothing, in blocks as the texts are; then
+// a column for each field of store_info::fields, by its number (field_section).
+inline constexpr std::string_view fields = "fields";              // zstd frames
+inline constexpr std::string_view field_blocks = "field_blocks";  // text_block
+inline constexpr std::string_view field_ends = "field_ends";      // u64[N]
 // Link data for an update; present if not empty:
 inline constexpr std::string_view open_links = "open_links";  // open_link, rising
 inline constexpr std::string_view redirects = "redirects";    // named_redirect, in order
@@ -75,10 +80,22 @@ struct named_redirect {
 /// Texts are compressed in blocks: whole documents, closed at 64 KiB, so that a block is a function of the collection
 /// alone.
 inline constexpr std::uint64_t text_block_bytes = 64 << 10;
+/// Those of fields are smaller: a result needs one of them.
+inline constexpr std::uint64_t field_block_bytes = 16 << 10;
 struct text_block {
     std::uint64_t frame_end;       ///< in `texts`
     std::uint64_t first_document;  ///< of the block
 };
+
+/// The sections of a column. Values by type: text and json a string column; integer i64; number f64; boolean u8; date i64,
+/// microseconds since 1970; a list the strings of all documents as one string column. A document without the field has
+/// zero or nothing there.
+enum class field_part {
+    values,
+    present,  ///< a bit for each document, the lowest first; only if some document lacks the field
+    ends,     ///< of lists: u64[N], the strings up to each document's end
+};
+std::string field_section(std::size_t column, field_part part);
 
 using manifests::file_of;
 

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tasks/store/opened_store.hpp"
 
-#include <zstd.h>
-
 #include <algorithm>
 #include <memory>
-#include <new>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -18,41 +15,6 @@
 namespace quern {
 
 namespace layout = store_layout;
-namespace {
-
-/// The state for decompressing text blocks; one per thread, because creating it costs as much as a block.
-class text_reader {
-  public:
-    static text_reader& of_this_thread() {
-        thread_local text_reader reader;
-        return reader;
-    }
-    /// A frame's bytes until the next call; nothing if their number differs.
-    std::optional<std::string_view> read(std::string_view frame, std::uint64_t raw_bytes) {
-        if (!context_) context_.reset(ZSTD_createDCtx());
-        if (!context_) throw std::bad_alloc();
-        if (raw_.size() < raw_bytes) raw_.resize(raw_bytes);
-        const std::size_t bytes =
-            ZSTD_decompressDCtx(context_.get(), raw_.data(), raw_bytes, frame.data(), frame.size());
-        if (bytes != raw_bytes) return {};
-        return std::string_view(raw_.data(), raw_bytes);
-    }
-    /// Frees the memory of a long text.
-    void rest() {
-        if (raw_.size() > max_kept) raw_ = std::vector<char>();
-    }
-
-  private:
-    static constexpr std::size_t max_kept = 1 << 20;
-    struct ender {
-        void operator()(ZSTD_DCtx* context) const { ZSTD_freeDCtx(context); }
-    };
-    std::unique_ptr<ZSTD_DCtx, ender> context_;
-    std::vector<char> raw_;
-};
-
-}  // namespace
-
 word_index::word_index(const std::filesystem::path& store, const store_info& info,
                        const layout::word_index_names& names)
     : dictionary_(layout::open_section(store, info, names.dictionary)),
@@ -105,9 +67,9 @@ opened_store::opened_store(std::filesystem::path path)
     ids_ = open(layout::ids);
     titles_ = open(layout::titles);
     lengths_section_ = open(layout::document_lengths);
-    text_ends_ = open(layout::text_ends);
-    text_blocks_ = open(layout::text_blocks);
-    texts_ = open(layout::texts);
+    texts_ = {open(layout::text_ends), open(layout::text_blocks), open(layout::texts), info_.documents};
+    if (layout::lists_section(info_, layout::fields))
+        fields_.emplace(path_, info_.sections, info_.documents, info_.fields);
     lengths_ = lengths_section_.values<std::uint32_t>(0, info_.documents);
     const auto open_listed = [&](std::string_view name) -> std::optional<io::section_view> {
         if (!layout::lists_section(info_, name)) return std::nullopt;
@@ -136,87 +98,6 @@ std::string_view opened_store::id(std::uint32_t document) const {
 
 std::string_view opened_store::title(std::uint32_t document) const {
     return io::column_string(titles_, document, info_.documents);
-}
-
-std::uint64_t opened_store::text_blocks() const {
-    return text_blocks_.size() / sizeof(layout::text_block);
-}
-
-opened_store::block_position opened_store::position_of(std::uint64_t block) const {
-    const auto at = [&](std::uint64_t i) {
-        return text_blocks_.value<layout::text_block>(i * sizeof(layout::text_block));
-    };
-    const layout::text_block own = at(block);
-    block_position position{};
-    position.frame_begin = block == 0 ? 0 : at(block - 1).frame_end;
-    position.frame_end = own.frame_end;
-    position.first = own.first_document;
-    position.last = block + 1 < text_blocks() ? at(block + 1).first_document : info_.documents;
-    if (position.frame_begin > position.frame_end || position.first >= position.last ||
-        position.last > info_.documents) {
-        text_blocks_.fail("is out of order");
-    }
-    return position;
-}
-
-std::uint64_t opened_store::text_begin(std::uint64_t document) const {
-    return document == 0 ? 0 : text_ends_.value<std::uint64_t>((document - 1) * 8);
-}
-
-std::string_view opened_store::decompressed(const block_position& position) const {
-    const std::uint64_t begin = text_begin(position.first), end = text_begin(position.last);
-    if (begin > end) text_ends_.fail("is out of order");
-    const std::string_view frame =
-        texts_.bytes(position.frame_begin, position.frame_end - position.frame_begin);
-    if (ZSTD_getFrameContentSize(frame.data(), frame.size()) != end - begin)
-        texts_.fail("has a frame of another length");
-    const auto raw = text_reader::of_this_thread().read(frame, end - begin);
-    if (!raw) texts_.fail("has a damaged frame");
-    return *raw;
-}
-
-std::string_view opened_store::text_within(const block_position& position, std::string_view raw,
-                                           std::uint64_t document) const {
-    const std::uint64_t base = text_begin(position.first);
-    const std::uint64_t begin = text_begin(document), end = text_begin(document + 1);
-    if (begin < base || begin > end || end - base > raw.size()) text_ends_.fail("is out of order");
-    return raw.substr(begin - base, end - begin);
-}
-
-opened_store::text_block opened_store::block(std::uint64_t number) const {
-    const block_position position = position_of(number);
-    const std::uint64_t begin = text_begin(position.first), end = text_begin(position.last);
-    if (begin > end) text_ends_.fail("is out of order");
-    return {static_cast<std::uint32_t>(position.first), static_cast<std::uint32_t>(position.last),
-            end - begin};
-}
-
-std::uint64_t opened_store::block_of(std::uint32_t document) const {
-    if (text_blocks() == 0) text_blocks_.fail("is empty");
-    // The last block that begins at or before the document.
-    std::uint64_t low = 0, high = text_blocks();
-    while (high - low > 1) {
-        const std::uint64_t middle = (low + high) / 2;
-        const auto block = text_blocks_.value<layout::text_block>(middle * sizeof(layout::text_block));
-        (block.first_document <= document ? low : high) = middle;
-    }
-    const block_position position = position_of(low);
-    if (document < position.first || document >= position.last) text_blocks_.fail("is out of order");
-    return low;
-}
-
-std::string opened_store::text(std::uint32_t document) const {
-    const block_position position = position_of(block_of(document));
-    std::string text(text_within(position, decompressed(position), document));
-    text_reader::of_this_thread().rest();
-    return text;
-}
-
-void opened_store::each_text(std::uint64_t block, const std::function<void(std::string_view)>& sink) const {
-    const block_position position = position_of(block);
-    const std::string raw(decompressed(position));
-    text_reader::of_this_thread().rest();
-    for (std::uint64_t d = position.first; d < position.last; ++d) sink(text_within(position, raw, d));
 }
 
 opened_store::link_views opened_store::links() const {

@@ -19,6 +19,8 @@
 #include "tasks/store/document_duplicates.hpp"
 #include "tasks/store/layout.hpp"
 #include "tasks/store/stop_words_file.hpp"
+#include "tasks/store/stored_fields.hpp"
+#include "tasks/store/text_blocks.hpp"
 #include "text/dictionary.hpp"
 
 namespace quern {
@@ -55,18 +57,18 @@ class opened_store {
     std::string_view id(std::uint32_t document) const;
     std::string_view title(std::uint32_t document) const;
     /// The document's text, decompressed. Cost: its block, 64 KiB or the document.
-    std::string text(std::uint32_t document) const;
+    std::string text(std::uint32_t document) const { return texts_.text(document); }
     /// Texts are stored in blocks, each with the texts of consecutive documents; together the blocks have those of all
     /// documents in order. Each block is decompressed once.
-    std::uint64_t text_blocks() const;
-    /// The contents of a block: documents in [first, last), and its bytes of text.
-    struct text_block {
-        std::uint32_t first, last;
-        std::uint64_t bytes;
-    };
-    text_block block(std::uint64_t number) const;
-    std::uint64_t block_of(std::uint32_t document) const;
-    void each_text(std::uint64_t block, const std::function<void(std::string_view)>& sink) const;
+    std::uint64_t text_blocks() const { return texts_.size(); }
+    using text_block = quern::text_blocks::contents;
+    text_block block(std::uint64_t number) const { return texts_.contents_of(number); }
+    std::uint64_t block_of(std::uint32_t document) const { return texts_.block_of(document); }
+    void each_text(std::uint64_t block, const std::function<void(std::string_view)>& sink) const {
+        texts_.each_text(block, sink);
+    }
+    /// The kept fields; nothing if the build kept none.
+    const std::optional<stored_fields>& fields() const { return fields_; }
 
     /// The sections `link_ends` and `links`, opened separately.
     struct link_views {
@@ -87,20 +89,12 @@ class opened_store {
     std::optional<std::filesystem::path> thesaurus() const;
 
   private:
-    struct block_position {
-        std::uint64_t frame_begin, frame_end, first, last;  ///< in `texts`; documents
-    };
-    block_position position_of(std::uint64_t block) const;
-    std::uint64_t text_begin(std::uint64_t document) const;
-    /// Valid until this thread decompresses another block.
-    std::string_view decompressed(const block_position& position) const;
-    std::string_view text_within(const block_position& position, std::string_view raw,
-                                 std::uint64_t document) const;
-
     std::filesystem::path path_;
     store_info info_;
     analyzer_maker analyzers_;
-    io::section_view ids_, titles_, lengths_section_, text_ends_, text_blocks_, texts_;
+    io::section_view ids_, titles_, lengths_section_;
+    quern::text_blocks texts_;
+    std::optional<stored_fields> fields_;
     std::optional<io::section_view> link_ranks_, document_vectors_;
     struct token_sections;
     std::shared_ptr<const token_sections> tokens_;

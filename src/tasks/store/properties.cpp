@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "quern/base/document_fields.hpp"
 #include "quern/tasks/store.hpp"
 #include "tasks/store/manifest.hpp"
 
@@ -34,6 +35,13 @@ std::vector<store_property> properties_of(const store_info& info) {
     if (info.vectors.dimensions != 0) {
         add("vectors.dimensions", std::uint64_t{info.vectors.dimensions});
         add("vectors.unit", std::uint64_t{info.vectors.unit});
+    }
+    if (!info.kept_fields.empty()) add("kept_fields", field_list_text(info.kept_fields));
+    for (const field_info& field : info.fields) {
+        add("field." + field.name + ".type",
+            std::string(field_type_names[static_cast<std::size_t>(field.type)]));
+        add("field." + field.name + ".documents", field.documents);
+        if (field.type == field_type::list) add("field." + field.name + ".values", field.values);
     }
     for (const store_section& section : info.sections) {
         add("section." + section.name + ".bytes", section.bytes);

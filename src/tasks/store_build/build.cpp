@@ -42,7 +42,7 @@ namespace fs = std::filesystem;
 
 /// Version of the stages' output: incremented if the same corpus and options give other bytes than before, so that an
 /// older program's partial results are not resumed.
-constexpr int version_of_stages = 2;
+constexpr int version_of_stages = 3;
 
 /// A stage that adds to an index.
 struct added_stage {
@@ -77,6 +77,7 @@ build_options checked(const build_options& request) {
                                           text::unicode_version()));
         }
         options.text = with_stop_words_of(info.text, options.store);
+        options.fields.kept = info.kept_fields;
         options.skip = all_build_stages;
         for (const build_stage stage : info.stages) options.skip.erase(stage);
         options.force = true;

@@ -34,6 +34,7 @@ std::string entry_of(const document& d) {
     append_varint(entry, d.scope);
     append_string(entry, d.given);
     append_string(entry, d.title);
+    append_string(entry, d.fields);
     append_varint(entry, d.links.size());
     for (const std::string& link : d.links) append_string(entry, link);
     return entry;
@@ -170,6 +171,7 @@ document document_spool::read(std::uint32_t document) const {
     d.scope = static_cast<std::uint32_t>(read_varint(at));
     d.given = take_string(at);
     d.title = take_string(at);
+    d.fields = take_string(at);
     d.links.resize(read_varint(at));
     for (std::string& link : d.links) link = take_string(at);
     d.id = table_.id(document);

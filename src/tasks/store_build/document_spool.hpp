@@ -55,7 +55,7 @@ class document_spool {
     document read(std::uint32_t document) const;
 
     document_table table_;
-    spill_file entries_, redirects_;  // of documents: flags, title, links; of redirects: both names
+    spill_file entries_, redirects_;  // of documents: flags, title, fields, links; of redirects: both names
     std::vector<std::uint64_t> entry_ends_;
     std::string open_redirects_;                // not yet in the file
     std::vector<std::uint64_t> redirect_ends_;  // of ranges of whole redirects

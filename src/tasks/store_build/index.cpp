@@ -9,6 +9,7 @@
 #include "tasks/corpus/reading_rules.hpp"
 #include "tasks/store/layout.hpp"
 #include "tasks/store/stop_words_file.hpp"
+#include "tasks/store_build/field_columns.hpp"
 
 namespace quern {
 namespace {
@@ -38,6 +39,14 @@ index_outcome make_index(const build_options& options, const text_options& text,
     if (pieces.documents == 0) pieces.record.refuse_empty(options);
     clock.end_stage("collection", pieces.input_bytes);
     add_steps(clock, pieces.seconds);
+
+    const std::vector<field_info> fields = pieces.fields.columns(options.fields.kept);
+    if (!options.fields.kept.empty()) {
+        for (store_section& section :
+             make_field_columns(store, pieces.sections, fields, pieces.documents, scratch, ctx))
+            pieces.sections.push_back(std::move(section));
+        clock.end_stage("fields", 0);
+    }
 
     const auto links = pieces.links.resolve(pieces.ids, store, ctx);
     pieces.ids = {};
@@ -72,6 +81,8 @@ index_outcome make_index(const build_options& options, const text_options& text,
     info.vocabulary = words.vocabulary;
     info.postings = words.postings;
     info.links = links.links;
+    info.kept_fields = options.fields.kept;
+    info.fields = fields;
     info.sections = std::move(pieces.sections);
     for (const std::vector<store_section>& part :
          {links.sections, words.sections, title_words.sections, tokens}) {

@@ -43,8 +43,9 @@ class stopwatch {
 struct unit_in_work {
     std::unique_ptr<io::corpus_unit> raw;
     io::parsed_unit parsed;
-    std::vector<raw_text_block> full_blocks;
-    std::vector<compressed_text_block> frames;
+    std::vector<raw_text_block> full_blocks, full_field_blocks;
+    std::vector<compressed_text_block> frames, field_frames;
+    field_census fields;
     search_detail::sorted_run words, title_words;
     std::uint32_t first_document = 0;
     std::vector<std::uint32_t> document_lengths;
@@ -69,6 +70,7 @@ class collection_reader {
           text_ends_(store_layout::file_of(store, store_layout::text_ends)),
           lengths_(store_layout::file_of(store, store_layout::document_lengths)),
           blocks_(store) {
+        if (!options.fields.kept.empty()) fields_.emplace(store);
         if (!source_.is_admitted && !source_.excluded.empty()) positions_.emplace();
         if (source_.old == nullptr) return;
         const document_duplicates& duplicates = source_.old->store().duplicates();
@@ -139,6 +141,7 @@ class collection_reader {
             pieces_.verbatim |= d.verbatim;
             if (source_.old != nullptr && d.verbatim != source_.old->store().info().verbatim)
                 throw usage_error("word lines and other documents cannot be in one store");
+            if (fields_) fields_->add(d.fields, unit.full_field_blocks);
             text_bytes_ += d.text.size();
             text_ends_.append_value(text_bytes_);
         }
@@ -189,6 +192,7 @@ class collection_reader {
         std::vector<std::string_view> spelled;
         std::uint32_t number = unit.first_document;
         for (const document& d : unit.parsed.documents) {
+            if (fields_) unit.fields.add(d.fields);
             analyzer.analyze(d.title, words);
             for (const text::token& t : words.tokens) {
                 all.add(words.word(t));
@@ -221,6 +225,9 @@ class collection_reader {
         watch = {};
         for (const raw_text_block& block : unit.full_blocks) unit.frames.push_back(compress(block));
         release(unit.full_blocks);
+        for (const raw_text_block& block : unit.full_field_blocks)
+            unit.field_frames.push_back(compress(block));
+        release(unit.full_field_blocks);
         unit.seconds.compress = watch.seconds();
     }
 
@@ -242,6 +249,8 @@ class collection_reader {
     void append(unit_in_work& unit) {
         const stopwatch watch;
         for (const compressed_text_block& frame : unit.frames) blocks_.append(frame);
+        for (const compressed_text_block& frame : unit.field_frames) fields_->blocks.append(frame);
+        pieces_.fields.add(unit.fields);
         lengths_.append_values(std::span<const std::uint32_t>(unit.document_lengths));
         pieces_.document_lengths.insert(pieces_.document_lengths.end(), unit.document_lengths.begin(),
                                         unit.document_lengths.end());
@@ -267,9 +276,36 @@ class collection_reader {
         close(store_layout::text_ends, text_ends_);
         close(store_layout::document_lengths, lengths_);
         for (store_section& section : blocks_.finish()) pieces_.sections.push_back(std::move(section));
+        if (!fields_) return;
+        last.clear();
+        fields_->gatherer.finish(last);
+        for (const raw_text_block& block : last) fields_->blocks.append(compress(block));
+        close(store_layout::field_ends, fields_->ends);
+        for (store_section& section : fields_->blocks.finish())
+            pieces_.sections.push_back(std::move(section));
     }
 
-    void refuse_too_many_errors() const { pieces_.record.refuse_too_many(options_); }
+    /// The sections with the kept fields of every document.
+    struct field_sections {
+        explicit field_sections(const std::filesystem::path& store)
+            : ends(store_layout::file_of(store, store_layout::field_ends)),
+              blocks(store, store_layout::fields, store_layout::field_blocks) {}
+
+        void add(std::string_view fields, std::vector<raw_text_block>& finished) {
+            gatherer.add(fields, finished);
+            bytes += fields.size();
+            ends.append_value(bytes);
+        }
+
+        io::section_writer ends;
+        text_block_writer blocks;
+        text_gatherer gatherer{store_layout::field_block_bytes, 4096};
+        std::uint64_t bytes = 0;
+    };
+
+    void refuse_too_many_errors() const {
+        if (!source_.is_admitted) pieces_.record.refuse_too_many(options_);  // else done when it was read
+    }
 
     const build_options& options_;
     collection_pieces& pieces_;
@@ -286,6 +322,7 @@ class collection_reader {
     io::section_writer text_ends_, lengths_;
     text_block_writer blocks_;
     text_gatherer gatherer_;
+    std::optional<field_sections> fields_;  ///< if fields are kept
     std::uint64_t text_bytes_ = 0;
 };
 

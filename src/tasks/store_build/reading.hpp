@@ -18,6 +18,7 @@
 #include "tasks/corpus/reading_rules.hpp"
 #include "tasks/corpus/unit_parser.hpp"
 #include "tasks/store/document_duplicates.hpp"
+#include "tasks/store/field_values.hpp"
 #include "tasks/store/layout.hpp"
 #include "tasks/store_build/duplicates.hpp"
 #include "tasks/store_build/link_store.hpp"
@@ -54,6 +55,7 @@ struct collection_pieces {
     step_seconds seconds;
     std::uint64_t input_bytes = 0;
     std::vector<store_section> sections;  ///< written so far
+    field_census fields;                  ///< those kept
 };
 
 /// A corpus, and its excluded documents: links to them lead to the kept ones.

@@ -22,7 +22,9 @@ class stored_unit : public io::corpus_unit {
             store_.each_text(block, [&](std::string_view text) {
                 document& d = parsed.documents.emplace_back();
                 d.id = store_.id(number);
-                d.title = store_.title(number++);
+                d.title = store_.title(number);
+                if (store_.fields()) d.fields = store_.fields()->json(number);
+                ++number;
                 d.text = text;
                 d.verbatim = store_.info().verbatim;
                 d.path = store_.path().string();

@@ -20,7 +20,7 @@ constexpr int compression_level = 1;
 void text_gatherer::add(std::string_view text, std::vector<raw_text_block>& finished) {
     open_.append(text);
     ++documents_;
-    if (open_.size() >= store_layout::text_block_bytes) finish(finished);
+    if (open_.size() >= block_bytes_ || documents_ - first_document_ >= block_documents_) finish(finished);
 }
 
 void text_gatherer::finish(std::vector<raw_text_block>& finished) {
@@ -50,9 +50,12 @@ compressed_text_block compress(const raw_text_block& block) {
     return out;
 }
 
-text_block_writer::text_block_writer(const std::filesystem::path& store)
-    : texts_(store_layout::file_of(store, store_layout::texts)),
-      blocks_(store_layout::file_of(store, store_layout::text_blocks)) {}
+text_block_writer::text_block_writer(const std::filesystem::path& store, std::string_view texts,
+                                     std::string_view blocks)
+    : texts_name_(texts),
+      blocks_name_(blocks),
+      texts_(store_layout::file_of(store, texts)),
+      blocks_(store_layout::file_of(store, blocks)) {}
 
 void text_block_writer::append(const compressed_text_block& block) {
     texts_.append(block.frame);
@@ -62,8 +65,8 @@ void text_block_writer::append(const compressed_text_block& block) {
 std::vector<store_section> text_block_writer::finish() {
     const auto texts = texts_.finish();
     const auto blocks = blocks_.finish();
-    return {{std::string(store_layout::texts), texts.file_bytes, texts.checksum},
-            {std::string(store_layout::text_blocks), blocks.file_bytes, blocks.checksum}};
+    return {{texts_name_, texts.file_bytes, texts.checksum},
+            {blocks_name_, blocks.file_bytes, blocks.checksum}};
 }
 
 }  // namespace quern

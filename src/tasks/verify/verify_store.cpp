@@ -143,6 +143,7 @@ std::uint64_t verify_store(const std::filesystem::path& store, const context& ct
     const opened_store opened(store);
     check_words(opened, ctx);
     opened.link_ranks();
+    if (opened.fields()) opened.fields()->check(ctx);
     opened.document_vectors();
     opened.duplicates().check(opened.info().documents);
     return bytes;

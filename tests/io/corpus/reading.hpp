@@ -54,6 +54,7 @@ inline parsed_unit read_all(corpus_reader& reader) {
         EXPECT_EQ(part.counts.rejected, rejected);
         EXPECT_EQ(part.counts.damaged, part.issues.size() - rejected);
         all.counts += part.counts;
+        all.named.add(part.named);
         for (const auto& each : part.documents) EXPECT_FALSE(each.path.empty());
         for (auto& each : part.documents) all.documents.push_back(std::move(each));
         for (auto& each : part.redirects) all.redirects.push_back(std::move(each));

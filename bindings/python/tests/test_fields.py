@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Fields of records: named ones, and those that a store keeps, against Python's json."""
+
+import datetime
+import json
+import math
+import subprocess
+
+import numpy
+import pandas
+import polars
+import pyarrow
+import pytest
+import quern
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+ROWS = [
+    {"sku": "a", "note": "Green apples.", "price": 1.5, "tags": ["x", "y"], "day": datetime.date(2024, 5, 1)},
+    {"sku": "b", "note": "Yellow pears.", "price": 2.0, "tags": [], "day": None},
+    {"sku": "c", "note": "Bees on apple trees.", "price": math.nan, "tags": ["z"], "day": datetime.date(2024, 6, 1)},
+]
+names = st.text(st.sampled_from("abé.\"\\\n"), min_size=1, max_size=3)
+leaves = st.none() | st.booleans() | st.integers(-(10**20), 10**20) | st.floats(allow_nan=False, allow_infinity=False)
+values = st.recursive(leaves | st.text(max_size=5).filter(lambda s: s.isprintable()),
+                      lambda inner: st.lists(inner, max_size=3) | st.dictionaries(names, inner, max_size=3), max_leaves=6)
+objects = st.lists(st.dictionaries(names, values, max_size=5), min_size=1, max_size=12)
+
+
+def type_of(values):
+    """The type of a field, by the table of docs/build.md."""
+    kinds = {kind_of(value) for value in values if value is not None}
+    if not kinds:
+        return "text"
+    if kinds <= {"integer", "number"}:
+        return "number" if "number" in kinds else "integer"
+    if kinds <= {"text", "list"}:
+        return "list" if "list" in kinds else "text"
+    return kinds.pop() if len(kinds) == 1 else "json"
+
+
+def kind_of(value):
+    if isinstance(value, bool):
+        return "boolean"
+    if isinstance(value, int):
+        return "integer" if -(2**63) <= value < 2**63 else "number"
+    if isinstance(value, float):
+        return "number"
+    if isinstance(value, str):
+        return "text"
+    if isinstance(value, list) and all(isinstance(one, str) for one in value):
+        return "list"
+    return "json"
+
+
+def built(path, documents, **options):
+    return quern.build(documents, str(path), skip="all", force=True, progress=False, **options).store
+
+
+def properties(program, store):
+    lines = subprocess.run([program, "info", store, "--format", "tsv"], capture_output=True, text=True, check=True)
+    return dict(line.split("\t") for line in lines.stdout.splitlines())
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(objects, st.booleans(), st.integers(0, 3))
+def test_kept_fields_are_those_of_json(tmp_path, records, ascii_only, indent):
+    file = tmp_path / "in.jsonl"
+    for number, record in enumerate(records):
+        record["id"], record["text"] = str(number), "a text"
+    with open(file, "w", encoding="utf-8") as out:
+        for record in records:
+            out.write(json.dumps(record, ensure_ascii=ascii_only, separators=("," + " " * indent, ":" + " " * indent)) + "\n")
+    store = built(tmp_path / "store", file, keep_fields="all")
+    kept = [{name: value for name, value in record.items() if name not in ("id", "text")} for record in records]
+    assert [store.document(i).fields for i in range(len(records))] == kept
+    # The same from memory.
+    store = built(tmp_path / "other", records, keep_fields="all")
+    assert [store.document(i).fields for i in range(len(records))] == kept
+
+
+def test_types(tmp_path, program):
+    columns = {
+        "boolean": [True, None, False], "integer": [1, -(2**63), None], "number": [1, 2.5, 2**70],
+        "date": ["2024-02-29", "2024-05-01T12:30:00.5+02:00", "1969-12-31 23:59Z"], "plain": ["2024-02-29", "2023-02-29", ""],
+        "list": ["a", ["b", "c"], []], "json": [1, "1", None], "other": [{}, [1], None], "nothing": [None, None, None],
+        "mixed": [True, 1, None],
+    }
+    rows = [dict(id=str(i), text="t", **{name: values[i] for name, values in columns.items()}) for i in range(3)]
+    built(tmp_path / "store", rows, keep_fields="all")
+    found = properties(program, tmp_path / "store")
+    expected = {"plain": "text", "other": "json", "nothing": "text", "mixed": "json"}
+    for name, values in columns.items():
+        assert found[f"field.{name}.type"] == expected.get(name, name)
+        assert found[f"field.{name}.documents"] == str(sum(value is not None for value in values))
+        if name not in ("date", "plain", "other", "nothing", "mixed"):
+            assert type_of(values) == expected.get(name, name)
+    assert found["field.list.values"] == "3"
+    subprocess.run([program, "verify", tmp_path / "store", "--quiet"], check=True)
+
+
+@pytest.mark.parametrize("make", [list, lambda rows: pandas.DataFrame(rows), lambda rows: pyarrow.Table.from_pylist(rows),
+                                  lambda rows: polars.DataFrame(rows)])
+def test_memory(tmp_path, make):
+    options = {"id_field": "sku", "text_field": "note"}
+    store = built(tmp_path / "store", make(ROWS), keep_fields=["price", "day", "tags"], **options)
+    hit = store.search("green")[0]
+    assert hit.id == "a" and hit.fields["price"] == 1.5 and list(hit.fields["tags"]) == ["x", "y"]
+    assert hit.fields["day"].startswith("2024-05-01")
+    assert store.document("c").fields["price"] is None
+    assert hit.to_dict()["fields"] == hit.fields
+    assert built(tmp_path / "none", make(ROWS), **options).search("green")[0].fields == {}
+
+
+def test_values_without_a_form_in_json(tmp_path):
+    rows = [{"text": "t", "n": numpy.float32(1.5), "t": (1, 2)}]
+    assert built(tmp_path / "store", rows, keep_fields="all").document(0).fields == {"n": 1.5, "t": [1, 2]}
+    with pytest.raises(quern.UsageError, match="keep_fields: a value has no form in JSON: bytes"):
+        built(tmp_path / "other", [{"text": "t", "b": b"x"}], keep_fields="all")
+
+
+def test_names_for_files_and_several_texts(tmp_path):
+    file = tmp_path / "in.jsonl"
+    file.write_text('{"url":"u","head":"One","m":{"body":"two"},"to":["v"]}\n')
+    store = built(tmp_path / "store", file, id_field="url", text_field=["head", "m.body"], link_field="to")
+    assert store.document("u").text == "One\n\ntwo"
+    with pytest.raises(quern.Error, match="no record has a field .heading. ..title_field"):
+        quern.dedup(file, text_field="head", title_field="heading")
+    rows = [{"url": "u", "head": "One", "body": "two", "to": ["v"]}, {"url": "v", "head": "", "body": "three", "to": []}]
+    store = built(tmp_path / "memory", rows, id_field="url", text_field=["head", "body"], link_field="to")
+    assert [store.document(i).text for i in range(2)] == ["One\n\ntwo", "three"]
+    table = pyarrow.Table.from_pylist([{"head": "One", "body": "two"}, {"head": None, "body": "three"}])
+    assert quern.dedup(table, text_field=["head", "body"]).text(0) == "One\n\ntwo"
+    with pytest.raises(quern.UsageError, match="text_field: there is no field 'x'"):
+        quern.dedup(rows, text_field=["head", "x"])
+
+
+def test_update(tmp_path):
+    path = tmp_path / "store"
+    built(path, [{"id": "a", "text": "t", "n": 1}], keep_fields=["n"])
+    store = quern.build([{"id": "b", "text": "u", "n": 2, "m": 3}], str(path), update=True, progress=False).store
+    assert [store.document(i).fields for i in range(2)] == [{"n": 1}, {"n": 2}]
+    with pytest.raises(quern.UsageError, match="keep_fields: does not go with update"):
+        quern.build([{"id": "c", "text": "u"}], str(path), update=True, keep_fields="all", progress=False)

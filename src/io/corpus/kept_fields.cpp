@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "io/corpus/kept_fields.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "io/corpus/encoding.hpp"
+
+namespace quern::io {
+
+void append_json_text(std::string& out, std::string_view text) {
+    out += nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+void fields_writer::add_text(std::string_view name, std::string_view text) {
+    std::string value;
+    append_json_text(value, text);
+    add_json(name, std::move(value));
+}
+
+void fields_writer::add_json(std::string_view name, std::string value) {
+    const auto [at, is_new] = places_.emplace(name, members_.size());
+    if (is_new) {
+        members_.push_back({at->first, std::move(value)});
+    } else {
+        members_[at->second].value = std::move(value);
+    }
+}
+
+std::string fields_writer::finish() {
+    std::string out;
+    for (member& each : members_) {
+        out += out.empty() ? '{' : ',';
+        append_json_text(out, each.name);
+        out.append(":").append(each.value);
+        each.value = std::string();  // both are never there as a whole
+    }
+    return out.empty() ? out : out + '}';
+}
+
+kept_members keep_members(const json_value& record, const document_fields& fields,
+                          std::span<const std::string> used, named_members& named) {
+    fields_writer writer;
+    kept_members made;
+    const auto add = [&](std::string_view name, const json_value& value) {
+        if (value.depth() > fields_writer::max_depth) {
+            std::string shown(name.substr(0, 40));
+            repair_utf8(shown);
+            made.problem = "the field \"" + shown + "\" is nested deeper than " +
+                           std::to_string(fields_writer::max_depth) + " levels";
+            return;
+        }
+        if (writer.size() == max_kept_fields) {
+            made.problem = "more than " + std::to_string(max_kept_fields) + " fields";
+            return;
+        }
+        std::string compact;
+        value.append_compact(compact);
+        writer.add_json(name, std::move(compact));
+    };
+    if (fields.keeps_all()) {
+        for (json_parts parts(record); made.problem.empty() && parts.next();) {
+            const std::string name = parts.name();
+            if (std::ranges::find(used, name) == used.end()) add(name, parts.value());
+        }
+    } else {
+        const std::size_t first = named_fields(fields).size() - fields.kept.size();
+        for (std::size_t i = 0; i < fields.kept.size(); ++i) {
+            const auto found = value_at(record, fields.kept[i]);
+            if (!found) continue;
+            named.saw(first + i);
+            add(fields.kept[i], *found);
+        }
+    }
+    made.fields = writer.finish();
+    return made;
+}
+
+std::string missing_fields(const document_fields& fields, const named_members& named) {
+    const auto names = named_fields(fields);
+    for (std::size_t i = 0; i < names.size(); ++i) {
+        if (i < named.seen.size() && named.seen[i] != 0) continue;
+        std::string option = "--" + std::string(names[i].first);
+        std::ranges::replace(option, '_', '-');
+        std::string said = "no record has a field \"" + names[i].second + "\" (" + option + ")";
+        if (!named.any_record)
+            return said + ": fields are those of JSON lines, CSV and TSV with a heading, and there are none";
+        for (std::size_t k = 0; k < named.found.size(); ++k)
+            said += (k == 0 ? "; the first has \"" : ", \"") + named.found[k] + "\"";
+        return said;
+    }
+    return {};
+}
+
+}  // namespace quern::io

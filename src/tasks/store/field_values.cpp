@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tasks/store/field_values.hpp"
+
+#include <charconv>
+#include <chrono>
+#include <cmath>
+
+#include "quern/base/document_fields.hpp"
+#include "quern/base/error.hpp"
+
+namespace quern {
+namespace {
+
+/// Takes fixed numbers of digits and given characters off the front of a text.
+class date_scanner {
+  public:
+    explicit date_scanner(std::string_view text) : rest_(text) {}
+
+    bool at_end() const { return rest_.empty(); }
+    bool take(char c) {
+        if (!rest_.starts_with(c)) return false;
+        rest_.remove_prefix(1);
+        return true;
+    }
+    /// False if there are fewer digits.
+    bool take_digits(std::size_t count, int& value) {
+        value = 0;
+        if (rest_.size() < count) return false;
+        for (std::size_t i = 0; i < count; ++i) {
+            if (!is_digit(rest_[i])) return false;
+            value = value * 10 + (rest_[i] - '0');
+        }
+        rest_.remove_prefix(count);
+        return true;
+    }
+    /// Digits after a decimal point, in millionths; false if there are none.
+    bool take_fraction(int& millionths) {
+        millionths = 0;
+        std::size_t digits = 0;
+        for (; !rest_.empty() && is_digit(rest_.front()); rest_.remove_prefix(1), ++digits) {
+            if (digits < 6) millionths = millionths * 10 + (rest_.front() - '0');
+        }
+        for (std::size_t i = digits; i < 6; ++i) millionths *= 10;
+        return digits != 0;
+    }
+
+  private:
+    static bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+    std::string_view rest_;
+};
+
+/// The offset from UTC in minutes; false if it is malformed.
+bool take_zone(date_scanner& scan, int& minutes) {
+    minutes = 0;
+    if (scan.at_end() || scan.take('Z') || scan.take('z')) return true;
+    const bool east = scan.take('+');
+    if (!east && !scan.take('-')) return false;
+    int hours = 0, rest = 0;
+    if (!scan.take_digits(2, hours)) return false;
+    const bool colon = scan.take(':');
+    if ((colon || !scan.at_end()) && !scan.take_digits(2, rest)) return false;
+    if (hours > 23 || rest > 59) return false;
+    minutes = (east ? 1 : -1) * (hours * 60 + rest);
+    return true;
+}
+
+}  // namespace
+
+std::optional<std::int64_t> microseconds_of_date(std::string_view text) {
+    using namespace std::chrono;
+    date_scanner scan(text);
+    int year = 0, month = 0, day = 0;
+    if (!scan.take_digits(4, year) || !scan.take('-') || !scan.take_digits(2, month) || !scan.take('-') ||
+        !scan.take_digits(2, day))
+        return std::nullopt;
+    const year_month_day date{std::chrono::year(year), std::chrono::month(static_cast<unsigned>(month)),
+                              std::chrono::day(static_cast<unsigned>(day))};
+    if (!date.ok()) return std::nullopt;
+    std::int64_t seconds = std::int64_t{sys_days(date).time_since_epoch().count()} * 86'400;
+    int millionths = 0;
+    if (!scan.at_end()) {
+        int hour = 0, minute = 0, second = 0, zone = 0;
+        if (!scan.take('T') && !scan.take('t') && !scan.take(' ')) return std::nullopt;
+        if (!scan.take_digits(2, hour) || !scan.take(':') || !scan.take_digits(2, minute))
+            return std::nullopt;
+        if (scan.take(':')) {
+            if (!scan.take_digits(2, second)) return std::nullopt;
+            if (scan.take('.') && !scan.take_fraction(millionths)) return std::nullopt;
+        }
+        if (hour > 23 || minute > 59 || second > 59) return std::nullopt;
+        if (!take_zone(scan, zone) || !scan.at_end()) return std::nullopt;
+        seconds += std::int64_t{hour} * 3600 + (minute - zone) * 60 + second;
+    }
+    return seconds * 1'000'000 + millionths;
+}
+
+std::optional<std::int64_t> integer_of(const io::json_value& value) {
+    if (!value.is_integer()) return std::nullopt;
+    const std::string_view digits = value.bytes();
+    std::int64_t number = 0;
+    const auto [end, failure] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+    if (failure != std::errc() || end != digits.data() + digits.size()) return std::nullopt;
+    return number;
+}
+
+std::optional<double> number_of(const io::json_value& value) {
+    if (!value.is_number()) return std::nullopt;
+    const std::string_view digits = value.bytes();
+    double number = 0;
+    const auto [end, failure] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+    if (end != digits.data() + digits.size()) return std::nullopt;
+    if (failure == std::errc::result_out_of_range) {
+        // Too small for a double is zero; too large is no number.
+        number = std::strtod(std::string(digits).c_str(), nullptr);
+    }
+    if (!std::isfinite(number)) return std::nullopt;
+    return number + 0.0;  // one zero
+}
+
+void value_kinds::add(const io::json_value& value) {
+    if (value.is_null()) return;
+    ++documents;
+    ++values;
+    if (value.is_boolean()) {
+        boolean = true;
+    } else if (value.is_number()) {
+        if (integer_of(value)) {
+            integer = true;
+        } else {
+            (number_of(value) ? number : other) = true;
+        }
+    } else if (value.is_string()) {
+        (microseconds_of_date(value.text()) ? date : text) = true;
+    } else if (value.is_array()) {
+        --values;
+        bool strings = true;
+        for (io::json_parts parts(value); parts.next(); ++values)
+            strings = strings && parts.value().is_string();
+        (strings ? list : other) = true;
+    } else {
+        other = true;
+    }
+}
+
+void value_kinds::add(const value_kinds& more) {
+    documents += more.documents;
+    values += more.values;
+    boolean |= more.boolean;
+    integer |= more.integer;
+    number |= more.number;
+    date |= more.date;
+    text |= more.text;
+    list |= more.list;
+    other |= more.other;
+}
+
+field_type value_kinds::type() const {
+    const bool any_number = integer || number, any_string = date || text || list;
+    if (other || (boolean ? 1 : 0) + (any_number ? 1 : 0) + (any_string ? 1 : 0) > 1) return field_type::json;
+    if (boolean) return field_type::boolean;
+    if (number) return field_type::number;
+    if (integer) return field_type::integer;
+    if (list) return field_type::list;
+    return date && !text ? field_type::date : field_type::text;
+}
+
+value_kinds& field_census::of(std::string_view name) {
+    const auto [at, is_new] = numbers_.emplace(name, names_.size());
+    if (is_new) {
+        if (names_.size() == max_kept_fields) {
+            throw usage_error("the records have more than " + std::to_string(max_kept_fields) +
+                              " different fields; name those to keep (--keep-fields NAME,...)");
+        }
+        names_.push_back(at->first);
+        kinds_.emplace_back();
+    }
+    return kinds_[at->second];
+}
+
+void field_census::add(std::string_view fields) {
+    if (fields.empty()) return;
+    for (io::json_parts parts{io::json_value(fields)}; parts.next();) of(parts.name()).add(parts.value());
+}
+
+void field_census::add(const field_census& more) {
+    for (std::size_t i = 0; i < more.names_.size(); ++i) of(more.names_[i]).add(more.kinds_[i]);
+}
+
+std::vector<field_info> field_census::columns(const std::vector<std::string>& named) const {
+    std::vector<field_info> all;
+    const auto add = [&](const std::string& name, const value_kinds& kinds) {
+        const field_type type = kinds.type();
+        all.push_back(
+            {name, type, kinds.documents, type == field_type::list ? kinds.values : kinds.documents});
+    };
+    const bool some = !named.empty() && named.front() != "*";
+    if (!some) {
+        for (std::size_t i = 0; i < names_.size(); ++i) add(names_[i], kinds_[i]);
+        return all;
+    }
+    for (const std::string& name : named) {
+        const auto at = numbers_.find(name);
+        add(name, at == numbers_.end() ? value_kinds{} : kinds_[at->second]);
+    }
+    return all;
+}
+
+}  // namespace quern

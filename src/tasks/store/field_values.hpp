@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// The values of kept fields: what type a JSON value has, and which type holds all values of a field.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "io/corpus/json_scan.hpp"
+#include "quern/tasks/store.hpp"
+
+namespace quern {
+
+/// Microseconds from 1970-01-01T00:00:00Z to a date of ISO 8601: "2024-05-01", then optionally T or a blank and a time
+/// "12:30", "12:30:15" or "12:30:15.25", then optionally Z or an offset "+02:00", "+0200", "+02"; without one it is UTC.
+/// Digits beyond microseconds are dropped. Years 0000 to 9999. Nothing for other text, and for days that do not exist.
+std::optional<std::int64_t> microseconds_of_date(std::string_view text);
+
+/// An integer of 64 bits; nothing for other values.
+std::optional<std::int64_t> integer_of(const io::json_value& value);
+/// A finite double, correctly rounded; nothing for other values.
+std::optional<double> number_of(const io::json_value& value);
+
+/// The values of one field, counted by kind.
+struct value_kinds {
+    std::uint64_t documents = 0, values = 0;
+    bool boolean = false, integer = false, number = false, date = false, text = false, list = false,
+         other = false;
+
+    void add(const io::json_value& value);
+    void add(const value_kinds& more);
+    field_type type() const;
+};
+
+/// The fields of documents, in the order in which they first occur.
+class field_census {
+  public:
+    /// `fields`: as document::fields. Throws usage_error beyond max_kept_fields different names.
+    void add(std::string_view fields);
+    /// Those of the documents that follow.
+    void add(const field_census& more);
+    const std::vector<std::string>& names() const { return names_; }
+    const value_kinds& kinds(std::size_t number) const { return kinds_[number]; }
+    /// The fields of a store; those of `named`, if any, come first, in that order, whether they occur or not.
+    std::vector<field_info> columns(const std::vector<std::string>& named) const;
+
+  private:
+    value_kinds& of(std::string_view name);
+
+    std::vector<std::string> names_;
+    std::vector<value_kinds> kinds_;
+    std::unordered_map<std::string, std::size_t> numbers_;
+};
+
+}  // namespace quern
