@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "io/parquet/page_codec.hpp"
+
+#include <isa-l/igzip_lib.h>
+#include <lz4.h>
+#include <snappy.h>
+#include <zstd.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+
+#include "io/parquet/byte_cursor.hpp"
+#include "quern/base/error.hpp"
+
+namespace quern::io::parquet {
+namespace {
+
+[[noreturn]] void throw_damaged(std::string_view format) {
+    throw fault("the " + std::string(format) +
+                " data of a page are damaged, or of another length than its header says");
+}
+
+void unsnap(std::string_view packed, std::span<char> plain) {
+    std::size_t length = 0;
+    if (!snappy::GetUncompressedLength(packed.data(), packed.size(), &length) || length != plain.size() ||
+        !snappy::RawUncompress(packed.data(), packed.size(), plain.data()))
+        throw_damaged("snappy");
+}
+
+/// gzip, of one or several members; some writers make zlib's format instead.
+void gunzip(std::string_view packed, std::span<char> plain) {
+    static thread_local const auto state = std::make_unique<inflate_state>();
+    std::size_t made = 0;
+    do {
+        isal_inflate_init(state.get());
+        const bool is_zlib = !packed.empty() && (packed.front() & 15) == 8;
+        state->crc_flag = is_zlib ? ISAL_ZLIB : ISAL_GZIP;
+        state->next_in =
+            reinterpret_cast<std::uint8_t*>(const_cast<char*>(packed.data()));  // it only reads it
+        state->avail_in = static_cast<std::uint32_t>(packed.size());
+        state->next_out = reinterpret_cast<std::uint8_t*>(plain.data() + made);
+        state->avail_out = static_cast<std::uint32_t>(plain.size() - made);
+        const int failure = isal_inflate(state.get());
+        if (failure != ISAL_DECOMP_OK || state->block_state != ISAL_BLOCK_FINISH) throw_damaged("gzip");
+        made = plain.size() - state->avail_out;
+        const std::size_t left = state->avail_in + static_cast<std::size_t>(state->read_in_length / 8);
+        packed.remove_prefix(packed.size() - std::min(packed.size(), left));
+    } while (made < plain.size() && !packed.empty());
+    if (made != plain.size()) throw_damaged("gzip");
+}
+
+void unzstd(std::string_view packed, std::span<char> plain) {
+    struct free_context {
+        void operator()(ZSTD_DCtx* c) const { ZSTD_freeDCtx(c); }
+    };
+    static thread_local const std::unique_ptr<ZSTD_DCtx, free_context> context(ZSTD_createDCtx());
+    if (!context) throw out_of_memory("zstd decompression", 1U << 18, 0);
+    const std::size_t made =
+        ZSTD_decompressDCtx(context.get(), plain.data(), plain.size(), packed.data(), packed.size());
+    if (ZSTD_isError(made) != 0 || made != plain.size()) throw_damaged("zstd");
+}
+
+bool unlz4(std::string_view packed, std::span<char> plain) {
+    const int made = LZ4_decompress_safe(packed.data(), plain.data(), static_cast<int>(packed.size()),
+                                         static_cast<int>(plain.size()));
+    return made >= 0 && static_cast<std::size_t>(made) == plain.size();
+}
+
+/// Blocks as Hadoop writes them: the lengths of both forms, big-endian, then one compressed block of them.
+bool unlz4_framed(std::string_view packed, std::span<char> plain) {
+    const auto length = [&packed](std::size_t at) {
+        std::uint32_t value = 0;
+        for (std::size_t i = 0; i < 4; ++i) value = value << 8 | static_cast<unsigned char>(packed[at + i]);
+        return value;
+    };
+    while (packed.size() >= 8) {
+        const std::uint32_t of_plain = length(0), of_packed = length(4);
+        packed.remove_prefix(8);
+        if (of_packed > packed.size() || of_plain > plain.size() ||
+            !unlz4(packed.substr(0, of_packed), plain.first(of_plain)))
+            return false;
+        packed.remove_prefix(of_packed);
+        plain = plain.subspan(of_plain);
+    }
+    return packed.empty() && plain.empty();
+}
+
+}  // namespace
+
+bool is_supported(codec which) {
+    return which <= codec::lz4_raw && which != codec::lzo && which != codec::brotli;
+}
+
+void decompress(codec which, std::string_view packed, std::span<char> plain) {
+    switch (which) {
+        case codec::none:
+            if (packed.size() != plain.size()) throw fault("a page has another length than its header says");
+            if (!packed.empty()) std::memcpy(plain.data(), packed.data(), packed.size());
+            return;
+        case codec::snappy:
+            return unsnap(packed, plain);
+        case codec::gzip:
+            return gunzip(packed, plain);
+        case codec::zstd:
+            return unzstd(packed, plain);
+        case codec::lz4_framed:  // some writers left the framing away
+            if (!unlz4_framed(packed, plain) && !unlz4(packed, plain)) throw_damaged("LZ4");
+            return;
+        case codec::lz4_raw:
+            if (!unlz4(packed, plain)) throw_damaged("LZ4");
+            return;
+        case codec::lzo:
+        case codec::brotli:
+            break;
+    }
+    throw fault("pages compressed by " + name_of(which) + " are not read");
+}
+
+}  // namespace quern::io::parquet

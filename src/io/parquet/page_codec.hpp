@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// The codecs of Parquet pages: each page is compressed by itself, and its header says how long it becomes.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "io/parquet/metadata.hpp"
+
+namespace quern::io::parquet {
+
+/// Whether decompress() knows it.
+bool is_supported(codec which);
+
+/// Fills `plain` from `packed`. Throws fault if the bytes are damaged or of another length. Any threads.
+void decompress(codec which, std::string_view packed, std::span<char> plain);
+
+}  // namespace quern::io::parquet
