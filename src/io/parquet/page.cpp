@@ -3,6 +3,9 @@
 
 #include <isa-l/crc.h>
 
+#include <algorithm>
+#include <array>
+#include <span>
 #include <utility>
 
 #include "io/parquet/byte_cursor.hpp"
@@ -31,11 +34,7 @@ void page::split_version_1() {
     values_ = in.rest();
 }
 
-void page::load(std::uint64_t max_bytes) {
-    const std::lock_guard lock(loading_);
-    if (loaded_) return;
-    if (memory_bytes() > max_bytes)
-        throw out_of_memory("a page of a Parquet file", memory_bytes(), max_bytes);
+void page::unpack() {
     check_sum();
     std::string_view packed = body_;
     std::uint32_t plain_bytes = header_.plain_bytes;
@@ -62,6 +61,42 @@ void page::load(std::uint64_t max_bytes) {
         values_ = {plain_.get(), plain_bytes};
     }
     if (header_.what == page_header::kind::data) split_version_1();
+}
+
+void page::check_levels_and_values(const dictionary* entries) const {
+    const auto check = [this](hybrid_decoder levels, std::uint16_t max) {
+        if (max == 0) return std::uint64_t{header_.values};
+        std::array<std::uint16_t, 512> part;
+        std::uint64_t highest = 0;
+        for (std::uint64_t left = header_.values; left != 0;) {
+            const auto some = std::span(part).first(std::min<std::uint64_t>(left, part.size()));
+            levels.read(some);
+            for (const std::uint16_t level : some) {
+                if (level > max) throw fault("a level beyond the highest of the column");
+                highest += static_cast<std::uint64_t>(level == max);
+            }
+            left -= some.size();
+        }
+        return highest;
+    };
+    check(repetition_levels(), leaf_.max_repetition);
+    values(entries).check(check(definition_levels(), leaf_.max_definition));
+}
+
+void page::load(std::uint64_t max_bytes, const dictionary* entries) {
+    const std::lock_guard lock(loading_);
+    if (loaded_) return;
+    if (!damage_.empty()) throw fault(damage_);
+    if (memory_bytes() > max_bytes)
+        throw out_of_memory("a page of a Parquet file", memory_bytes(), max_bytes);
+    try {
+        unpack();
+        check_levels_and_values(entries);
+    } catch (const fault& why) {
+        damage_ = why.what();
+        plain_.reset();
+        throw;
+    }
     loaded_ = true;
 }
 
@@ -73,8 +108,8 @@ void dictionary::load(std::uint64_t max_bytes) {
     const page_header& header = page_.header();
     if (header.encoded != encoding::plain && header.encoded != encoding::plain_dictionary)
         throw fault("a dictionary of an unknown encoding");
-    page_.load(max_bytes);
-    const std::string_view bytes = page_.values();
+    page_.unpack();
+    const std::string_view bytes = page_.values_;
     if (width_ != 0) {
         if (bytes.size() / width_ < size())
             throw fault("a dictionary has fewer entries than its header says");

@@ -2,14 +2,17 @@
 // One page of a column: found by its header, decompressed when it is first needed, and shared by whoever reads from it.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "io/parquet/metadata.hpp"
+#include "io/parquet/page_values.hpp"
 
 namespace quern::io::parquet {
 
@@ -24,18 +27,26 @@ class page {
     std::uint64_t memory_bytes() const {
         return codec_ == codec::none && header_.plain_bytes == body_.size() ? 0 : header_.plain_bytes;
     }
-    /// Decompresses it, once. Throws fault, and out_of_memory if it needs more than `max_bytes`; a later call may have
-    /// more.
-    void load(std::uint64_t max_bytes);
+    /// Decompresses and checks it, once. `entries`: the dictionary, loaded, of a page with keys. Throws fault if it is
+    /// damaged, and out_of_memory if it needs more than `max_bytes`; a later call may have more.
+    void load(std::uint64_t max_bytes, const dictionary* entries);
+    bool has_keys() const {
+        return header_.encoded == encoding::rle_dictionary || header_.encoded == encoding::plain_dictionary;
+    }
 
     // After load():
-    std::string_view repetition_levels() const { return repetition_; }  ///< hybrid
-    std::string_view definition_levels() const { return definition_; }  ///< hybrid
-    std::string_view values() const { return values_; }
+    hybrid_decoder repetition_levels() const { return {repetition_, bits(leaf_.max_repetition)}; }
+    hybrid_decoder definition_levels() const { return {definition_, bits(leaf_.max_definition)}; }
+    page_values values(const dictionary* entries) const { return {values_, header_.encoded, leaf_, entries}; }
 
   private:
+    friend class dictionary;
+
+    static unsigned bits(std::uint16_t max) { return static_cast<unsigned>(std::bit_width(max)); }
+    void unpack();
     void split_version_1();
     void check_sum() const;
+    void check_levels_and_values(const dictionary* entries) const;
 
     page_header header_;
     std::string_view body_;
@@ -43,6 +54,7 @@ class page {
     codec codec_;
     std::mutex loading_;  ///< guards the rest until it is loaded
     bool loaded_ = false;
+    std::string damage_;  ///< found by an earlier call
     std::unique_ptr<char[]> plain_;
     std::string_view repetition_, definition_, values_;
 };
@@ -63,8 +75,8 @@ class dictionary {
     std::size_t size() const { return page_.header().values; }
     /// `number` < size().
     std::string_view at(std::size_t number) const {
-        if (width_ != 0) return page_.values().substr(number * width_, width_);
-        const char* const begin = page_.values().data() + begins_[number];
+        if (width_ != 0) return page_.values_.substr(number * width_, width_);
+        const char* const begin = page_.values_.data() + begins_[number];
         std::uint32_t length;
         std::memcpy(&length, begin - sizeof length, sizeof length);
         return {begin, length};

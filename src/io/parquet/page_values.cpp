@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The encodings of values (parquet-format, Encodings.md).
+#include "io/parquet/page_values.hpp"
+
 #include <array>
 #include <cstring>
 
-#include "io/parquet/parquet_file.hpp"
+#include "io/parquet/page.hpp"
 
 namespace quern::io::parquet {
 namespace {
@@ -200,6 +202,19 @@ void page_values::skip(std::uint64_t count) {
         for (; count != 0; --count) in_.take(in_.number<std::uint32_t>());
     } else {
         for (; count != 0; --count) next_of_lengths();
+    }
+}
+
+void page_values::check(std::uint64_t count) {
+    const bool keys = is_keys(encoded_);
+    if (count == 0 || all_.empty() ||
+        (!keys && (leaf_.width == 0 || encoded_ == encoding::delta_binary_packed)))
+        return skip(count);
+    column_batch some;  // of a few hundred values
+    while (count != 0) {
+        some.texts.clear();
+        some.fixed.clear();
+        count -= read(some, static_cast<std::size_t>(std::min<std::uint64_t>(count, 256)));
     }
 }
 

@@ -71,7 +71,7 @@ column_reader::column_reader(std::shared_ptr<const parquet_file> file, std::size
     const file_metadata& metadata = file->metadata();
     const column_chunk& meta = metadata.groups.at(group).chunks.at(leaf);
     const leaf_column& column = metadata.columns.leaves.at(leaf);
-    chunk_ = std::make_shared<const chunk>(chunk{std::move(file), group, column, meta});
+    chunk_ = std::make_shared<chunk>(std::move(file), group, column, meta);
     guarded([&] {
         if (meta.encrypted) throw fault("encrypted; write the file again without encryption");
         if (meta.elsewhere) throw fault("its values lie in another file, which is not read");
@@ -88,6 +88,18 @@ column_reader::column_reader(std::shared_ptr<const parquet_file> file, std::size
     left_ = meta.values;
 }
 
+std::shared_ptr<page> column_reader::shared_page(const page_header& header, std::string_view body) {
+    const std::lock_guard lock(chunk_->finding);
+    auto& pages = chunk_->pages;
+    std::erase_if(pages, [](const auto& each) { return each.second.expired(); });
+    for (const auto& [at, known] : pages) {
+        if (auto found = at == at_ ? known.lock() : nullptr) return found;
+    }
+    auto made = std::make_shared<page>(header, body, chunk_->leaf, chunk_->meta.compression);
+    pages.emplace_back(at_, made);
+    return made;
+}
+
 void column_reader::take_page(const page_header& header, std::string_view body) {
     using kind = page_header::kind;
     if (header.what == kind::dictionary) {
@@ -96,7 +108,8 @@ void column_reader::take_page(const page_header& header, std::string_view body) 
         dictionary_ = std::make_shared<dictionary>(header, body, chunk_->leaf, chunk_->meta.compression);
     } else if (header.what == kind::data || header.what == kind::data_v2) {
         if (header.values > left_) throw fault("its pages have more values than it says");
-        page_ = std::make_shared<page>(header, body, chunk_->leaf, chunk_->meta.compression);
+        page_begin_ = chunk_->meta.values - left_;
+        page_ = shared_page(header, body);
         left_in_page_ = header.values;
         left_ -= header.values;
         begun_ = false;
@@ -119,28 +132,20 @@ bool column_reader::next_page() {
     return true;
 }
 
-bool column_reader::has_dictionary_keys() const {
-    const encoding encoded = page_->header().encoded;
-    return encoded == encoding::rle_dictionary || encoded == encoding::plain_dictionary;
-}
-
 const dictionary* column_reader::current_dictionary() {
-    return guarded([&]() -> const dictionary* {
-        if (!next_page() || !has_dictionary_keys()) return nullptr;
-        if (!dictionary_) throw fault("a page names entries of a dictionary, and there is none");
-        dictionary_->load(max_bytes_);
-        return dictionary_.get();
-    });
+    if (!page_->has_keys()) return nullptr;
+    if (!dictionary_) throw fault("a page names entries of a dictionary, and there is none");
+    dictionary_->load(max_bytes_);
+    return dictionary_.get();
 }
 
 void column_reader::begin_page() {
     if (!begun_) {
-        page_->load(max_bytes_);
         const dictionary* const entries = current_dictionary();
-        const auto width = [](std::uint16_t max) { return static_cast<unsigned>(std::bit_width(max)); };
-        repetition_ = hybrid_decoder(page_->repetition_levels(), width(leaf().max_repetition));
-        definition_ = hybrid_decoder(page_->definition_levels(), width(leaf().max_definition));
-        values_ = page_values(page_->values(), page_->header().encoded, leaf(), entries);
+        page_->load(max_bytes_, entries);
+        repetition_ = page_->repetition_levels();
+        definition_ = page_->definition_levels();
+        values_ = page_->values(entries);
         begun_ = true;
     }
     if (to_skip_ != 0) skip_in_page();
@@ -170,8 +175,6 @@ std::size_t column_reader::read(column_batch& out, std::size_t max) {
         if (its.max_definition != 0) {
             out.definition.resize(count);
             definition_.read(std::span(out.definition));
-            for (const std::uint16_t level : out.definition)
-                if (level > its.max_definition) throw fault("a definition level beyond the highest");
             present = static_cast<std::size_t>(
                 std::count(out.definition.begin(), out.definition.end(), its.max_definition));
         }
@@ -193,8 +196,6 @@ std::size_t column_reader::read(column_batch& out, std::size_t max) {
         if (its.max_repetition != 0) {
             out.repetition.resize(count);
             repetition_.read(std::span(out.repetition));
-            for (const std::uint16_t level : out.repetition)
-                if (level > its.max_repetition) throw fault("a repetition level beyond the highest");
         }
         out.entries = count;
         left_in_page_ -= count;

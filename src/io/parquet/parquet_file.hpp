@@ -15,15 +15,17 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
-#include <span>
+#include <mutex>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "io/files/mapped_file.hpp"
 #include "io/parquet/metadata.hpp"
 #include "io/parquet/packed_numbers.hpp"
 #include "io/parquet/page.hpp"
+#include "io/parquet/page_values.hpp"
 
 namespace quern::io::parquet {
 
@@ -56,60 +58,8 @@ class parquet_file {
     file_metadata metadata_;
 };
 
-/// Consecutive entries of a column: a value, a null or an empty list each. The levels are those of the format: an entry
-/// with repetition level 0 begins a row, and one with the leaf's highest definition level has a value.
-struct column_batch {
-    std::size_t entries = 0;
-    std::vector<std::uint16_t> repetition;  ///< empty if the leaf is not repeated: all 0
-    std::vector<std::uint16_t> definition;  ///< empty if nothing can be null: all have a value
-    /// The values present. Of type byte_array; valid until the batch is filled again, or the reader ends.
-    std::vector<std::string_view> texts;
-    /// Of other types: leaf_column::width bytes each, as PLAIN has them; booleans a byte each.
-    std::vector<char> fixed;
-
-    std::size_t values(const leaf_column& leaf) const {
-        return leaf.width == 0 ? texts.size() : fixed.size() / leaf.width;
-    }
-
-  private:
-    friend class page_values;
-    std::vector<std::unique_ptr<char[]>> built_;  ///< texts that lie nowhere in the file
-    std::size_t built_bytes_ = 0;
-};
-
-/// The values of one page, decoded in order. A copy goes on from the same place.
-class page_values {
-  public:
-    page_values() = default;
-    page_values(std::string_view bytes, encoding encoded, const leaf_column& leaf, const dictionary* entries);
-
-    /// Appends up to `count` values to out.texts or out.fixed; fewer, but one at least, if they have to be built and are
-    /// long. Returns how many.
-    std::size_t read(column_batch& out, std::size_t count);
-    void skip(std::uint64_t count);
-
-  private:
-    void read_plain(column_batch& out, std::size_t count);
-    void read_fixed(column_batch& out, std::size_t count);
-    void read_keys(column_batch& out, std::size_t count);
-    void read_lengths(column_batch& out, std::size_t count);
-    std::size_t read_fronts(column_batch& out, std::size_t count);
-    void read_differences(column_batch& out, std::size_t count);
-    std::string_view next_of_lengths();
-    void next_of_fronts();
-
-    encoding encoded_ = encoding::plain;
-    leaf_column leaf_;
-    const dictionary* entries_ = nullptr;
-    byte_cursor in_;           ///< PLAIN values; the bytes after lengths
-    std::string_view all_;     ///< of values of equal length
-    std::uint64_t taken_ = 0;  ///< of them
-    hybrid_decoder keys_;      ///< of a dictionary; booleans
-    delta_decoder lengths_, fronts_, numbers_;
-    std::string before_;  ///< the last value of DELTA_BYTE_ARRAY
-};
-
-/// Reads one leaf of one row group in order, a page at a time. Not thread-safe; a copy goes on from the same place, and
+/// Reads one leaf of one row group in order, a page at a time. A page is checked as a whole when it is loaded: it is damaged,
+/// or all of its entries can be read. Not thread-safe; a copy goes on from the same place, and
 /// shares the pages with the original.
 class column_reader {
   public:
@@ -124,41 +74,46 @@ class column_reader {
     /// invalid_input if the file is damaged there, out_of_memory if a page needs more than limit_memory().
     std::size_t read(column_batch& out, std::size_t max);
 
-    /// The page from which the next entry comes, not yet loaded; null at the end.
+    /// The page from which the next entry comes, perhaps not yet loaded; null at the end. Throws invalid_input if it cannot
+    /// be found: then the rest of the chunk is lost.
     const page* current_page();
+    /// The entry with which the current page begins, from 0.
+    std::uint64_t page_begin() const { return page_begin_; }
     /// How many entries of the current page are left.
     std::uint64_t left_in_page() { return current_page() == nullptr ? 0 : left_in_page_; }
     /// Passes over entries; those of pages that are passed over completely are not decompressed.
     void skip(std::uint64_t entries);
-    /// Passes over the current page, damaged or not. Returns its entries.
+    /// Passes over the rest of the current page, damaged or not. Returns its entries.
     std::uint64_t skip_page();
 
-    /// The dictionary of the current page, if it needs one: loaded.
-    const dictionary* current_dictionary();
-
   private:
-    /// What is shared by copies.
+    /// What copies share.
     struct chunk {
         std::shared_ptr<const parquet_file> file;
         std::size_t group;
         leaf_column leaf;
         column_chunk meta;
+        std::mutex finding = {};  ///< guards `pages`
+        std::vector<std::pair<std::uint64_t, std::weak_ptr<page>>> pages =
+            {};  ///< in use, by their place in the file
     };
 
     template <class Work>
     decltype(auto) guarded(const Work& work);
     bool next_page();
     void take_page(const page_header& header, std::string_view body);
+    std::shared_ptr<page> shared_page(const page_header& header, std::string_view body);
     void begin_page();
     void skip_in_page();
-    bool has_dictionary_keys() const;
+    const dictionary* current_dictionary();
 
-    std::shared_ptr<const chunk> chunk_;
+    std::shared_ptr<chunk> chunk_;
     std::uint64_t max_bytes_ = UINT64_MAX;
     std::uint64_t at_ = 0;    ///< of the next page, in the file
     std::uint64_t left_ = 0;  ///< entries after the current page
     std::shared_ptr<dictionary> dictionary_;
     std::shared_ptr<page> page_;
+    std::uint64_t page_begin_ = 0;
     std::uint64_t left_in_page_ = 0;
     std::uint64_t to_skip_ = 0;  ///< of them, before the next entry
     bool begun_ = false;  ///< the page is loaded and its decoders stand at `to_skip_` entries before the next
