@@ -12,6 +12,7 @@
 #include "io/corpus/encoding.hpp"
 #include "io/corpus/folder.hpp"
 #include "io/corpus/folder_walk.hpp"
+#include "io/corpus/parquet_corpus.hpp"
 #include "io/corpus/record_reader.hpp"
 #include "io/corpus/table_columns.hpp"
 #include "io/corpus/wikipedia.hpp"
@@ -20,7 +21,7 @@
 namespace quern::io {
 namespace {
 
-constexpr std::array<std::pair<corpus_form, std::string_view>, 9> forms = {{
+constexpr std::array<std::pair<corpus_form, std::string_view>, 10> forms = {{
     {corpus_form::wikipedia, "wikipedia"},
     {corpus_form::folder, "folder"},
     {corpus_form::jsonl, "jsonl"},
@@ -30,6 +31,7 @@ constexpr std::array<std::pair<corpus_form, std::string_view>, 9> forms = {{
     {corpus_form::wikiextractor, "wikiextractor"},
     {corpus_form::lines, "lines"},
     {corpus_form::binary, "binary"},
+    {corpus_form::parquet, "parquet"},
 }};
 
 }  // namespace
@@ -103,7 +105,7 @@ class peeked_source final : public byte_source {
 };
 
 constexpr std::string_view forms_tried =
-    "wikipedia, jsonl, tsv, csv, trec, wikiextractor, and a text, HTML or source file";
+    "wikipedia, jsonl, tsv, csv, trec, wikiextractor, parquet, and a text, HTML or source file";
 
 struct corpus_input {
     fs::path path;
@@ -207,6 +209,7 @@ class many_reader final : public corpus_reader {
                                                std::unique_ptr<peeked_source> source, input_name name) {
         corpus_options options = options_;
         options.name = name;
+        if (form == corpus_form::parquet) return open_parquet(path, std::move(source), options);
         const bool has_columns = form == corpus_form::tsv || form == corpus_form::csv;
         if (!source)
             source =
@@ -221,6 +224,18 @@ class many_reader final : public corpus_reader {
         if (order != byte_order::none && order != byte_order::utf8) bytes = as_utf8(std::move(bytes), order);
         const bool numbered = form == corpus_form::lines;
         return read_records(std::move(bytes), records, options, ctx_, numbered ? &lines_read_ : nullptr);
+    }
+
+    /// Read from its end: what is no plain file is copied to one first.
+    std::unique_ptr<corpus_reader> open_parquet(const fs::path& path, std::unique_ptr<peeked_source> source,
+                                                const corpus_options& options) {
+        std::error_code failed;
+        if (!source && fs::is_regular_file(path, failed)) {
+            auto raw = std::make_unique<peeked_source>(open_raw_bytes(path, ctx_), 6);
+            if (!is_compressed(raw->head())) return read_parquet(path, nullptr, options, ctx_);
+        }
+        if (!source) source = std::make_unique<peeked_source>(open_bytes(path, ctx_), 4);
+        return read_parquet(path, std::move(source), options, ctx_);
     }
 
     std::shared_ptr<const record_form> table_or_tsv(std::string_view head, corpus_form form,
@@ -250,6 +265,7 @@ class many_reader final : public corpus_reader {
             case corpus_form::wikipedia:
             case corpus_form::folder:
             case corpus_form::binary:
+            case corpus_form::parquet:
                 break;
         }
         return jsonl_form(fields);

@@ -10,6 +10,7 @@
 #include "io/corpus/field_names.hpp"
 #include "io/corpus/record_reader.hpp"
 #include "io/corpus/table_columns.hpp"
+#include "io/parquet/parquet_file.hpp"
 
 namespace quern::io {
 namespace {
@@ -96,7 +97,7 @@ bool is_json_alone(std::string_view body, bool whole, std::string_view path, con
 std::string archive_kind(std::string_view head) {
     if (head.size() > 262 && head.substr(257, 5) == "ustar") return "a tar archive: unpack it first";
     if (head.starts_with("PK\3\4")) return "a zip archive: unpack it first";
-    if (head.starts_with("PAR1")) return "a Parquet file: convert it to JSON lines first";
+    if (head.starts_with("PARE")) return "an encrypted Parquet file: write it again without encryption";
     return {};
 }
 
@@ -175,6 +176,7 @@ bool is_binary(std::string_view head) {
 }
 
 std::optional<corpus_form> marked_form(std::string_view head, bool whole, const document_fields& fields) {
+    if (head.starts_with(parquet::magic) && is_binary(head)) return corpus_form::parquet;
     const std::string text = utf8_head(head);
     const std::string_view body = after_prologue(text);
     if (opens_with(body, "<mediawiki")) return corpus_form::wikipedia;

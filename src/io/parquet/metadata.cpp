@@ -47,8 +47,9 @@ time_unit read_time_unit(thrift_reader& in, thrift_type type) {
 
 logical_type read_logical_type(thrift_reader& in, thrift_type type) {
     using enum meaning;
-    constexpr std::array<meaning, 16> by_id = {none,      text,  map,     list, text, decimal, date, time,
-                                               timestamp, other, integer, none, json, other,   uuid, float16};
+    constexpr std::array<meaning, 16> by_id = {none, text,  map,       list,   text,    decimal,
+                                               date, time,  timestamp, other,  integer, nothing,
+                                               json, other, uuid,      float16};
     logical_type made;
     in.read_struct(type, [&](std::int64_t id, thrift_type inner) {
         made.what = id >= 1 && id < static_cast<std::int64_t>(by_id.size())

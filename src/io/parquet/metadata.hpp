@@ -25,7 +25,8 @@ enum class physical_type : std::uint8_t {
 /// What the values of a column, or a group of columns, mean: the format's logical types, and the older "converted" ones.
 enum class meaning : std::uint8_t {
     none,
-    text,  ///< UTF-8; names of an enumeration too
+    nothing,  ///< only nulls
+    text,     ///< UTF-8; names of an enumeration too
     json,
     decimal,
     date,

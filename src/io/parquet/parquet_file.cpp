@@ -42,10 +42,13 @@ parquet_file::parquet_file(mapped_file mapped, std::string_view bytes, std::stri
 }
 
 std::shared_ptr<const parquet_file> parquet_file::open(const std::filesystem::path& path,
-                                                       std::uint64_t max_bytes, std::string name) {
-    mapped_file mapped(path);
+                                                       std::uint64_t max_bytes) {
+    return of(mapped_file(path), path.native(), max_bytes);
+}
+
+std::shared_ptr<const parquet_file> parquet_file::of(mapped_file mapped, std::string name,
+                                                     std::uint64_t max_bytes) {
     const std::string_view bytes = mapped.text();
-    if (name.empty()) name = path.native();
     return std::shared_ptr<const parquet_file>(
         new parquet_file(std::move(mapped), bytes, std::move(name), max_bytes));
 }
@@ -205,6 +208,11 @@ std::size_t column_reader::read(column_batch& out, std::size_t max) {
 
 const page* column_reader::current_page() {
     return guarded([&]() -> const page* { return next_page() ? page_.get() : nullptr; });
+}
+
+std::uint64_t column_reader::memory_bytes() const {
+    if (!begun_) return 0;
+    return page_->memory_bytes() + (page_->has_keys() ? dictionary_->memory_bytes() : 0);
 }
 
 void column_reader::skip(std::uint64_t entries) {

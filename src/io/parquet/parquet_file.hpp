@@ -37,10 +37,13 @@ inline constexpr std::string_view encrypted_magic = "PARE";
 /// Immutable; any threads.
 class parquet_file {
   public:
-    /// Maps a regular file. `name`: for messages, the path if empty. Throws io_error, invalid_input if it is not a Parquet
-    /// file or its footer is damaged, out_of_memory if its metadata need more than `max_bytes`.
+    /// Maps a regular file. Throws io_error, invalid_input if it is not a Parquet file or its footer is damaged,
+    /// out_of_memory if its metadata need more than `max_bytes`.
     static std::shared_ptr<const parquet_file> open(const std::filesystem::path& path,
-                                                    std::uint64_t max_bytes, std::string name = {});
+                                                    std::uint64_t max_bytes);
+    /// The same of a file that is mapped; `name` is for messages.
+    static std::shared_ptr<const parquet_file> of(mapped_file mapped, std::string name,
+                                                  std::uint64_t max_bytes);
     /// The same of bytes in memory, which must outlive it.
     static std::shared_ptr<const parquet_file> over(std::string_view bytes, std::string name,
                                                     std::uint64_t max_bytes);
@@ -81,6 +84,8 @@ class column_reader {
     std::uint64_t page_begin() const { return page_begin_; }
     /// How many entries of the current page are left.
     std::uint64_t left_in_page() { return current_page() == nullptr ? 0 : left_in_page_; }
+    /// The memory of the page and the dictionary that it reads from, shared with its copies.
+    std::uint64_t memory_bytes() const;
     /// Passes over entries; those of pages that are passed over completely are not decompressed.
     void skip(std::uint64_t entries);
     /// Passes over the rest of the current page, damaged or not. Returns its entries.
