@@ -51,7 +51,7 @@ TEST(open_corpus, says_what_it_cannot_tell) {
     EXPECT_THAT(refusal(" [\n {\"id\":1}]", "x.json"), HasSubstr("a JSON array"));
     EXPECT_THAT(refusal("{\n \"cells\": [\n ]\n}\n", "x.json"), HasSubstr("JSON, but not one object a line"));
     EXPECT_THAT(refusal("PK\3\4 x.txt", "x.zip"), HasSubstr("a zip archive: unpack it first"));
-    EXPECT_THAT(refusal("PAR1\x15\x04\x15", "x.parquet"), HasSubstr("a Parquet file: convert it"));
+    EXPECT_THAT(refusal("PARE" + std::string(20, '\0'), "x.parquet"), HasSubstr("an encrypted Parquet file"));
     EXPECT_THAT(refusal("a.txt" + std::string(252, '\0') + "ustar" + std::string(250, '\0'), "x.tar"),
                 HasSubstr("a tar archive"));
 }
