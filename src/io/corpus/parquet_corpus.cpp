@@ -21,6 +21,10 @@ namespace {
 
 using parquet::parquet_file;
 
+std::uint64_t pages_share(std::uint64_t bytes) {
+    return bytes / 4 * 3;
+}
+
 /// What all units of a file share: which columns are read, and what for.
 class document_plan {
   public:
@@ -145,7 +149,7 @@ void document_plan::take_row(std::span<parquet_entries> entries, std::uint64_t l
     }
     if (links_ != parquet_columns::absent) made.links = links_of(entries[links_], budget);
     for (std::string& link : made.links) mend(link);
-    const std::uint64_t room = budget.bytes / 2;  // a text that grows has two copies
+    const std::uint64_t room = budget.bytes / reading_factor;
     try {
         const auto of_record = entries.subspan(first_of_record_);
         const auto of_kept = entries.subspan(first_kept_, first_of_record_ - first_kept_);
@@ -223,12 +227,12 @@ class row_reader {
         }
     }
 
-    /// Half of the room is for pages, all together; the other for the document.
+    /// Three quarters of the budget are for pages, all together; the rest is for the document.
     void limit_memory(std::size_t column) {
         std::uint64_t others = 0;
         for (std::size_t i = 0; i < entries_.size(); ++i)
             if (i != column) others += entries_[i].reader().memory_bytes();
-        const std::uint64_t room = budget_.bytes / 2;
+        const std::uint64_t room = pages_share(budget_.bytes);
         entries_[column].reader().limit_memory(room - std::min(room, others));
     }
 
