@@ -300,7 +300,7 @@ context without_listeners(const context& ctx) {
 
 class parquet_reader final : public corpus_reader {
   public:
-    parquet_reader(std::shared_ptr<const parquet_file> file, const corpus_options& options,
+    parquet_reader(const std::shared_ptr<const parquet_file>& file, const corpus_options& options,
                    const context& ctx)
         : plan_(std::make_shared<const document_plan>(file, options)),
           cutter_(file, plan_->leaves(),
@@ -341,9 +341,9 @@ class parquet_reader final : public corpus_reader {
 
 }  // namespace
 
-std::unique_ptr<corpus_reader> read_parquet(std::shared_ptr<const parquet_file> file,
+std::unique_ptr<corpus_reader> read_parquet(const std::shared_ptr<const parquet_file>& file,
                                             const corpus_options& options, const context& ctx) {
-    return std::make_unique<parquet_reader>(std::move(file), options, ctx);
+    return std::make_unique<parquet_reader>(file, options, ctx);
 }
 
 std::unique_ptr<corpus_reader> read_parquet(const std::filesystem::path& path,
@@ -352,7 +352,7 @@ std::unique_ptr<corpus_reader> read_parquet(const std::filesystem::path& path,
     const std::uint64_t for_metadata = std::min(options.document_memory, ctx.memory_limit() / 4);
     auto file = opened ? parquet_file::of(spooled(*opened, ctx), path.native(), for_metadata)
                        : parquet_file::open(path, for_metadata);
-    return read_parquet(std::move(file), options, ctx);
+    return read_parquet(file, options, ctx);
 }
 
 }  // namespace quern::io

@@ -21,7 +21,7 @@ std::unique_ptr<corpus_reader> read_parquet(const std::filesystem::path& path,
                                             const corpus_options& options, const context& ctx);
 
 /// The same of an open file.
-std::unique_ptr<corpus_reader> read_parquet(std::shared_ptr<const parquet::parquet_file> file,
+std::unique_ptr<corpus_reader> read_parquet(const std::shared_ptr<const parquet::parquet_file>& file,
                                             const corpus_options& options, const context& ctx);
 
 }  // namespace quern::io

@@ -40,7 +40,7 @@ void append_number(std::string& out, Number value) {
             return;
         }
     }
-    std::array<char, 32> text;
+    std::array<char, 32> text{};
     out.append(text.data(), std::to_chars(text.data(), text.data() + text.size(), value).ptr);
 }
 

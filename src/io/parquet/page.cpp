@@ -66,7 +66,7 @@ void page::unpack() {
 void page::check_levels_and_values(const dictionary* entries) const {
     const auto check = [this](hybrid_decoder levels, std::uint16_t max) {
         if (max == 0) return std::uint64_t{header_.values};
-        std::array<std::uint16_t, 512> part;
+        std::array<std::uint16_t, 512> part{};
         std::uint64_t highest = 0;
         for (std::uint64_t left = header_.values; left != 0;) {
             const auto some = std::span(part).first(std::min<std::uint64_t>(left, part.size()));

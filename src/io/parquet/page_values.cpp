@@ -142,7 +142,7 @@ void page_values::read_differences(column_batch& out, std::size_t count) {
 }
 
 void page_values::read_keys(column_batch& out, std::size_t count) {
-    std::array<std::uint32_t, 256> keys;
+    std::array<std::uint32_t, 256> keys{};
     while (count != 0) {
         const auto part = std::span(keys).first(std::min(count, keys.size()));
         keys_.read(part);
