@@ -10,7 +10,29 @@
 namespace quern::io {
 
 void append_json_text(std::string& out, std::string_view text) {
-    out += nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    if (!is_utf8(text)) {
+        out += nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+        return;
+    }
+    const auto is_escaped = [](char c) {
+        return c == '"' || c == '\\' || static_cast<unsigned char>(c) < 32;
+    };
+    out += '"';
+    for (auto at = text.begin(); at != text.end();) {
+        const auto next = std::find_if(at, text.end(), is_escaped);
+        out.append(at, next);
+        if (next == text.end()) break;
+        constexpr std::string_view marks = "\"\\\b\f\n\r\t", letters = "\"\\bfnrt", hex = "0123456789abcdef";
+        const std::size_t known = marks.find(*next);
+        if (known != std::string_view::npos) {
+            out.append({'\\', letters[known]});
+        } else {
+            const auto code = static_cast<unsigned char>(*next);
+            out.append("\\u00").append({hex[code >> 4], hex[code & 15]});
+        }
+        at = next + 1;
+    }
+    out += '"';
 }
 
 void fields_writer::add_text(std::string_view name, std::string_view text) {

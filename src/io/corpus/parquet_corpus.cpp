@@ -31,6 +31,7 @@ class document_plan {
     document_plan(std::shared_ptr<const parquet_file> file, const corpus_options& options)
         : file_(std::move(file)),
           columns_(choose_columns(file_->metadata().columns, options.fields, file_->name())),
+          names_(named_fields(options.fields).size()),
           kept_(columns_.columns, columns_.kept),
           record_(columns_.columns, options.keep_records
                                         ? std::span<const parquet_columns::member>(columns_.all)
@@ -56,6 +57,7 @@ class document_plan {
 
     const std::shared_ptr<const parquet_file>& file() const { return file_; }
     const parquet_columns& columns() const { return columns_; }
+    std::size_t names() const { return names_; }  ///< of fields that the user named
     const std::vector<std::size_t>& leaves() const { return leaves_; }
     const unit_position& position() const { return position_; }
     std::uint64_t row_bytes() const { return 64 + kept_.name_bytes() + record_.name_bytes(); }
@@ -74,6 +76,7 @@ class document_plan {
 
     std::shared_ptr<const parquet_file> file_;
     parquet_columns columns_;
+    std::size_t names_;
     parquet_json_writer kept_, record_;
     unit_position position_;
     std::vector<std::size_t> leaves_;
@@ -277,6 +280,9 @@ class parquet_unit final : public corpus_unit {
             row_reader::note_lost(*plan_, rows_, rows_.first + rows_.count, rows_.lost, *rows_.damage, made);
         plan_->position().name.give(made.documents);
         made.counts.documents += made.documents.size();
+        // A name that the file lacks was refused when it was opened.
+        made.named.any_record = true;
+        for (std::size_t i = 0; i < plan_->names(); ++i) made.named.saw(i);
         rows_.columns.clear();
         out = std::move(made);
         return true;

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "io/corpus/encoding.hpp"
+#include "io/corpus/kept_fields.hpp"
 #include "quern/base/error.hpp"
 
 namespace quern::io {
@@ -276,38 +277,12 @@ bool has_json_form(const schema& columns, std::uint32_t node) {
                                [&](std::uint32_t part) { return has_json_form(columns, part); });
 }
 
-void append_json_string(std::string& out, std::string_view text) {
-    if (!is_utf8(text)) {
-        out += nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-        return;
-    }
-    const auto is_escaped = [](char c) {
-        return c == '"' || c == '\\' || static_cast<unsigned char>(c) < 32;
-    };
-    out += '"';
-    for (auto at = text.begin(); at != text.end();) {
-        const auto next = std::find_if(at, text.end(), is_escaped);
-        out.append(at, next);
-        if (next == text.end()) break;
-        constexpr std::string_view marks = "\"\\\b\f\n\r\t", letters = "\"\\bfnrt", hex = "0123456789abcdef";
-        const std::size_t known = marks.find(*next);
-        if (known != std::string_view::npos) {
-            out.append({'\\', letters[known]});
-        } else {
-            const auto code = static_cast<unsigned char>(*next);
-            out.append("\\u00").append({hex[code >> 4], hex[code & 15]});
-        }
-        at = next + 1;
-    }
-    out += '"';
-}
-
 void append_json_value(std::string& out, const schema_node& node, const leaf_column& leaf,
                        std::string_view value) {
     switch (node.means.what) {
         case meaning::text:
         case meaning::json:
-            return append_json_string(out, value);
+            return append_json_text(out, value);
         case meaning::decimal:
             return append_decimal(out, node, leaf, value);
         case meaning::integer:
@@ -396,7 +371,7 @@ bool parquet_json_writer::is_list_around(std::uint32_t list) const {
 parquet_json_writer::column parquet_json_writer::make(std::uint32_t node, std::string_view name) {
     const schema_node& its = columns_.nodes[node];
     column made;
-    append_json_string(made.name, name);
+    append_json_text(made.name, name);
     made.name += ':';
     name_bytes_ += made.name.size() + sizeof "null";
     made.is_repeated = its.repeats == parquet::repetition::repeated;
@@ -506,7 +481,7 @@ void parquet_json_writer::write_map(row& to, const column& of) const {
         if (to.out.back() != '{') to.out += ',';
         const column& key = of.parts.front();
         const parquet_entries& entry = to.next(key.first_leaf);
-        append_json_string(to.out, entry.has_value() ? entry.value() : std::string_view());
+        append_json_text(to.out, entry.has_value() ? entry.value() : std::string_view());
         to.pass(key.first_leaf);
         to.out += ':';
         write_column(to, of.parts.back());

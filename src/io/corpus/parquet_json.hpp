@@ -23,9 +23,6 @@ bool has_json_form(const parquet::schema& columns, std::uint32_t node);
 void append_json_value(std::string& out, const parquet::schema_node& node, const parquet::leaf_column& leaf,
                        std::string_view value);
 
-/// Appends a string with its quotes; bytes that are not UTF-8 become U+FFFD.
-void append_json_string(std::string& out, std::string_view text);
-
 /// Puts the columns of an object together, row by row, from the entries of their leaves.
 class parquet_json_writer {
   public:
