@@ -189,6 +189,7 @@ int run_filter(const command& self, const std::vector<std::string>& arguments) {
     options.input_format = request.corpus.input_format;
     options.follow_links = request.corpus.follow_links;
     options.max_errors = request.corpus.max_errors;
+    options.fields = request.corpus.fields;
     options.ids = request.corpus.ids;
     const bool to_folder = request.kept.ends_with('/');
     std::vector<std::filesystem::path> files = options.inputs;

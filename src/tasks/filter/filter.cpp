@@ -122,15 +122,15 @@ bool is_tab_separated(const document& d) {
 }
 
 /// Gives the document another text, in its record too.
-void rewrite(document& d, std::string_view text) {
+void rewrite(document& d, std::string_view text, const document_fields& fields) {
     std::string made(text);
     if (!d.record.empty()) {
         if (is_tab_separated(d))
             std::ranges::replace_if(
                 made, [](char c) { return c == '\n' || c == '\r' || c == '\t'; }, ' ');
-        d.record =
-            io::with_text(d.record, d.record_kind,
-                          d.record_heading ? std::string_view(*d.record_heading) : std::string_view(), made);
+        d.record = io::with_text(d.record, d.record_kind,
+                                 d.record_heading ? std::string_view(*d.record_heading) : std::string_view(),
+                                 made, fields);
     }
     d.text = std::move(made);
 }
@@ -235,7 +235,7 @@ class filter_run {
             if (made.ips != 0) text = mine.again;
         }
         made.is_changed = made.is_changed || made.emails != 0 || made.ips != 0;
-        if (made.is_changed) rewrite(d, text);
+        if (made.is_changed) rewrite(d, text, options_.fields);
         if (options_.wants_texts && options_.decided) made.text = d.text;
         return made;
     }
@@ -243,7 +243,7 @@ class filter_run {
     void read_corpus() {
         std::optional<kept_writer> kept;
         std::optional<kept_folder> folder;
-        if (options_.kept) kept.emplace(options_.kept, scratch_.path());
+        if (options_.kept) kept.emplace(options_.kept, scratch_.path(), options_.fields);
         if (!options_.kept_folder.empty())
             folder.emplace(options_.kept_folder, options_, scratch_.file("records"));
         const bool wants_records = kept || folder;
