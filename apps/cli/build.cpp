@@ -77,8 +77,10 @@ int run_build(const command& self, const std::vector<std::string>& arguments) {
         "output, or "
         "lines (one word per line, empty lines between documents). Each may be plain or compressed with "
         "gzip, bzip2, zstd or xz; format and compression are detected from the content.");
-    line.arguments("CORPUS", "Files and folders, read in this order; - is standard input (JSON lines).",
-                   inputs, true);
+    line.arguments("CORPUS",
+                   "Files, folders and patterns in quotes ('shards/*.jsonl.zst'), read in this order; - is "
+                   "standard input (JSON lines unless --input-format names another form).",
+                   inputs, false);
     line.section("Build options");
     line.option(
         "-o,--output", "STORE", "The folder to write. Replaces an existing one only with --force.", "",
@@ -118,7 +120,7 @@ int run_build(const command& self, const std::vector<std::string>& arguments) {
 
     session job(self, common);
     job.follow_links = options.follow_links;
-    options.inputs.assign(inputs.begin(), inputs.end());
+    options.inputs = inputs_of(inputs, options);
     options.text = text.over({});
     if (options.update) check_update(options, text);
     options.force = common.force;

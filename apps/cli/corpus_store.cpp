@@ -37,7 +37,7 @@ std::filesystem::path store_for(const std::filesystem::path& path, build_options
                               "fields of a corpus");
         return path;
     }
-    corpus.inputs = {path};
+    corpus.inputs = inputs_of({path.string()}, corpus);
     corpus.text = text.over({});
     const private_files alone;  // a cache belongs to its user, whatever the permissions of the files
     auto store = job.stage("corpus", [&] { return cached_store(corpus, cache_folder(), job.ctx); });

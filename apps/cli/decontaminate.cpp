@@ -9,6 +9,7 @@
 #include "quern/base/error.hpp"
 #include "quern/ops/contamination_option_table.hpp"
 #include "quern/tasks/decontaminate.hpp"
+#include "quern/tasks/input_names.hpp"
 #include "session.hpp"
 #include "values.hpp"
 
@@ -27,8 +28,8 @@ struct decontaminate_request {
 
 void describe(command_line& line, decontaminate_request& request) {
     line.arguments("TRAIN",
-                   "Training data: files and folders, as for quern build, read in this order; - is standard "
-                   "input (JSON lines).",
+                   "Training data: files, folders and patterns, as for quern build, read in this order; - is "
+                   "standard input.",
                    request.inputs, false);
     line.section("Evaluation data");
     line.options(
@@ -148,15 +149,15 @@ int run_decontaminate(const command& self, const std::vector<std::string>& argum
         "code 0.");
     describe(line, request);
     line.parse(arguments);
-    if (request.inputs.empty()) throw usage_error("TRAIN is required");
     if (options.against.inputs.empty())
         throw usage_error("--against is required (expected an evaluation set, such as --against test.jsonl)");
     refuse_repeated_input(request);
+    options.inputs = inputs_of(request.inputs, request.corpus, "TRAIN");
+    options.against.inputs = expand_inputs(options.against.inputs);
     if (request.matches.empty() && request.kept.empty()) request.matches = "-";
 
     session job(self, request.common);
     job.follow_links = request.corpus.follow_links;
-    options.inputs.assign(request.inputs.begin(), request.inputs.end());
     options.text = request.text.over({});
     take_corpus_options(request.corpus, options);
     take_corpus_options(request.corpus, options.against);

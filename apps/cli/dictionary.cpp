@@ -20,8 +20,8 @@ struct request {
 };
 
 void declare(command_line& line, request& request) {
-    line.arguments("CORPUS", "Files and folders, as for quern build; - is standard input (JSON lines).",
-                   request.inputs, true);
+    line.arguments("CORPUS", "Files, folders and patterns, as for quern build; - is standard input.",
+                   request.inputs, false);
     line.section("Dictionary options");
     line.option(
         "-o,--output", "FILE", "The dictionary to write. Replaces an existing file only with --force.", "",
@@ -62,7 +62,7 @@ int run_dictionary(const command& self, const std::vector<std::string>& argument
     job.follow_links = request.corpus.follow_links;
     job.choose_device("dictionary", offered_places::cpu_only);
     dictionary_options& requested = request.requested;
-    requested.inputs.assign(request.inputs.begin(), request.inputs.end());
+    requested.inputs = inputs_of(request.inputs, request.corpus);
     requested.input_format = request.corpus.input_format;
     requested.follow_links = request.corpus.follow_links;
     requested.max_errors = request.corpus.max_errors;

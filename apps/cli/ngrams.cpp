@@ -39,8 +39,8 @@ void declare_ngrams(command_line& line, ngram_options& ngrams) {
 }
 
 void declare(command_line& line, request& request) {
-    line.arguments("CORPUS", "Files and folders, as for quern build; - is standard input (JSON lines).",
-                   request.inputs, true);
+    line.arguments("CORPUS", "Files, folders and patterns, as for quern build; - is standard input.",
+                   request.inputs, false);
     line.section("N-gram options");
     declare_ngrams(line, request.requested.ngrams);
     line.option("--dictionary", "FILE",
@@ -121,7 +121,7 @@ int run_ngrams(const command& self, const std::vector<std::string>& arguments) {
     session job(self, request.common);
     job.follow_links = request.corpus.follow_links;
     ngrams_options& requested = request.requested;
-    requested.inputs.assign(request.inputs.begin(), request.inputs.end());
+    requested.inputs = inputs_of(request.inputs, request.corpus);
     requested.input_format = request.corpus.input_format;
     requested.follow_links = request.corpus.follow_links;
     requested.max_errors = request.corpus.max_errors;

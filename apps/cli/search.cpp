@@ -315,7 +315,7 @@ void refuse_idle_options(command_line& line, const search_request& request) {
     line.require_used("--expand-weight", request.search.expand != 0, "requires --expand");
     line.require_used("--like-weight", request.like.has_value(), "requires --like");
     const bool builds = !is_store(request.path);
-    for (const char* name : {"--input-format", "--max-errors"})
+    for (const char* name : {"--input-format", "--max-errors", "--files-from"})
         line.require_used(name, builds, "requires a corpus, but the first argument is a store");
 }
 
@@ -370,7 +370,9 @@ int run_search(const command& self, const std::vector<std::string>& arguments) {
     request.search.suggestions = interactive ? interactive_suggestions : 0;
     const std::string destination = request.run_file.empty() ? request.common.output : request.run_file;
     // Refuse a bad destination before the work, not after it.
-    output to = job.open_output(destination, {request.path, request.topics, request.text.stop_word_file()});
+    std::vector<std::filesystem::path> read = inputs_of({request.path}, request.corpus);
+    read.insert(read.end(), {request.topics, request.text.stop_word_file()});
+    output to = job.open_output(destination, std::move(read));
 
     const bool from_store = is_store(request.path);
     const auto engine =

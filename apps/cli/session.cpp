@@ -14,6 +14,7 @@
 #include "quern/base/pdf_program.hpp"
 #include "quern/base/resident_memory.hpp"
 #include "quern/base/text_option_table.hpp"
+#include "quern/tasks/input_names.hpp"
 #include "signals.hpp"
 #include "source_permissions.hpp"
 #include "values.hpp"
@@ -198,6 +199,15 @@ void declare_corpus(command_line& line, build_options& build, corpus_forms forms
             if (!other.empty()) offered.push_back(other);
             build.input_format = offered[parse_name<std::size_t>(text, offered)];
         });
+    line.option("--files-from", "FILE",
+                "Also read the files and folders that FILE lists, one on each line, after those of the command "
+                "line; - is standard input. A name that does not exist may be a pattern.",
+                "", [&build](const std::string& text) {
+                    const std::vector<std::filesystem::path> listed = read_input_list(file_name(text));
+                    build.inputs.insert(build.inputs.end(), listed.begin(), listed.end());
+                });
+    for (const char* const name : {"--inputs", "--input-list", "--file-list", "--paths-file"})
+        line.hint(name, "for a file with the names of inputs use --files-from FILE");
     line.option(
         "--max-errors", "N|P%",
         fmt::format("Maximum number or share of rejected {}; beyond it the run fails with exit code 3.",
@@ -228,6 +238,17 @@ void declare_corpus(command_line& line, build_options& build, corpus_forms forms
     line.option("text_field", build.fields, "a known name");
     line.option("title_field", build.fields, "a known name");
     line.option("link_field", build.fields, "a known name");
+}
+
+std::vector<std::filesystem::path> inputs_of(const std::vector<std::string>& typed, const build_options& build,
+                                             std::string_view name) {
+    std::vector<std::filesystem::path> inputs =
+        expand_inputs(std::vector<std::filesystem::path>(typed.begin(), typed.end()));
+    inputs.insert(inputs.end(), build.inputs.begin(), build.inputs.end());
+    if (inputs.empty() && !name.empty())
+        throw usage_error(
+            fmt::format("{} is required (expected files or folders, or --files-from FILE)", name));
+    return inputs;
 }
 
 void declare_binary(command_line& line, bool& binary) {

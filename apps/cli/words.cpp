@@ -59,9 +59,9 @@ void declare_counting(command_line& line, words_request& request) {
 
 void declare(command_line& line, words_request& request) {
     line.arguments("CORPUS",
-                   "Files and folders, as for quern build, read in this order; - is standard input (JSON "
-                   "lines). Or one store, whose texts are read.",
-                   request.inputs, true);
+                   "Files, folders and patterns, as for quern build, read in this order; - is standard input. "
+                   "Or one store, whose texts are read.",
+                   request.inputs, false);
     line.section("Output options");
     line.option(
         "-o,--output", "SPACE", "The folder to write. Replaces an existing one only with --force.", "",
@@ -136,7 +136,7 @@ int run_words(const command& self, const std::vector<std::string>& arguments) {
     session job(self, request.common);
     job.follow_links = request.corpus.follow_links;
     words_options& options = request.words;
-    options.inputs.assign(request.inputs.begin(), request.inputs.end());
+    options.inputs = inputs_of(request.inputs, request.corpus);
     options.input_format = request.corpus.input_format;
     options.follow_links = request.corpus.follow_links;
     options.max_errors = request.corpus.max_errors;

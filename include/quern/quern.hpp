@@ -68,6 +68,7 @@
 #include "quern/tasks/fuse.hpp"
 #include "quern/tasks/fuse_option_table.hpp"
 #include "quern/tasks/graph.hpp"
+#include "quern/tasks/input_names.hpp"
 #include "quern/tasks/link_rank.hpp"
 #include "quern/tasks/link_rank_option_table.hpp"
 #include "quern/tasks/nearest.hpp"

@@ -12,6 +12,7 @@
 #include "errors.hpp"
 #include "quern/base/error.hpp"
 #include "quern/base/field_names.hpp"
+#include "quern/tasks/input_names.hpp"
 
 namespace nb = nanobind;
 
@@ -388,7 +389,7 @@ document_argument::document_argument(nb::handle given, const corpus_call& call) 
     const auto kind = nb::cast<std::string>(form[0]);
     const nb::object value = form[1];
     if (kind == "files") {
-        files_ = paths_of("documents", value);
+        files_ = expand_inputs(paths_of("documents", value));
         return;
     }
     if (!call.format.empty() || call.max_errors || call.follow_links)
