@@ -12,6 +12,7 @@
 #include "dedup_parts.hpp"
 #include "quern/base/error.hpp"
 #include "quern/tasks/dedup_option_table.hpp"
+#include "quern/tasks/input_names.hpp"
 #include "session.hpp"
 #include "values.hpp"
 
@@ -79,7 +80,7 @@ std::vector<std::filesystem::path> parse_sources(const std::string& list) {
 void declare(command_line& line, dedup_request& request) {
     line.arguments(
         "CORPUS",
-        "Files and folders, as for quern build, read in this order; - is standard input (JSON lines).",
+        "Files, folders and patterns, as for quern build, read in this order; - is standard input.",
         request.inputs, false);
     declare_method(line, request.dedup.duplicates);
     line.section("Documents to compare");
@@ -122,6 +123,10 @@ void declare(command_line& line, dedup_request& request) {
         "for these three options. DIR/, with a slash: a new folder with one file for each file of the "
         "corpus, under the same name and in the same form.",
         "", [&](const std::string& value) { request.kept = output_name(value); });
+    line.flag("--resume",
+              "With -o DIR/: continue a run of the same command that was killed or interrupted, if there is one, "
+              "and keep what is finished if this one is. The result is the same.",
+              request.dedup.resume);
     line.option("--report", "FILE.html",
                 "Write an HTML page: counts, rates, the largest groups with their differences side by side.",
                 "", [&](const std::string& value) { request.report = file_name(value); });
@@ -253,21 +258,30 @@ void write_results(const dedup_result& result, removal_rule rule, const session&
     if (kept) result.write_kept(job.documents(*kept));
     if (report) job.ctx.report({"write report", 0, 0, "bytes"});
     if (report) result.write_report([&](std::string_view bytes) { report->write(bytes); });
-    if (to_folder) result.write_kept_folder(job.ctx);
-    const auto given = [](std::optional<output>& to) { return to ? &*to : nullptr; };
-    output* const all[] = {given(pairs), given(groups), given(kept), given(report)};
-    output::commit_together(all);
+    const auto commit = [&] {
+        const auto given = [](std::optional<output>& to) { return to ? &*to : nullptr; };
+        output* const all[] = {given(pairs), given(groups), given(kept), given(report)};
+        output::commit_together(all);
+    };
+    if (to_folder) {
+        result.write_kept_folder(job.ctx, commit);
+    } else {
+        commit();
+    }
 }
 
-int dedup_corpus(dedup_request& request, session& job) {
-    if (request.inputs.empty()) throw usage_error("CORPUS is required");
+int find_and_write(dedup_request& request, session& job) {
     if (request.pairs.empty() && request.groups.empty() && request.kept.empty()) request.pairs = "-";
     const bool to_folder = request.kept.ends_with('/');
+    if (to_folder) request.dedup.kept_folder = request.kept;
+    if (request.dedup.resume && is_kept_folder_complete(request.dedup)) {
+        job.messages.info(request.kept + " is complete already");
+        return 0;
+    }
     auto pairs = open_if({request.pairs}, job), groups = open_if({request.groups}, job),
          kept = open_if({to_folder ? "" : request.kept}, job),
          report = open_if(report_page(request.report), job);
     request.dedup.keep_records = kept.has_value();
-    if (to_folder) request.dedup.kept_folder = request.kept;
     request.dedup.list_pairs = pairs || report;
 
     dedup_result result = dedup(request.dedup, job.ctx);
@@ -284,6 +298,19 @@ int dedup_corpus(dedup_request& request, session& job) {
     report_reading(job.messages, result.counts, result.issues, outcome);
     job.write_statistics();
     return 0;
+}
+
+int dedup_corpus(dedup_request& request, session& job) {
+    try {
+        return find_and_write(request, job);
+    } catch (const usage_error&) {
+        throw;
+    } catch (const error&) {
+        if (request.dedup.resume)
+            job.messages.info(fmt::format("{}: what is finished is kept; the same command continues from there",
+                                          request.kept));
+        throw;
+    }
 }
 
 /// Lines of standard input as they arrive. Keeps the first `max` bytes of a longer line.
@@ -317,7 +344,7 @@ class line_input {
 };
 
 int dedup_stream(dedup_request& request, session& job) {
-    if (!request.inputs.empty() && request.inputs != std::vector<std::string>{"-"}) {
+    if (!request.dedup.inputs.empty() && request.dedup.inputs != std::vector<std::filesystem::path>{"-"}) {
         throw usage_error(
             "--stream reads standard input only; give earlier documents with --against or --store");
     }
@@ -429,7 +456,8 @@ int run_dedup(const command& self, const std::vector<std::string>& arguments) {
 
     session job(self, request.common);
     job.follow_links = request.corpus.follow_links;
-    request.dedup.inputs.assign(request.inputs.begin(), request.inputs.end());
+    request.dedup.inputs = inputs_of(request.inputs, request.corpus, request.stream ? "" : "CORPUS");
+    request.dedup.against = expand_inputs(request.dedup.against);
     request.dedup.input_format = request.corpus.input_format;
     request.dedup.follow_links = request.corpus.follow_links;
     request.dedup.max_errors = request.corpus.max_errors;
@@ -449,6 +477,10 @@ int run_dedup(const command& self, const std::vector<std::string>& arguments) {
         job.check_destinations({{request.parts.cuts}, {request.kept}}, std::move(files));
         return dedup_parts(request.parts, job);
     }
+    line.require_used("--resume", request.kept.ends_with('/'), "requires --output DIR/, with a slash");
+    if (request.dedup.resume && !request.dedup.store.empty())
+        throw usage_error(
+            "--resume and --store exclude each other; with --store the same command continues from its documents");
     if (!request.dedup.store.empty()) {
         refuse_harm(request.dedup.store, files);
         check_destination({.path = request.dedup.store, .is_folder = true}, false);

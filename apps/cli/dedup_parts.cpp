@@ -43,7 +43,7 @@ void settle_parts(command_line& line, const dedup_parts_request& request, text_c
                                      "--slack",      "--shingle",   "--similarity", "--hamming",
                                      "--cut",        "--rule",      "--keep",       "--prefer",
                                      "--store",      "--stream",    "--pairs",      "--groups",
-                                     "--report",     "--binary",    "--language",   "--tokens",
+                                     "--report",     "--resume",   "--binary",    "--language",   "--tokens",
                                      "--stop-words", "--stem"}) {
         line.require_used(option, false,
                           fmt::format("requires --level document; it has no meaning with --level {}", name));
@@ -51,7 +51,6 @@ void settle_parts(command_line& line, const dedup_parts_request& request, text_c
 }
 
 int dedup_parts(dedup_parts_request& request, session& job) {
-    if (request.options.inputs.empty()) throw usage_error("CORPUS is required");
     if (request.cuts.empty() && request.kept.empty()) request.cuts = "-";
     std::optional<output> cuts, kept;
     if (!request.cuts.empty()) cuts = job.open({request.cuts});

@@ -223,6 +223,10 @@ void add_dedup_options(parameters<dedup_call>& to) {
         {"list_pairs", "bool", "True",
          "False: groups and removed documents only, which is faster: a million copies make 5 · 10^11 pairs."},
         [](dedup_call& r, nb::handle given) { r.options.list_pairs = bool_of("list_pairs", given); });
+    to.add({"resume", "bool", "False",
+            "With an output folder: continue a run of the same call that was killed or interrupted, if there is one, "
+            "and keep what is finished if this one is."},
+           [](dedup_call& r, nb::handle given) { r.options.resume = bool_of("resume", given); });
     to.table<&dedup_call::options, &dedup_options::text>();
 }
 

@@ -47,11 +47,19 @@ struct dedup_options : corpus_input {
     /// If not empty: for write_kept_folder, the folder to write, new or empty. Checked before the work. The inputs
     /// are files and folders; no two files may have the same path within their input.
     std::filesystem::path kept_folder;
+    /// With `kept_folder`, not with `store`: continues a run with the same inputs and options that was killed or
+    /// interrupted, if there is one, and keeps what is done if this run is interrupted or fails. Without it such a
+    /// run is given up. Another request than that of the interrupted run is refused. The folder is the same, byte
+    /// for byte. Documents that were read are not read again if there is no `against`, nor compared again if
+    /// `list_pairs` is false; complete files are not written again.
+    bool resume = false;
     /// false: pairs() are links that connect the same documents (duplicate_scope::links_only). That suffices
     /// for groups() and write_kept() and is faster: a million copies of a document make 5 · 10^11 pairs. A
     /// store still keeps the pairs of different texts.
     bool list_pairs = true;
-    std::uint64_t shard_bytes = std::uint64_t{1} << 30;  ///< with `store`: input between two commits
+    /// With `store`: input between two commits. With `kept_folder`: the same between two notes for `resume`, at most 64
+    /// MiB.
+    std::uint64_t shard_bytes = std::uint64_t{1} << 30;
 };
 
 /// The result. Documents are numbered by position: earlier ones first, then the corpus in its order.
@@ -81,10 +89,11 @@ class dedup_result {
     /// as JSON lines. Throws io_error.
     void write_kept(const sink& out) const;
     /// Writes `kept_folder`, once: for each file of the corpus one with its kept documents, under its path within
-    /// its input. Lines of JSON lines, TSV and tables byte for byte; a file that is one document is copied, or
-    /// missing; other forms as JSON lines, NAME.jsonl. Compressed if a name ends in .gz or .zst. The folder appears
-    /// whole or not at all. Throws io_error, interrupted, and invalid_input if a file to copy was changed.
-    void write_kept_folder(const context& ctx) const;
+    /// its input, and manifest.json. Lines of JSON lines, TSV and tables byte for byte; a file that is one document is
+    /// copied, or missing; other forms as JSON lines, NAME.jsonl. Compressed if a name ends in .gz or .zst. The folder
+    /// appears whole or not at all, after a call of `before`. Throws io_error, interrupted, and invalid_input if a file
+    /// to copy was changed.
+    void write_kept_folder(const context& ctx, const std::function<void()>& before = {}) const;
     /// Writes an HTML page: counts, rates, the largest groups with their differences side by side. Requires
     /// list_pairs.
     void write_report(const sink& out) const;
@@ -113,6 +122,10 @@ class dedup_result {
 /// Cost: one pass over the input; the texts (and, with keep_records, the records) in `ctx.scratch`; memory of
 /// 60 bytes plus the id per document, and that of near_duplicates().
 dedup_result dedup(const dedup_options& options, const context& ctx);
+
+/// Whether `options.kept_folder` is there already, written by a run with the same inputs and options, so that nothing is
+/// left to resume. Removes what a run that was killed in its last step left next to it.
+bool is_kept_folder_complete(const dedup_options& options);
 
 /// Whether `path` is a store that dedup() made (of any version, damaged or not).
 bool is_duplicate_store(const std::filesystem::path& path);

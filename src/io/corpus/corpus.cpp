@@ -140,19 +140,28 @@ class many_reader final : public corpus_reader {
             }
             total_ += input.bytes;
         }
+        for (; at_ < std::min(options_.start.input, inputs_.size()); ++at_) consumed_ += inputs_[at_].bytes;
     }
 
     std::unique_ptr<corpus_unit> next() override {
         while (true) {
+            bool is_new = false;
             if (!current_) {
                 if (at_ == inputs_.size()) return nullptr;
                 current_ = open(inputs_[at_++]);
+                options_.start.within.clear();
+                is_new = true;
             }
-            if (auto unit = current_->next()) return unit;
+            if (auto unit = current_->next()) {
+                begun_ = is_new ? std::optional<corpus_place>(corpus_place{}) : current_->begun();
+                if (begun_) begun_->input = at_ - 1;
+                return unit;
+            }
             consumed_ += current_->consumed_bytes();
             current_.reset();
         }
     }
+    std::optional<corpus_place> begun() const override { return begun_; }
     std::uint64_t consumed_bytes() const override {
         return consumed_ + (current_ ? current_->consumed_bytes() : 0);
     }
@@ -165,7 +174,6 @@ class many_reader final : public corpus_reader {
         input.form = options_.form;
         if (path == "-") {
             if (!input.form) input.form = corpus_form::jsonl;
-            if (input.form == corpus_form::folder) throw usage_error("-: standard input is not a folder");
             return input;
         }
         std::error_code failed;
@@ -194,6 +202,8 @@ class many_reader final : public corpus_reader {
             };
             return read_folder(input.path, input.form, options, open_file, ctx_);
         }
+        if (input.form == corpus_form::folder && input.path == "-")
+            input.opened = std::make_unique<peeked_source>(open_bytes(input.path, ctx_), detection_bytes);
         if (input.form == corpus_form::folder)
             return read_single_document(input.path, std::move(input.opened), options, ctx_);
         if (input.form == corpus_form::binary) {
@@ -278,6 +288,7 @@ class many_reader final : public corpus_reader {
     std::uint32_t scopes_ = 0;
     std::unique_ptr<corpus_reader> current_;
     std::uint64_t consumed_ = 0, total_ = 0;
+    std::optional<corpus_place> begun_;
     std::uint64_t lines_read_ = 0;  ///< documents of the form `lines`, numbered across all inputs
 };
 

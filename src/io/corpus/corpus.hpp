@@ -73,6 +73,12 @@ class corpus_unit {
     virtual std::uint64_t raw_bytes() const = 0;
 };
 
+/// Where a file with records begins in a corpus; a corpus can be read from there on.
+struct corpus_place {
+    std::size_t input = 0;  ///< its number, from 0
+    std::string within;     ///< a file of that folder, with records; empty: the whole input
+};
+
 /// Cuts one input into units, in order.
 class corpus_reader {
   public:
@@ -80,6 +86,8 @@ class corpus_reader {
     /// The next unit, or null at the end. Damage that ends the input early (truncated compression, malformed XML beyond
     /// repair) is not thrown but becomes an issue of the last unit. Throws only io_error.
     virtual std::unique_ptr<corpus_unit> next() = 0;
+    /// The place where the last unit begins, if that is an input or a file with records of a folder.
+    virtual std::optional<corpus_place> begun() const { return {}; }
     virtual std::uint64_t consumed_bytes() const = 0;  ///< of the files themselves, for progress
     virtual std::uint64_t total_bytes() const = 0;     ///< 0 if unknown
 };
@@ -111,9 +119,11 @@ struct corpus_options {
     bool keep_records = false;  ///< fill document::record
     bool follow_links = false;  ///< also read targets of symbolic links outside the folder
     input_name name = {};       ///< of the opened input; set by open_corpus
+    corpus_place start = {};    ///< from begun(): reads from there on; scopes count from 1 there
 };
 
-/// Opens files and folders, read one after the other; "-" is standard input, JSON lines. The same bytes give the same
+/// Opens files and folders, read one after the other; "-" is standard input, of the form of `options` (`folder`: one
+/// document), else JSON lines. The same bytes give the same
 /// documents whatever the unit size. Throws usage_error for a missing path, invalid_input if the form cannot be
 /// detected (listing the forms tried).
 std::unique_ptr<corpus_reader> open_corpus(const std::vector<std::filesystem::path>& inputs,

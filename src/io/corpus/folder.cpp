@@ -90,19 +90,26 @@ class folder_reader final : public corpus_reader {
           options_(options),
           open_(std::move(open)),
           ctx_(ctx),
-          alone_(for_one_file(ctx)) {}
+          alone_(for_one_file(ctx)) {
+        if (!options_.start.within.empty()) go_to(options_.start.within);
+    }
 
     std::unique_ptr<corpus_unit> next() override {
+        begun_.clear();
         while (true) {
             ctx_.check_stop();
             if (collection_) {
-                if (auto unit = next_of_collection()) return unit;
+                if (auto unit = next_of_collection()) {
+                    begun_ = std::exchange(opened_, {});
+                    return unit;
+                }
                 done_ += collection_->consumed_bytes();
                 collection_.reset();
             }
             if (waiting_) {
                 const auto [file, form] = *std::exchange(waiting_, std::nullopt);
                 opened_path_ = file.path.native();
+                opened_ = file.relative;
                 try {
                     collection_ = open_(file.path, form, name_at(file));
                 } catch (const interrupted&) {
@@ -118,6 +125,10 @@ class folder_reader final : public corpus_reader {
         }
     }
 
+    std::optional<corpus_place> begun() const override {
+        if (begun_.empty()) return {};
+        return corpus_place{0, begun_};
+    }
     std::uint64_t consumed_bytes() const override {
         return done_ + (collection_ ? collection_->consumed_bytes() : 0);
     }
@@ -125,6 +136,21 @@ class folder_reader final : public corpus_reader {
     std::uint64_t total_bytes() const override { return 0; }
 
   private:
+    /// Everything before a file with records has been read, and so has what was noted on the way.
+    void go_to(const std::string& relative) {
+        parsed_unit noted;
+        while (auto file = walk_.next(noted)) {
+            noted = {};
+            if (file->relative != relative) {
+                done_ += file->bytes;
+                continue;
+            }
+            if (const auto form = collection_form(*file)) waiting_.emplace(std::move(*file), *form);
+            return;
+        }
+        ended_ = true;
+    }
+
     /// A collection whose decompression needs too much memory ends there, like a damaged one.
     std::unique_ptr<corpus_unit> next_of_collection() {
         try {
@@ -203,6 +229,8 @@ class folder_reader final : public corpus_reader {
     parsed_unit notes_;
     std::unique_ptr<corpus_reader> collection_;
     std::string opened_path_;  ///< the collection's
+    std::string opened_;       ///< the same in the folder, until its first unit
+    std::string begun_;        ///< the same if the last unit was its first
     std::optional<std::pair<folder_file, corpus_form>> waiting_;
     bool ended_ = false, is_document_ = false;
 };

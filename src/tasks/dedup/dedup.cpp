@@ -63,8 +63,7 @@ class dedup_run {
         request_ = {options, options.keep_records || !options.kept_folder.empty(), work_of(options),
                     options.text};
         if (!options.kept_folder.empty())
-            found_->folder =
-                std::make_unique<kept_folder>(options.kept_folder, options, found_->scratch.file("kept"));
+            found_->folder = std::make_unique<kept_folder>(options, ctx_);
         if (options.keep_records) found_->records.emplace(found_->scratch.file("records"), options.fields);
         if (compares_words(options.duplicates.method))
             words_.emplace(options.text, found_->scratch.file("words"));
@@ -74,24 +73,63 @@ class dedup_run {
         if (!options_.store.empty()) {
             add_to_store();
         } else {
-            compare_once();
-            choose();
+            read_once();
+            if (!take_choice()) {
+                compare_once();
+                choose();
+                keep_choice();
+            }
         }
         return result();
     }
 
   private:
-    void compare_once() {
+    void read_once() {
         document_table& table = found_->table;
         if (!options_.against.empty()) {
             read_old_documents(options_, found_->scratch, table, words(), record_.issues, ctx_);
             clock_.end_stage("against", table.texts().bytes.size());
         }
-        const std::uint32_t first_new = table.size();
+        first_new_ = table.size();
+        reading_record earlier;
+        if (keeps_batches()) {
+            std::uint32_t position = 0;
+            const auto place = found_->folder->take_batches(
+                table, earlier, [&](const document& d) { take_place(d, position++); }, ctx_);
+            if (words_) words_->append_texts(table, 0, table.size(), false, ctx_);
+            if (!place) {
+                record_ = std::move(earlier);
+                return clock_.end_stage("read", 0);
+            }
+            request_.start = *place;
+        }
         document_reader reader(request_, words(), "read", ctx_);
-        const auto number = static_cast<std::uint32_t>(options_.against.size());
-        shard_writer texts(found_->scratch.path(), number, table.overlap(), found_->scratch.file("ids"));
-        reader.read(everything, [&](document& d) {
+        reader.go_on_from(std::move(earlier));
+        if (keeps_batches()) reader.keep_files_whole();
+        while (read_batch(reader)) {}
+        refuse_nothing(reader);
+        take_record(reader);
+        clock_.end_stage("read", reader.consumed_bytes());
+    }
+
+    /// Whether what was read is kept for a later run.
+    bool keeps_batches() const {
+        const bool is_numbered = options_.input_format == io::name_of(io::corpus_form::lines);
+        return found_->folder && options_.store.empty() && options_.against.empty() && !options_.keep_records &&
+               !is_numbered;
+    }
+
+    /// Reads everything, or as much as is kept at once; false at the end.
+    bool read_batch(document_reader& reader) {
+        constexpr std::uint64_t most_bytes = 64 << 20;
+        document_table& table = found_->table;
+        const bool is_kept = keeps_batches();
+        const auto number = is_kept ? found_->folder->batch_number()
+                                    : static_cast<std::uint32_t>(options_.against.size());
+        shard_writer texts(is_kept ? found_->folder->notes() : found_->scratch.path(), number, table.overlap(),
+                           found_->scratch.file("ids"));
+        const std::uint64_t bytes = is_kept ? std::min(options_.shard_bytes, most_bytes) : everything;
+        const bool more = reader.read(bytes, [&](document& d) {
             const document_reader::verdict v = reader.settle(d, table);
             if (v != document_reader::verdict::taken) return v;
             table.add(d.id, d.text.size());
@@ -99,12 +137,39 @@ class dedup_run {
             take(d, table.size() - 1);
             return v;
         });
-        refuse_nothing(reader);
+        if (!more) refuse_nothing(reader);
         table.map_texts(texts.finish_texts());
-        take_record(reader);
-        clock_.end_stage("read", reader.consumed_bytes());
+        if (found_->folder) {
+            const auto next = more ? std::optional(reader.place()) : std::nullopt;
+            found_->folder->end_batch(is_kept ? &texts : nullptr, reader.record(), next);
+        }
+        return more;
+    }
+
+    /// With the choice of an interrupted run nothing is compared.
+    bool take_choice() {
+        if (!keeps_batches() || options_.list_pairs) return false;
+        std::optional<kept_choice> choice = found_->folder->take_choice();
+        if (!choice) return false;
+        found_->pair_count = choice->pair_count;
+        found_->groups = std::move(choice->groups);
+        found_->removed = std::move(choice->removed);
+        statistics_.counts.merge(choice->counts);
+        found_->is_new.resize(found_->table.size());
+        drop();
+        clock_.end_stage("groups", 0);
+        return true;
+    }
+
+    void keep_choice() {
+        if (!keeps_batches() || options_.list_pairs) return;
+        found_->folder->keep_choice(
+            {found_->pair_count, statistics_.counts, found_->groups, found_->removed});
+    }
+
+    void compare_once() {
         const bool links = !options_.list_pairs;
-        const std::uint64_t pairs = compare({first_new, options_.against.empty(), links});
+        const std::uint64_t pairs = compare({first_new_, options_.against.empty(), links});
         const bool are_counted = !links || options_.duplicates.method != duplicate_method::automatic;
         if (are_counted) found_->pair_count = pairs;
     }
@@ -147,6 +212,7 @@ class dedup_run {
             clock_.end_stage("commit", 0);
         }
         take_record(reader);
+        if (found_->folder) found_->folder->end_batch(nullptr, reader.record(), {});
         store.finish();
         std::vector<duplicate_pair> stored = store.pairs();
         take_pairs(store, stored);
@@ -200,7 +266,7 @@ class dedup_run {
         return verdict::taken;
     }
 
-    void take(const document& d, std::uint32_t position) {
+    void take_place(const document& d, std::uint32_t position) {
         if (found_->is_new.size() <= position) found_->is_new.resize(position + std::size_t{1});
         found_->is_new[position] = true;
         found_->positions.push_back(position);
@@ -208,6 +274,10 @@ class dedup_run {
             ranks_.resize(std::max(ranks_.size(), position + std::size_t{1}), source_ranks::none);
             ranks_[position] = sources_.rank_of(d);
         }
+    }
+
+    void take(const document& d, std::uint32_t position) {
+        take_place(d, position);
         if (found_->records) found_->records->append(d);
         if (found_->folder) found_->folder->append(d);
         if (found_->table.memory_bytes() > ctx_.memory_limit() / 2) {
@@ -258,13 +328,19 @@ class dedup_run {
         for (std::uint32_t d = 0; d < table.size(); ++d) lengths[d] = table.text_bytes(d);
         if (sources_.any()) ranks_.resize(table.size(), source_ranks::none);
         const preference preferred{options_.keep, lengths, ranks_};
-        found_->dropped.resize(table.size());
         if (options_.rule == removal_rule::near_kept) {
             remove_near_kept(preferred, stored, earlier);
         } else {
             found_->groups = duplicate_groups(found_->pairs, lengths, options_.keep);
             choose_kept(preferred, found_->is_new, found_->groups);
         }
+        drop();
+        clock_.end_stage("groups", 0);
+    }
+
+    /// All of a group but the one that stays.
+    void drop() {
+        found_->dropped.resize(found_->table.size());
         for (const duplicate_group& group : found_->groups) {
             for (const std::uint32_t d : group.members) {
                 if (d == group.kept || !found_->is_new[d]) continue;
@@ -272,7 +348,6 @@ class dedup_run {
                 ++found_->dropped_count;
             }
         }
-        clock_.end_stage("groups", 0);
     }
 
     void remove_near_kept(const preference& preferred, std::span<const duplicate_pair> stored,
@@ -335,6 +410,7 @@ class dedup_run {
     stage_clock clock_{statistics_};
     std::unique_ptr<dedup_result::state> found_ = std::make_unique<dedup_result::state>(ctx_);
     corpus_request request_;
+    std::uint32_t first_new_ = 0;  ///< document of the corpus, after those of `against`
     std::optional<word_table> words_;
     reading_record record_;
     source_ranks sources_;
@@ -388,9 +464,14 @@ void dedup_result::write_kept(const sink& out) const {
                            [this](std::size_t i) { return id(state_->positions[i]); }, out);
 }
 
-void dedup_result::write_kept_folder(const context& ctx) const {
+void dedup_result::write_kept_folder(const context& ctx, const std::function<void()>& before) const {
     if (!state_->folder) throw usage_error("no folder for the documents to keep was given");
-    state_->folder->publish([this](std::size_t i) { return !state_->dropped[state_->positions[i]]; }, ctx);
+    state_->folder->publish([this](std::size_t i) { return !state_->dropped[state_->positions[i]]; }, before,
+                            ctx);
+}
+
+bool is_kept_folder_complete(const dedup_options& options) {
+    return kept_folder::is_complete(options);
 }
 
 void dedup_result::write_report(const sink& out) const {

@@ -14,6 +14,7 @@ namespace {
 std::unique_ptr<io::corpus_reader> open(const corpus_request& request, const context& ctx) {
     io::corpus_options options = corpus_options_for(request.input, ctx, corpus_content::any_bytes);
     options.keep_records = request.keep_records;
+    options.start = request.start;
     return open_documents(request.input, options, ctx);
 }
 
@@ -58,12 +59,19 @@ bool document_reader::read(std::uint64_t bytes, const admission& admit, const re
     };
     line.from([&](unit_in_work& unit) {
         ctx_.check_stop();
-        if (taken >= bytes) return false;
+        if (taken >= bytes && !keeps_files_whole_) return false;
         tell();  // before it waits
-        unit.raw = corpus_->next();
+        unit.raw = waiting_ ? std::move(waiting_) : corpus_->next();
         tell();
         ended = unit.raw == nullptr;
         if (ended) return false;
+        if (taken >= bytes) {
+            if (const auto begun = corpus_->begun()) {
+                place_ = *begun;
+                waiting_ = std::move(unit.raw);
+                return false;
+            }
+        }
         // Files of a folder are read only when they are parsed; their sizes count as consumed.
         const std::uint64_t consumed = corpus_->consumed_bytes();
         taken += std::max(unit.raw->raw_bytes(), consumed - consumed_before_);

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "io/corpus/corpus.hpp"
 #include "quern/base/context.hpp"
@@ -22,7 +23,8 @@ struct corpus_request {
     corpus_input input;
     bool keep_records = false;
     work_on_document work = {};
-    text_options text = {};  ///< for work that depends on words
+    text_options text = {};       ///< for work that depends on words
+    io::corpus_place start = {};  ///< where to begin
 };
 
 /// What comparing documents with these options holds of each while it is read.
@@ -47,13 +49,18 @@ class document_reader {
     using redirection = std::function<void(const redirect&)>;
 
     /// Continues reading for about `bytes` of plain input; false at the end of the input. Throws invalid_input as soon
-    /// as it is certain (for a share, at the end) that too much was rejected.
+    /// as it is certain (for a share, at the end) that too much was rejected. If files are kept whole, what was read ends
+    /// with an input or with a file with records of a folder, place() says where to go on, and record() is of that.
     bool read(std::uint64_t bytes, const admission& admit, const redirection& redirected = {});
 
     document_ids& ids() { return ids_; }
     /// Assigns an id with a table of documents of this reader, or from before; not of an earlier set.
     verdict settle(document& d, const document_table& table);
     const reading_record& record() const { return record_; }
+    void keep_files_whole() { keeps_files_whole_ = true; }
+    const io::corpus_place& place() const { return place_; }
+    /// Before the first read(): what an earlier run read before the start.
+    void go_on_from(reading_record record) { record_ = std::move(record); }
     std::uint64_t consumed_bytes() const { return corpus_->consumed_bytes(); }
 
   private:
@@ -73,6 +80,9 @@ class document_reader {
     document_ids ids_;
     reading_record record_;
     std::uint64_t consumed_before_ = 0;  ///< the unit that is cut next
+    bool keeps_files_whole_ = false;
+    io::corpus_place place_;
+    std::unique_ptr<io::corpus_unit> waiting_;  ///< cut already: the first of the next file
 };
 
 }  // namespace quern

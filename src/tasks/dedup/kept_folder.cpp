@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tasks/dedup/kept_folder.hpp"
 
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <optional>
+#include <set>
 #include <system_error>
 #include <unordered_set>
 #include <utility>
 
-#include "device/files/file_writer.hpp"
+#include "device/files/temporary.hpp"
 #include "io/byte_source.hpp"
-#include "io/compression/gzip_writer.hpp"
-#include "io/compression/zstd_writer.hpp"
 #include "io/corpus/detect.hpp"
 #include "io/corpus/folder_walk.hpp"
+#include "io/files/mapped_file.hpp"
 #include "quern/base/error.hpp"
 #include "quern/tasks/output_file.hpp"
 #include "tasks/corpus/reading_rules.hpp"
@@ -25,14 +25,17 @@ namespace quern {
 namespace {
 
 namespace fs = std::filesystem;
+using nlohmann::json;
 
 constexpr std::uint64_t piece_bytes = 1 << 20;
+constexpr std::string_view manifest_name = "manifest.json", manifest_format = "quern kept documents";
 
 fs::path without_last_slash(const fs::path& path) {
     return path.has_filename() ? path : path.parent_path();
 }
 
-void check_folder(const fs::path& folder, const corpus_input& input) {
+fs::path checked(const dedup_options& options) {
+    const fs::path folder = without_last_slash(options.kept_folder);
     check_output_folder(folder);
     std::error_code failed;
     if (fs::exists(folder, failed) && !fs::is_empty(folder, failed)) {
@@ -40,7 +43,7 @@ void check_folder(const fs::path& folder, const corpus_input& input) {
             folder.string() +
             " exists and is not empty (expected a new or an empty folder for the kept documents)");
     }
-    for (const fs::path& each : input.inputs) {
+    for (const fs::path& each : options.inputs) {
         if (each == "-")
             throw usage_error(
                 "standard input has no file name; write its documents to a file, not to a folder");
@@ -52,51 +55,72 @@ void check_folder(const fs::path& folder, const corpus_input& input) {
         }
         refuse_overlap(folder, each);
     }
+    if (options.resume && !options.store.empty())
+        throw usage_error(
+            "resume and store exclude each other (expected one of them: with store, the same call goes on from the "
+            "documents that are in the store)");
+    return folder;
 }
 
-/// A file that compresses what it is given if its name says so.
-class compressed_file {
-  public:
-    compressed_file(const fs::path& path, const context& ctx) : file_(path) {
-        const auto to_file = [this](std::string_view bytes) { file_.append(bytes); };
-        const std::string ending = path.extension().string();
-        if (!is_compressed_name(path)) return;
-        if (std::ranges::count("gG", ending[1]) != 0) {
-            gzip_.emplace(to_file, ctx);
-        } else {
-            zstd_.emplace(to_file, ctx);
-        }
-    }
-    compressed_file(const compressed_file&) = delete;  // the writers point into it
-    compressed_file& operator=(const compressed_file&) = delete;
-    ~compressed_file() = default;
+file_state state_of(const std::string& path) {
+    struct stat status {};
+    if (::stat(path.c_str(), &status) != 0) return {};
+    return {static_cast<std::uint64_t>(status.st_dev), static_cast<std::uint64_t>(status.st_ino),
+            static_cast<std::uint64_t>(status.st_size), status.st_mtim.tv_sec, status.st_mtim.tv_nsec};
+}
 
-    void append(std::string_view bytes) {
-        if (gzip_) return gzip_->append(bytes);
-        if (zstd_) return zstd_->append(bytes);
-        file_.append(bytes);
-    }
-    void close() {
-        if (gzip_) gzip_->finish();
-        if (zstd_) zstd_->finish();
-        file_.close();
-    }
+std::string output_name(const source_file& file) {
+    std::string name = file.path.substr(file.name_at);
+    if (file.is_document) return name;
+    const bool is_written = is_compressed_name(name);
+    std::string ending = is_written ? fs::path(name).extension().string() : "";
+    name = io::without_compression(name);
+    if (!file.has_lines) name += ".jsonl";
+    return name + ending;
+}
 
-  private:
-    file_writer file_;
-    std::optional<io::gzip_writer> gzip_;
-    std::optional<io::zstd_writer> zstd_;
-};
+std::string in_words(const file_state& state) {
+    return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:09}Z", fmt::gmtime(static_cast<std::time_t>(state.seconds)),
+                       state.nanoseconds);
+}
+
+json entry_of(const source_file& file, const std::string& name, std::uint64_t documents, std::uint64_t kept,
+              const written_file& written) {
+    return {{"name", json_of_bytes(name)},
+            {"bytes", written.bytes},
+            {"xxh128", written.checksum},
+            {"documents", documents},
+            {"kept", kept},
+            {"source",
+             {{"path", json_of_bytes(file.path)},
+              {"bytes", file.state.bytes},
+              {"modified", in_words(file.state)}}}};
+}
+
+/// Removes what a killed run had begun to write.
+void remove_all_but(const std::map<std::string, json>& finished, const fs::path& folder) {
+    std::vector<fs::path> others;
+    for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+        if (entry.is_directory()) continue;
+        if (!finished.contains(entry.path().lexically_relative(folder).native())) others.push_back(entry.path());
+    }
+    for (const fs::path& other : others) fs::remove(other);
+}
 
 }  // namespace
 
-kept_folder::kept_folder(const fs::path& folder, const corpus_input& input, const fs::path& scratch_file)
-    : records_(scratch_file) {
-    const fs::path target = without_last_slash(folder);
-    check_folder(target, input);
-    const bool may_be_collections = input.input_format != name_of(io::corpus_form::binary) &&
-                                    input.input_format != name_of(io::corpus_form::folder);
-    for (const fs::path& each : input.inputs) {
+kept_folder::kept_folder(const dedup_options& options, const context& ctx)
+    : target_(checked(options)),
+      resume_(options.resume),
+      request_(describe_kept(options)),
+      only_one_(target_),
+      folder_(target_, io::existing::replace,
+              [&](const fs::path& folder, const fs::path& notes) { return goes_on(folder, notes, ctx); }),
+      journal_(folder_.notes()) {
+    take_name(std::string(manifest_name), "the list of files");
+    const bool may_be_collections = options.input_format != name_of(io::corpus_form::binary) &&
+                                    options.input_format != name_of(io::corpus_form::folder);
+    for (const fs::path& each : options.inputs) {
         std::error_code failed;
         if (!fs::is_directory(each, failed)) {
             take_name(each.filename().native(), each.native());
@@ -104,14 +128,45 @@ kept_folder::kept_folder(const fs::path& folder, const corpus_input& input, cons
                 named_.push_back(each);
             continue;
         }
-        io::folder_walk walk(each, input.follow_links);
+        io::folder_walk walk(each, options.follow_links);
         io::parsed_unit ignored;
         while (const auto file = walk.next(ignored)) {
             take_name(file->relative, file->path.native());
             ignored = {};
         }
     }
-    folder_ = std::make_unique<io::atomic_folder>(target, io::existing::replace);
+    finished_ = journal_.take_outputs();
+    remove_all_but(finished_, folder_.folder());
+    request_.write_to(folder_.notes());
+}
+
+bool kept_folder::goes_on(const fs::path&, const fs::path& notes, const context& ctx) {
+    const auto before = kept_request::read_from(notes);
+    if (!before) return false;
+    if (!resume_) {
+        ctx.log(log_level::info, target_.string() + ": an interrupted run is given up (--resume continues one)");
+        return false;
+    }
+    const std::string difference = request_.difference_from(*before);
+    if (!difference.empty()) {
+        throw usage_error(
+            fmt::format("the interrupted run for {} cannot be continued: {} (expected the same inputs and options; "
+                        "without --resume it begins anew)",
+                        target_.string(), difference));
+    }
+    ctx.log(log_level::info, target_.string() + ": continuing an interrupted run");
+    return true;
+}
+
+bool kept_folder::is_complete(const dedup_options& options) {
+    const fs::path folder = without_last_slash(options.kept_folder), file = folder / manifest_name;
+    std::error_code failed;
+    if (!fs::is_regular_file(file, failed)) return false;
+    const json manifest = json::parse(io::mapped_file(file).text(), nullptr, false);
+    if (manifest.is_discarded() || manifest.value("format", "") != manifest_format) return false;
+    const bool is_same = manifest.value("request", "") == describe_kept(options).checksum();
+    if (is_same) remove_stale_temporaries(parent_of(folder), temporary_prefix(folder));
+    return is_same;
 }
 
 /// No file may have the name of another file, nor that of a folder that another file needs.
@@ -130,19 +185,49 @@ void kept_folder::take_name(const std::string& name, std::string_view path) {
     }
 }
 
-void kept_folder::append(const document& d) {
-    if (files_.empty() || files_.back().scope != d.scope || files_.back().path != d.path) begin_file(d);
-    const std::uint64_t begin = ends_.empty() ? 0 : ends_.back();
-    if (files_.back().is_document) {
-        ends_.push_back(begin);
-        return;
+std::optional<io::corpus_place> kept_folder::take_batches(document_table& table, reading_record& record,
+                                                          const std::function<void(const document&)>& take,
+                                                          const context& ctx) {
+    std::optional<io::corpus_place> next = io::corpus_place{};
+    while (!has_read_all_) {
+        std::optional<read_batch> batch = journal_.batch(batch_number(), ends_.size(), ctx);
+        if (!batch) break;
+        std::uint64_t before = 0, index = 0;
+        for (const std::uint64_t end : batch->text_ends.values<std::uint64_t>(0, batch->documents)) {
+            const std::string_view id = io::column_string(batch->ids, index++, batch->documents);
+            if (!table.add(id, end - before)) batch->ids.fail("has a duplicate id");
+            before = end;
+        }
+        table.map_texts(batch->texts_file);
+        ends_.insert(ends_.end(), batch->record_ends.begin(), batch->record_ends.end());
+        for (std::size_t i = 0; i < batch->files.size(); ++i) {
+            document of_file;
+            of_file.path = batch->files[i].path;
+            const std::size_t end =
+                i + 1 < batch->files.size() ? batch->files[i + 1].first : batch->records.first + batch->documents;
+            for (std::size_t d = batch->files[i].first; d < end; ++d) take(of_file);
+            add_file(std::move(batch->files[i]));
+        }
+        batches_.push_back(std::move(batch->records));
+        record = std::move(batch->record);
+        next = batch->next;
+        has_read_all_ = !next;
     }
-    const std::string made = files_.back().has_lines ? std::string() : json_record(d);
-    const std::string_view record = made.empty() ? std::string_view(d.record) : made;
-    records_.append(record);
-    const bool open = !record.ends_with('\n');  // the last line of a file
-    if (open) records_.append("\n");
-    ends_.push_back(begin + record.size() + (open ? 1 : 0));
+    batch_files_ = files_.size();
+    return next;
+}
+
+void kept_folder::append(const document& d) {
+    if (!batch_) batch_ = std::make_unique<batch_writer>(notes(), batch_number(), ends_.size());
+    const bool is_new = files_.size() == batch_files_;
+    if (is_new || files_.back().scope != d.scope || files_.back().path != d.path) begin_file(d);
+    if (!files_.back().is_document) {
+        const std::string made = files_.back().has_lines ? std::string() : json_record(d);
+        const std::string_view record = made.empty() ? std::string_view(d.record) : made;
+        batch_->append(record);
+        if (!record.ends_with('\n')) batch_->append("\n");  // the last line of a file
+    }
+    ends_.push_back(batch_->size());
 }
 
 void kept_folder::begin_file(const document& d) {
@@ -154,54 +239,57 @@ void kept_folder::begin_file(const document& d) {
     file.is_document = d.line == 0;
     file.has_lines = !d.record.empty();
     file.heading = d.record_heading;
-    if (file.is_document) file.state = state_of(file.path);
+    file.state = state_of(file.path);
+    add_file(std::move(file));
+}
+
+void kept_folder::add_file(source_file file) {
     if (const std::string name = output_name(file); name != file.path.substr(file.name_at))
         take_name(name, file.path);
     files_.push_back(std::move(file));
 }
 
-std::string kept_folder::output_name(const source_file& file) {
-    std::string name = file.path.substr(file.name_at);
-    if (file.is_document) return name;
-    const bool is_written = is_compressed_name(name);
-    std::string ending = is_written ? fs::path(name).extension().string() : "";
-    name = io::without_compression(name);
-    if (!file.has_lines) name += ".jsonl";
-    return name + ending;
+void kept_folder::end_batch(shard_writer* texts, const reading_record& record,
+                            const std::optional<io::corpus_place>& next) {
+    if (!batch_) batch_ = std::make_unique<batch_writer>(notes(), batch_number(), ends_.size());
+    batches_.push_back(batch_->finish());
+    if (texts != nullptr) {
+        const std::size_t first = batches_.back().first;
+        journal_.add_batch(*batch_, *texts, std::span(files_).subspan(batch_files_),
+                           std::span(ends_).subspan(first), record, next);
+        if (resume_) folder_.keep();
+    }
+    batch_.reset();
+    batch_files_ = files_.size();
+    has_read_all_ = !next;
 }
 
-kept_folder::file_state kept_folder::state_of(const std::string& path) {
-    struct stat status {};
-    if (::stat(path.c_str(), &status) != 0) return {};
-    return {static_cast<std::uint64_t>(status.st_dev), static_cast<std::uint64_t>(status.st_ino),
-            static_cast<std::uint64_t>(status.st_size), status.st_mtim.tv_sec, status.st_mtim.tv_nsec};
+void kept_folder::keep_choice(const kept_choice& choice) {
+    journal_.add_choice(choice);
 }
 
-void kept_folder::publish(const std::function<bool(std::size_t)>& wanted, const context& ctx) {
-    records_.flush();
-    std::uint64_t done = 0;
+void kept_folder::publish(const std::function<bool(std::size_t)>& wanted, const std::function<void()>& before,
+                          const context& ctx) {
+    if (resume_) folder_.keep();
+    std::uint64_t done = 0, kept = 0;
     for (std::size_t i = 0; i < files_.size(); ++i) {
         ctx.check_stop();
         ctx.report({"write documents", done++, files_.size(), "files"});
-        const source_file& file = files_[i];
-        const std::size_t end = i + 1 < files_.size() ? files_[i + 1].first : ends_.size();
-        if (!file.is_document) {
-            write_lines(file, end, wanted, ctx);
-        } else if (wanted(file.first)) {
-            copy(file, ctx);
-        }
+        write_file(files_[i], i + 1 < files_.size() ? files_[i + 1].first : ends_.size(), wanted, ctx);
     }
     write_empty(ctx);
-    if (std::error_code failed;
-        fs::exists(folder_->path(), failed) && !fs::is_empty(folder_->path(), failed)) {
-        throw usage_error(folder_->path().string() +
+    for (std::size_t d = 0; d < ends_.size(); ++d) kept += wanted(d) ? 1 : 0;
+    write_manifest(kept);
+    if (std::error_code failed; fs::exists(target_, failed) && !fs::is_empty(target_, failed)) {
+        throw usage_error(target_.string() +
                           " has been filled meanwhile; it stays as it is, and nothing was written");
     }
-    folder_->commit();
+    if (before) before();
+    folder_.commit();
 }
 
 fs::path kept_folder::created(const std::string& name) const {
-    fs::path path = folder_->file(name);
+    fs::path path = folder_.folder() / name;
     std::error_code failed;
     fs::create_directories(path.parent_path(), failed);
     if (failed) throw io_error(path.parent_path().string(), "cannot create", failed.value());
@@ -211,26 +299,63 @@ fs::path kept_folder::created(const std::string& name) const {
     return path;
 }
 
-void kept_folder::write_lines(const source_file& file, std::size_t end,
-                              const std::function<bool(std::size_t)>& wanted, const context& ctx) {
-    compressed_file to(created(output_name(file)), ctx);
+/// An output of an earlier run, if its bytes are still those that were written.
+bool kept_folder::is_finished(const std::string& name, const context& ctx) {
+    const auto at = finished_.find(name);
+    if (at == finished_.end()) return false;
+    const fs::path path = folder_.folder() / name;
+    std::error_code failed;
+    if (fs::is_regular_file(fs::symlink_status(path, failed))) {
+        const written_file found = describe_written(path, ctx);
+        const json& entry = at->second;
+        if (found.bytes == entry.at("bytes") && found.checksum == entry.at("xxh128")) return true;
+    }
+    fs::remove(path, failed);
+    return false;
+}
+
+void kept_folder::add_entry(json entry, bool is_logged) {
+    if (is_logged) journal_.add_output(entry);
+    outputs_.push_back(std::move(entry));
+}
+
+void kept_folder::write_file(const source_file& file, std::size_t end,
+                             const std::function<bool(std::size_t)>& wanted, const context& ctx) {
+    const std::string name = output_name(file);
+    if (is_finished(name, ctx)) return outputs_.push_back(finished_.at(name));
+    std::uint64_t kept = 0;
+    for (std::size_t d = file.first; d < end; ++d) kept += wanted(d) ? 1 : 0;
+    if (file.is_document && kept == 0) return;
+    const written_file written =
+        file.is_document ? copy(file, name, ctx) : write_lines(file, name, end, wanted, ctx);
+    add_entry(entry_of(file, name, end - file.first, kept, written), true);
+}
+
+std::string_view kept_folder::record(std::size_t document) const {
+    const auto after = std::ranges::upper_bound(batches_, document, {}, &batch_records::first);
+    const batch_records& batch = *(after - 1);
+    const std::uint64_t begin = document == batch.first ? 0 : ends_[document - 1];
+    return batch.records.bytes(begin, ends_[document] - begin);
+}
+
+written_file kept_folder::write_lines(const source_file& file, const std::string& name, std::size_t end,
+                                      const std::function<bool(std::size_t)>& wanted, const context& ctx) {
+    kept_output to(created(name), kept_output::form::by_name, ctx);
     if (file.heading) to.append(*file.heading);
-    std::string piece;
     for (std::size_t i = file.first; i < end; ++i) {
         if (!wanted(i)) continue;
-        const std::uint64_t begin = i == 0 ? 0 : ends_[i - 1];
-        for (std::uint64_t at = begin; at < ends_[i]; at += piece.size()) {
-            piece.resize(std::min(piece_bytes, ends_[i] - at));
-            records_.read_at(at, piece);
-            to.append(piece);
+        std::string_view rest = record(i);
+        while (!rest.empty()) {
+            to.append(rest.substr(0, piece_bytes));
+            rest.remove_prefix(std::min<std::size_t>(piece_bytes, rest.size()));
         }
         ctx.check_stop();
     }
-    to.close();
+    return to.close();
 }
 
-void kept_folder::copy(const source_file& file, const context& ctx) {
-    file_writer to(created(output_name(file)));
+written_file kept_folder::copy(const source_file& file, const std::string& name, const context& ctx) {
+    kept_output to(created(name), kept_output::form::as_it_is, ctx);
     const auto refuse_other = [&] {
         if (state_of(file.path) != file.state)
             throw invalid_input(file.path, 0, "was changed after it was compared; nothing was written");
@@ -240,7 +365,7 @@ void kept_folder::copy(const source_file& file, const context& ctx) {
     std::string piece(piece_bytes, '\0');
     while (const std::size_t got = from->read(piece)) to.append(std::string_view(piece).substr(0, got));
     refuse_other();
-    to.close();
+    return to.close();
 }
 
 /// A collection that was given as an input has an output even if no document could be read from it.
@@ -253,8 +378,28 @@ void kept_folder::write_empty(const context& ctx) {
         if (written.contains(file.path)) continue;
         file.name_at = static_cast<std::uint32_t>(file.path.rfind('/') + 1);
         file.has_lines = true;
-        compressed_file(created(output_name(file)), ctx).close();
+        file.state = state_of(file.path);
+        const std::string name = output_name(file);
+        std::error_code failed;
+        if (finished_.contains(name)) fs::remove(folder_.folder() / name, failed);
+        const written_file empty = kept_output(created(name), kept_output::form::by_name, ctx).close();
+        add_entry(entry_of(file, name, 0, 0, empty), false);
     }
+}
+
+void kept_folder::write_manifest(std::uint64_t kept) {
+    const json manifest = {{"format", manifest_format},
+                           {"version", 1},
+                           {"request", request_.checksum()},
+                           {"parameters", request_.parameters},
+                           {"documents", ends_.size()},
+                           {"kept", kept},
+                           {"outputs", std::move(outputs_)}};
+    outputs_ = json::array();
+    file_writer to(created(std::string(manifest_name)));
+    to.append(manifest.dump(1));
+    to.append("\n");
+    to.close();
 }
 
 }  // namespace quern

@@ -13,6 +13,7 @@
 #include "device/files/file_writer.hpp"
 #include "io/files/mapped_file.hpp"
 #include "quern/base/error.hpp"
+#include "tasks/corpus/record_json.hpp"
 #include "tasks/store/layout.hpp"
 #include "tasks/store/stop_words_file.hpp"
 #include "tasks/verify/verify_store.hpp"
@@ -27,32 +28,6 @@ constexpr manifests::kind of_a_build = {"journal.json", "quern build at work", 1
                                         "is not the journal of a build", "is not the JSON of a journal"};
 constexpr std::string_view excluded_name = "left_out";
 
-json to_json(const reading_record& record) {
-    const reading_counts& counts = record.counts;
-    json issues = json::array();
-    for (const input_issue& issue : record.issues) {
-        issues.push_back({issue.path, issue.line, issue.reason, issue.rejected, issue.truncated});
-    }
-    return {{"documents", counts.documents}, {"redirects", counts.redirects}, {"rejected", counts.rejected},
-            {"damaged", counts.damaged},     {"cut", counts.truncated},       {"skipped", counts.skipped},
-            {"issues", std::move(issues)}};
-}
-
-reading_record record_of(const json& member) {
-    reading_record record;
-    reading_counts& counts = record.counts;
-    counts.documents = member.at("documents");
-    counts.redirects = member.at("redirects");
-    counts.rejected = member.at("rejected");
-    counts.damaged = member.at("damaged");
-    counts.truncated = member.at("cut");
-    counts.skipped = member.at("skipped").get<std::map<std::string, std::uint64_t>>();
-    for (const json& issue : member.at("issues")) {
-        record.issues.push_back({issue.at(0), issue.at(1), issue.at(2), issue.at(3), issue.at(4)});
-    }
-    return record;
-}
-
 json to_json(const std::vector<stage_statistics>& stages) {
     json members = json::array();
     for (const stage_statistics& s : stages)
@@ -64,11 +39,6 @@ std::vector<stage_statistics> stages_of(const json& members) {
     std::vector<stage_statistics> stages;
     for (const json& s : members) stages.push_back({s.at(0), s.at(1), s.at(2), s.at(3)});
     return stages;
-}
-
-/// Names and reasons may have any bytes, JSON only UTF-8.
-json in_utf8(const json& any) {
-    return json::parse(any.dump(-1, ' ', false, json::error_handler_t::replace));
 }
 
 std::string checksum_of(std::string_view text) {
