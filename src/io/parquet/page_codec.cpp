@@ -11,6 +11,7 @@
 #include <cstring>
 #include <memory>
 
+#include "io/compression/gzip_writer.hpp"
 #include "io/parquet/byte_cursor.hpp"
 #include "quern/base/error.hpp"
 
@@ -116,6 +117,45 @@ void decompress(codec which, std::string_view packed, std::span<char> plain) {
             break;
     }
     throw fault("pages compressed by " + name_of(which) + " are not read");
+}
+
+std::string compress(codec which, std::string_view plain, const context& ctx) {
+    constexpr std::size_t most_bytes = std::size_t{1} << 31U;
+    if (plain.size() >= most_bytes) throw usage_error("a page of a Parquet file has at most 2 GiB");
+    std::string packed;
+    switch (which) {
+        case codec::none:
+            return std::string(plain);
+        case codec::snappy:
+            snappy::Compress(plain.data(), plain.size(), &packed);
+            return packed;
+        case codec::gzip: {
+            gzip_writer writer([&packed](std::string_view bytes) { packed += bytes; }, ctx);
+            writer.append(plain);
+            writer.finish();
+            return packed;
+        }
+        case codec::zstd: {
+            packed.resize(ZSTD_compressBound(plain.size()));
+            const std::size_t size = ZSTD_compress(packed.data(), packed.size(), plain.data(), plain.size(), ZSTD_CLEVEL_DEFAULT);
+            if (ZSTD_isError(size) != 0) throw out_of_memory("zstd compression", packed.size(), 0);
+            packed.resize(size);
+            return packed;
+        }
+        case codec::lz4_raw: {
+            const auto count = static_cast<int>(plain.size());
+            packed.resize(static_cast<std::size_t>(LZ4_compressBound(count)));
+            const int size =
+                LZ4_compress_default(plain.data(), packed.data(), count, static_cast<int>(packed.size()));
+            packed.resize(static_cast<std::size_t>(size));
+            return packed;
+        }
+        case codec::lz4_framed:
+        case codec::lzo:
+        case codec::brotli:
+            break;
+    }
+    throw usage_error("pages compressed by " + name_of(which) + " are not written");
 }
 
 }  // namespace quern::io::parquet

@@ -3,9 +3,11 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "io/parquet/metadata.hpp"
+#include "quern/base/context.hpp"
 
 namespace quern::io::parquet {
 
@@ -14,5 +16,9 @@ bool is_supported(codec which);
 
 /// Fills `plain` from `packed`. Throws fault if the bytes are damaged or of another length. Any threads.
 void decompress(codec which, std::string_view packed, std::span<char> plain);
+
+/// The opposite: the same bytes for the same input. Of those that decompress() knows, not the old framing of LZ4. Throws
+/// usage_error for others and for more than 2 GiB.
+std::string compress(codec which, std::string_view plain, const context& ctx);
 
 }  // namespace quern::io::parquet

@@ -3,7 +3,6 @@
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <set>
@@ -19,6 +18,7 @@
 #include "quern/base/error.hpp"
 #include "quern/tasks/output_file.hpp"
 #include "tasks/corpus/reading_rules.hpp"
+#include "tasks/dedup/kept_rows.hpp"
 #include "tasks/dedup/record_file.hpp"
 
 namespace quern {
@@ -62,20 +62,13 @@ fs::path checked(const dedup_options& options) {
     return folder;
 }
 
-file_state state_of(const std::string& path) {
-    struct stat status {};
-    if (::stat(path.c_str(), &status) != 0) return {};
-    return {static_cast<std::uint64_t>(status.st_dev), static_cast<std::uint64_t>(status.st_ino),
-            static_cast<std::uint64_t>(status.st_size), status.st_mtim.tv_sec, status.st_mtim.tv_nsec};
-}
-
 std::string output_name(const source_file& file) {
     std::string name = file.path.substr(file.name_at);
-    if (file.is_document) return name;
+    if (file.is_document || file.has_rows) return name;
     const bool is_written = is_compressed_name(name);
     std::string ending = is_written ? fs::path(name).extension().string() : "";
     name = io::without_compression(name);
-    if (!file.has_lines) name += ".jsonl";
+    if (!file.has_lines || name.ends_with(".parquet")) name += ".jsonl";
     return name + ending;
 }
 
@@ -221,7 +214,9 @@ void kept_folder::append(const document& d) {
     if (!batch_) batch_ = std::make_unique<batch_writer>(notes(), batch_number(), ends_.size());
     const bool is_new = files_.size() == batch_files_;
     if (is_new || files_.back().scope != d.scope || files_.back().path != d.path) begin_file(d);
-    if (!files_.back().is_document) {
+    if (files_.back().has_rows) {
+        batch_->append(row_record(d));
+    } else if (!files_.back().is_document) {
         const std::string made = files_.back().has_lines ? std::string() : json_record(d);
         const std::string_view record = made.empty() ? std::string_view(d.record) : made;
         batch_->append(record);
@@ -239,6 +234,7 @@ void kept_folder::begin_file(const document& d) {
     file.is_document = d.line == 0;
     file.has_lines = !d.record.empty();
     file.heading = d.record_heading;
+    file.has_rows = !file.is_document && is_parquet(file.path);
     file.state = state_of(file.path);
     add_file(std::move(file));
 }
@@ -327,7 +323,9 @@ void kept_folder::write_file(const source_file& file, std::size_t end,
     for (std::size_t d = file.first; d < end; ++d) kept += wanted(d) ? 1 : 0;
     if (file.is_document && kept == 0) return;
     const written_file written =
-        file.is_document ? copy(file, name, ctx) : write_lines(file, name, end, wanted, ctx);
+        file.is_document ? copy(file, name, ctx)
+        : file.has_rows  ? write_rows(file, name, end, wanted, ctx)
+                         : write_lines(file, name, end, wanted, ctx);
     add_entry(entry_of(file, name, end - file.first, kept, written), true);
 }
 
@@ -354,12 +352,24 @@ written_file kept_folder::write_lines(const source_file& file, const std::string
     return to.close();
 }
 
+written_file kept_folder::write_rows(const source_file& file, const std::string& name, std::size_t end,
+                                     const std::function<bool(std::size_t)>& wanted, const context& ctx) {
+    kept_output to(created(name), kept_output::form::as_it_is, ctx);
+    refuse_changed(file.path, file.state);
+    kept_rows rows(ctx);
+    for (std::size_t d = file.first; d < end; ++d) {
+        if (wanted(d)) rows.take(row_of(record(d)));
+    }
+    io::parquet::row_writer writer([&to](std::string_view bytes) { to.append(bytes); }, ctx);
+    rows.write(file.path, writer);
+    writer.finish();
+    refuse_changed(file.path, file.state);
+    return to.close();
+}
+
 written_file kept_folder::copy(const source_file& file, const std::string& name, const context& ctx) {
     kept_output to(created(name), kept_output::form::as_it_is, ctx);
-    const auto refuse_other = [&] {
-        if (state_of(file.path) != file.state)
-            throw invalid_input(file.path, 0, "was changed after it was compared; nothing was written");
-    };
+    const auto refuse_other = [&] { refuse_changed(file.path, file.state); };
     refuse_other();
     const auto from = io::open_raw_bytes(file.path, ctx);
     std::string piece(piece_bytes, '\0');
@@ -378,11 +388,15 @@ void kept_folder::write_empty(const context& ctx) {
         if (written.contains(file.path)) continue;
         file.name_at = static_cast<std::uint32_t>(file.path.rfind('/') + 1);
         file.has_lines = true;
+        file.has_rows = is_parquet(file.path);
         file.state = state_of(file.path);
         const std::string name = output_name(file);
         std::error_code failed;
         if (finished_.contains(name)) fs::remove(folder_.folder() / name, failed);
-        const written_file empty = kept_output(created(name), kept_output::form::by_name, ctx).close();
+        const std::size_t end = file.first = ends_.size();
+        const written_file empty = file.has_rows
+                                       ? write_rows(file, name, end, {}, ctx)
+                                       : kept_output(created(name), kept_output::form::by_name, ctx).close();
         add_entry(entry_of(file, name, 0, 0, empty), false);
     }
 }

@@ -2,7 +2,8 @@
 // The kept documents of a corpus as a folder: an output file for each file of the corpus, in its form and under its name,
 // its path within the input that has it. Lines of JSON lines and TSV, and rows of tables under their heading, byte for
 // byte; a file that is one document is copied as it is, or is missing if the document was removed. Forms without
-// lines (wikipedia, trec, wikiextractor, lines) become JSON lines, NAME.jsonl. Names that end in .gz or .zst are
+// lines (wikipedia, trec, wikiextractor, lines) become JSON lines, NAME.jsonl. A Parquet file becomes one with the kept
+// rows and all columns. Names that end in .gz or .zst are
 // compressed; those of other compressions lose that ending. manifest.json lists the files. The folder appears whole or not
 // at all.
 //
@@ -82,6 +83,8 @@ class kept_folder {
     void add_entry(nlohmann::json entry, bool is_logged);
     written_file write_lines(const source_file& file, const std::string& name, std::size_t end,
                              const std::function<bool(std::size_t)>& wanted, const context& ctx);
+    written_file write_rows(const source_file& file, const std::string& name, std::size_t end,
+                            const std::function<bool(std::size_t)>& wanted, const context& ctx);
     written_file copy(const source_file& file, const std::string& name, const context& ctx);
     void write_empty(const context& ctx);
     void write_manifest(std::uint64_t kept);

@@ -50,6 +50,7 @@ json to_json(const source_file& file, std::size_t first) {
                      file.state.nanoseconds}}};
     if (file.is_document) member["is_document"] = true;
     if (file.has_lines) member["has_lines"] = true;
+    if (file.has_rows) member["has_rows"] = true;
     if (file.heading) member["heading"] = json_of_bytes(*file.heading);
     return member;
 }
@@ -63,6 +64,7 @@ source_file file_of(const json& member, std::size_t first) {
     file.state = {state.at(0), state.at(1), state.at(2), state.at(3), state.at(4)};
     file.is_document = member.contains("is_document");
     file.has_lines = member.contains("has_lines");
+    file.has_rows = member.contains("has_rows");
     if (member.contains("heading"))
         file.heading = std::make_shared<const std::string>(bytes_of_json(member.at("heading")));
     return file;

@@ -28,15 +28,9 @@
 #include "quern/ops/near_kept.hpp"
 #include "tasks/corpus/reading_rules.hpp"
 #include "tasks/dedup/duplicate_store.hpp"
+#include "tasks/dedup/kept_rows.hpp"
 
 namespace quern {
-
-/// A version of a file on the disk.
-struct file_state {
-    std::uint64_t device = 0, number = 0, bytes = 0;
-    std::int64_t seconds = 0, nanoseconds = 0;
-    friend bool operator==(const file_state&, const file_state&) = default;
-};
 
 /// A file of the corpus that has documents.
 struct source_file {
@@ -46,6 +40,7 @@ struct source_file {
     std::size_t first = 0;  ///< document of the corpus
     bool is_document = false;
     bool has_lines = false;
+    bool has_rows = false;  ///< Parquet: the record of a document is the number of its row
     file_state state;
     std::shared_ptr<const std::string> heading;
 };
