@@ -119,7 +119,7 @@ void declare(command_line& line, dedup_request& request) {
     line.option(
         "-o,--output", "FILE|DIR/",
         "The kept documents, in their order: lines of JSON lines and TSV byte for byte, others as "
-        "JSON lines; with --binary the paths of the kept files, one per line. - is standard output, "
+        "JSON lines; for a name ending in .parquet, rows of Parquet files with all columns; with --binary the paths of the kept files, one per line. - is standard output, "
         "for these three options. DIR/, with a slash: a new folder with one file for each file of the "
         "corpus, under the same name and in the same form.",
         "", [&](const std::string& value) { request.kept = output_name(value); });
@@ -192,6 +192,13 @@ void refuse_repeated_input(const dedup_request& request) {
     if (readers > 1) throw usage_error("standard input (-) can be given only once");
 }
 
+constexpr std::string_view parquet_form = ".parquet";
+
+destination file_of_kept(const std::string& path) {
+    if (form_of_name(path) != parquet_form || is_compressed_name(path)) return {path};
+    return {.path = path, .form = std::string(parquet_form), .written = "the kept rows of Parquet files"};
+}
+
 /// Opens a requested result; empty if it was not requested.
 std::optional<output> open_if(const destination& to, const session& job) {
     if (to.path.empty()) return {};
@@ -242,7 +249,7 @@ void write_groups(const dedup_result& result, removal_rule rule, const session& 
 
 void write_results(const dedup_result& result, removal_rule rule, const session& job,
                    std::optional<output>& pairs, std::optional<output>& groups, std::optional<output>& kept,
-                   std::optional<output>& report, bool to_folder) {
+                   std::optional<output>& report, bool to_folder, bool to_rows) {
     if (pairs) {
         auto rows = job.rows(*pairs, pair_columns);
         std::uint64_t done = 0;
@@ -255,7 +262,11 @@ void write_results(const dedup_result& result, removal_rule rule, const session&
     if (groups) {
         write_groups(result, rule, job, *groups);
     }
-    if (kept) result.write_kept(job.documents(*kept));
+    if (kept && to_rows) {
+        result.write_kept_rows(job.documents(*kept), job.ctx);
+    } else if (kept) {
+        result.write_kept(job.documents(*kept));
+    }
     if (report) job.ctx.report({"write report", 0, 0, "bytes"});
     if (report) result.write_report([&](std::string_view bytes) { report->write(bytes); });
     const auto commit = [&] {
@@ -279,15 +290,18 @@ int find_and_write(dedup_request& request, session& job) {
         return 0;
     }
     auto pairs = open_if({request.pairs}, job), groups = open_if({request.groups}, job),
-         kept = open_if({to_folder ? "" : request.kept}, job),
+         kept = open_if(to_folder ? destination() : file_of_kept(request.kept), job),
          report = open_if(report_page(request.report), job);
-    request.dedup.keep_records = kept.has_value();
+    const bool to_rows = kept && !file_of_kept(request.kept).form.empty();
+    request.dedup.keep_rows = to_rows;
+    request.dedup.keep_records = kept && !to_rows;
     request.dedup.list_pairs = pairs || report;
 
     dedup_result result = dedup(request.dedup, job.ctx);
     job.statistics = std::move(result.statistics);
     job.stage("write", [&] {
-        write_results(result, request.dedup.rule, job, pairs, groups, kept, report, to_folder);
+        write_results(result, request.dedup.rule, job, pairs, groups, kept, report, to_folder,
+                      to_rows);
     });
     job.messages.finish();
     std::string outcome = counted(result.documents(), "document");
@@ -493,7 +507,8 @@ int run_dedup(const command& self, const std::vector<std::string>& arguments) {
         files.push_back(folder);
         kept_file.clear();
     }
-    job.check_destinations({{request.pairs}, {request.groups}, {kept_file}, report_page(request.report)},
+    job.check_destinations(
+        {{request.pairs}, {request.groups}, file_of_kept(kept_file), report_page(request.report)},
                            std::move(files));
     return request.stream ? dedup_stream(request, job) : dedup_corpus(request, job);
 }

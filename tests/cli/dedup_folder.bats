@@ -24,6 +24,7 @@ dedup() { quern dedup --quiet "$@"; }
     dedup in -o out/ --threshold 0.1
     diff <(cd out && find . -type f | LC_ALL=C sort) - <<'END'
 ./a.jsonl
+./manifest.json
 ./note.txt.gz
 ./part/b.jsonl.gz
 ./part/c.csv
@@ -51,9 +52,9 @@ END
     diff -r out out1
     mkdir out2
     dedup in -o out2/// --threshold 0.1 --store seen
-    diff -r out out2
+    diff -r -x manifest.json out out2
     dedup in -o out3/ --threshold 0.1 --store seen # all known
-    diff -r out out3
+    diff -r -x manifest.json out out3
     [ "$(grep -cP '^[0-9]+\t[^\t]*\t0\t' groups.tsv)" -eq 4 ]
 }
 
@@ -62,7 +63,7 @@ END
     : >empty.jsonl
     printf 'id,text\n9,Something else entirely\n' >d.csv
     dedup in/a.jsonl in/part/b.jsonl.gz copy.jsonl empty.jsonl d.csv -o out/ --ids scoped
-    diff <(ls out) <(printf '%s\n' a.jsonl b.jsonl.gz copy.jsonl d.csv empty.jsonl)
+    diff <(ls out) <(printf '%s\n' a.jsonl b.jsonl.gz copy.jsonl d.csv empty.jsonl manifest.json)
     [ ! -s out/copy.jsonl ]
     [ ! -s out/empty.jsonl ]
     [ "$(cat out/d.csv)" = id,text ]
@@ -76,7 +77,7 @@ END
     bzip2 -c in/a.jsonl >forms/a.jsonl.bz2
     sed 's/one/another quite different/; s/>1</>2</' forms/t.sgml | gzip -n >forms/u.sgml.gz
     dedup forms -o out/
-    diff <(ls out) <(printf '%s\n' a.jsonl t.sgml.jsonl u.sgml.jsonl.gz wiki_00.jsonl)
+    diff <(ls out) <(printf '%s\n' a.jsonl manifest.json t.sgml.jsonl u.sgml.jsonl.gz wiki_00.jsonl)
     cmp out/a.jsonl in/a.jsonl
     grep -q '^{"id":"1","text":"one text' out/t.sgml.jsonl
     gzip -dc out/u.sgml.jsonl.gz | grep -q '^{"id":"2","text":"another quite'
@@ -92,11 +93,11 @@ END
     gzip -n <in/a.jsonl >bytes/sub/b.gz
     : >bytes/empty
     dedup --binary bytes -o out/
-    diff <(cd out && find . -type f | sort) <(printf './%s\n' a.png empty sub/b.gz)
+    diff <(cd out && find . -type f | sort) <(printf './%s\n' a.png empty manifest.json sub/b.gz)
     cmp bytes/a.png out/a.png
     cmp bytes/sub/b.gz out/sub/b.gz
     dedup --binary bytes/sub/same.png bytes/a.png -o two/
-    [ "$(ls two)" = same.png ]
+    [ "$(ls two | paste -sd ' ')" = "manifest.json same.png" ]
 }
 
 @test "what cannot be written is refused before the work" {

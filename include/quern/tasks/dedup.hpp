@@ -44,6 +44,8 @@ struct dedup_options : corpus_input {
     std::vector<std::filesystem::path> against;
 
     bool keep_records = false;  ///< needed for write_kept
+    /// Needed for write_kept_rows: all inputs are Parquet files with the same schema.
+    bool keep_rows = false;
     /// If not empty: for write_kept_folder, the folder to write, new or empty. Checked before the work. The inputs
     /// are files and folders; no two files may have the same path within their input.
     std::filesystem::path kept_folder;
@@ -88,9 +90,14 @@ class dedup_result {
     /// Writes the kept documents in the order of the corpus: lines of JSON lines and TSV byte for byte, others
     /// as JSON lines. Throws io_error.
     void write_kept(const sink& out) const;
+    /// Writes a Parquet file with the rows of the kept documents, in the order of the corpus: the schema, the metadata and
+    /// all columns of the inputs, values and nulls as they are. Throws io_error, interrupted, and invalid_input if an
+    /// input was changed.
+    void write_kept_rows(const sink& out, const context& ctx) const;
     /// Writes `kept_folder`, once: for each file of the corpus one with its kept documents, under its path within
     /// its input, and manifest.json. Lines of JSON lines, TSV and tables byte for byte; a file that is one document is
-    /// copied, or missing; other forms as JSON lines, NAME.jsonl. Compressed if a name ends in .gz or .zst. The folder
+    /// copied, or missing; Parquet files as Parquet files; other forms as JSON lines, NAME.jsonl. Compressed if a name ends
+    /// in .gz or .zst. The folder
     /// appears whole or not at all, after a call of `before`. Throws io_error, interrupted, and invalid_input if a file
     /// to copy was changed.
     void write_kept_folder(const context& ctx, const std::function<void()>& before = {}) const;

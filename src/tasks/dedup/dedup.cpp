@@ -22,6 +22,7 @@
 #include "tasks/dedup/duplicate_store.hpp"
 #include "tasks/dedup/earlier_decisions.hpp"
 #include "tasks/dedup/kept_folder.hpp"
+#include "tasks/dedup/kept_rows.hpp"
 #include "tasks/dedup/old_documents.hpp"
 #include "tasks/dedup/preference.hpp"
 #include "tasks/dedup/record_file.hpp"
@@ -45,6 +46,7 @@ struct dedup_result::state {
     std::vector<bool> dropped;  ///< by position
     std::uint32_t dropped_count = 0;
     std::optional<record_file> records;
+    std::optional<row_file> rows;
     std::unique_ptr<kept_folder> folder;
     report::duplicate_summary summary;
 };
@@ -65,6 +67,7 @@ class dedup_run {
         if (!options.kept_folder.empty())
             found_->folder = std::make_unique<kept_folder>(options, ctx_);
         if (options.keep_records) found_->records.emplace(found_->scratch.file("records"), options.fields);
+        if (options.keep_rows) found_->rows.emplace(found_->scratch.file("rows"));
         if (compares_words(options.duplicates.method))
             words_.emplace(options.text, found_->scratch.file("words"));
     }
@@ -116,7 +119,7 @@ class dedup_run {
     bool keeps_batches() const {
         const bool is_numbered = options_.input_format == io::name_of(io::corpus_form::lines);
         return found_->folder && options_.store.empty() && options_.against.empty() && !options_.keep_records &&
-               !is_numbered;
+               !options_.keep_rows && !is_numbered;
     }
 
     /// Reads everything, or as much as is kept at once; false at the end.
@@ -279,6 +282,7 @@ class dedup_run {
     void take(const document& d, std::uint32_t position) {
         take_place(d, position);
         if (found_->records) found_->records->append(d);
+        if (found_->rows) found_->rows->append(d, ctx_);
         if (found_->folder) found_->folder->append(d);
         if (found_->table.memory_bytes() > ctx_.memory_limit() / 2) {
             throw out_of_memory("the table of documents", 2 * found_->table.memory_bytes(),
@@ -462,6 +466,11 @@ void dedup_result::write_kept(const sink& out) const {
     if (!state_->records) throw usage_error("the documents to write were not kept");
     state_->records->write([this](std::size_t i) { return !state_->dropped[state_->positions[i]]; },
                            [this](std::size_t i) { return id(state_->positions[i]); }, out);
+}
+
+void dedup_result::write_kept_rows(const sink& out, const context& ctx) const {
+    if (!state_->rows) throw usage_error("the rows to write were not kept");
+    state_->rows->write([this](std::size_t i) { return !state_->dropped[state_->positions[i]]; }, out, ctx);
 }
 
 void dedup_result::write_kept_folder(const context& ctx, const std::function<void()>& before) const {

@@ -62,6 +62,14 @@ fs::path checked(const dedup_options& options) {
     return folder;
 }
 
+std::unique_ptr<io::name_lock> lock(const fs::path& folder) {
+    try {
+        return std::make_unique<io::name_lock>(folder);
+    } catch (const io::name_in_use&) {
+        throw usage_error("another run is writing to " + folder.string());
+    }
+}
+
 std::string output_name(const source_file& file) {
     std::string name = file.path.substr(file.name_at);
     if (file.is_document || file.has_rows) return name;
@@ -106,7 +114,7 @@ kept_folder::kept_folder(const dedup_options& options, const context& ctx)
     : target_(checked(options)),
       resume_(options.resume),
       request_(describe_kept(options)),
-      only_one_(target_),
+      only_one_(lock(target_)),
       folder_(target_, io::existing::replace,
               [&](const fs::path& folder, const fs::path& notes) { return goes_on(folder, notes, ctx); }),
       journal_(folder_.notes()) {
@@ -158,7 +166,10 @@ bool kept_folder::is_complete(const dedup_options& options) {
     const json manifest = json::parse(io::mapped_file(file).text(), nullptr, false);
     if (manifest.is_discarded() || manifest.value("format", "") != manifest_format) return false;
     const bool is_same = manifest.value("request", "") == describe_kept(options).checksum();
-    if (is_same) remove_stale_temporaries(parent_of(folder), temporary_prefix(folder));
+    if (is_same) {
+        const auto only_one = lock(folder);
+        remove_stale_temporaries(parent_of(folder), temporary_prefix(folder));
+    }
     return is_same;
 }
 

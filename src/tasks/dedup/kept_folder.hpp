@@ -95,7 +95,7 @@ class kept_folder {
     bool resume_ = false;
     kept_request request_;
     std::map<std::string, nlohmann::json> finished_;  ///< outputs of an earlier run, by name
-    const io::name_lock only_one_;                    ///< before the folder: leftovers have no other owner
+    std::unique_ptr<io::name_lock> only_one_;         ///< before the folder: leftovers have no other owner
     io::resumable_folder folder_;
     kept_journal journal_;
 
