@@ -79,8 +79,7 @@ std::vector<std::filesystem::path> parse_sources(const std::string& list) {
 
 void declare(command_line& line, dedup_request& request) {
     line.arguments(
-        "CORPUS",
-        "Files, folders and patterns, as for quern build, read in this order; - is standard input.",
+        "CORPUS", "Files, folders and patterns, as for quern build, read in this order; - is standard input.",
         request.inputs, false);
     declare_method(line, request.dedup.duplicates);
     line.section("Documents to compare");
@@ -119,14 +118,16 @@ void declare(command_line& line, dedup_request& request) {
     line.option(
         "-o,--output", "FILE|DIR/",
         "The kept documents, in their order: lines of JSON lines and TSV byte for byte, others as "
-        "JSON lines; for a name ending in .parquet, rows of Parquet files with all columns; with --binary the paths of the kept files, one per line. - is standard output, "
+        "JSON lines; for a name ending in .parquet, rows of Parquet files with all columns; with --binary "
+        "the paths of the kept files, one per line. - is standard output, "
         "for these three options. DIR/, with a slash: a new folder with one file for each file of the "
         "corpus, under the same name and in the same form.",
         "", [&](const std::string& value) { request.kept = output_name(value); });
-    line.flag("--resume",
-              "With -o DIR/: continue a run of the same command that was killed or interrupted, if there is one, "
-              "and keep what is finished if this one is. The result is the same.",
-              request.dedup.resume);
+    line.flag(
+        "--resume",
+        "With -o DIR/: continue a run of the same command that was killed or interrupted, if there is one, "
+        "and keep what is finished if this one is. The result is the same.",
+        request.dedup.resume);
     line.option("--report", "FILE.html",
                 "Write an HTML page: counts, rates, the largest groups with their differences side by side.",
                 "", [&](const std::string& value) { request.report = file_name(value); });
@@ -300,8 +301,7 @@ int find_and_write(dedup_request& request, session& job) {
     dedup_result result = dedup(request.dedup, job.ctx);
     job.statistics = std::move(result.statistics);
     job.stage("write", [&] {
-        write_results(result, request.dedup.rule, job, pairs, groups, kept, report, to_folder,
-                      to_rows);
+        write_results(result, request.dedup.rule, job, pairs, groups, kept, report, to_folder, to_rows);
     });
     job.messages.finish();
     std::string outcome = counted(result.documents(), "document");
@@ -321,8 +321,8 @@ int dedup_corpus(dedup_request& request, session& job) {
         throw;
     } catch (const error&) {
         if (request.dedup.resume)
-            job.messages.info(fmt::format("{}: what is finished is kept; the same command continues from there",
-                                          request.kept));
+            job.messages.info(fmt::format(
+                "{}: what is finished is kept; the same command continues from there", request.kept));
         throw;
     }
 }
@@ -494,7 +494,8 @@ int run_dedup(const command& self, const std::vector<std::string>& arguments) {
     line.require_used("--resume", request.kept.ends_with('/'), "requires --output DIR/, with a slash");
     if (request.dedup.resume && !request.dedup.store.empty())
         throw usage_error(
-            "--resume and --store exclude each other; with --store the same command continues from its documents");
+            "--resume and --store exclude each other; with --store the same command continues from its "
+            "documents");
     if (!request.dedup.store.empty()) {
         refuse_harm(request.dedup.store, files);
         check_destination({.path = request.dedup.store, .is_folder = true}, false);
@@ -509,7 +510,7 @@ int run_dedup(const command& self, const std::vector<std::string>& arguments) {
     }
     job.check_destinations(
         {{request.pairs}, {request.groups}, file_of_kept(kept_file), report_page(request.report)},
-                           std::move(files));
+        std::move(files));
     return request.stream ? dedup_stream(request, job) : dedup_corpus(request, job);
 }
 

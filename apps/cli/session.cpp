@@ -199,13 +199,14 @@ void declare_corpus(command_line& line, build_options& build, corpus_forms forms
             if (!other.empty()) offered.push_back(other);
             build.input_format = offered[parse_name<std::size_t>(text, offered)];
         });
-    line.option("--files-from", "FILE",
-                "Also read the files and folders that FILE lists, one on each line, after those of the command "
-                "line; - is standard input. A name that does not exist may be a pattern.",
-                "", [&build](const std::string& text) {
-                    const std::vector<std::filesystem::path> listed = read_input_list(file_name(text));
-                    build.inputs.insert(build.inputs.end(), listed.begin(), listed.end());
-                });
+    line.option(
+        "--files-from", "FILE",
+        "Also read the files and folders that FILE lists, one on each line, after those of the command "
+        "line; - is standard input. A name that does not exist may be a pattern.",
+        "", [&build](const std::string& text) {
+            const std::vector<std::filesystem::path> listed = read_input_list(file_name(text));
+            build.inputs.insert(build.inputs.end(), listed.begin(), listed.end());
+        });
     for (const char* const name : {"--inputs", "--input-list", "--file-list", "--paths-file"})
         line.hint(name, "for a file with the names of inputs use --files-from FILE");
     line.option(
@@ -240,8 +241,8 @@ void declare_corpus(command_line& line, build_options& build, corpus_forms forms
     line.option("link_field", build.fields, "a known name");
 }
 
-std::vector<std::filesystem::path> inputs_of(const std::vector<std::string>& typed, const build_options& build,
-                                             std::string_view name) {
+std::vector<std::filesystem::path> inputs_of(const std::vector<std::string>& typed,
+                                             const build_options& build, std::string_view name) {
     std::vector<std::filesystem::path> inputs =
         expand_inputs(std::vector<std::filesystem::path>(typed.begin(), typed.end()));
     inputs.insert(inputs.end(), build.inputs.begin(), build.inputs.end());

@@ -73,8 +73,8 @@ void declare_corpus(command_line& line, build_options& build,
                     corpus_forms forms = corpus_forms::of_documents);
 /// After line.parse(): the inputs that were typed, with their patterns expanded, then those of --files-from. `name`: of
 /// the argument, for the usage_error if there are none; empty: there may be none.
-std::vector<std::filesystem::path> inputs_of(const std::vector<std::string>& typed, const build_options& build,
-                                             std::string_view name = "CORPUS");
+std::vector<std::filesystem::path> inputs_of(const std::vector<std::string>& typed,
+                                             const build_options& build, std::string_view name = "CORPUS");
 
 /// --binary, for commands with corpus_forms::and_binary.
 void declare_binary(command_line& line, bool& binary);

@@ -20,8 +20,8 @@ int run_signature(const command& self, const std::vector<std::string>& arguments
         "at 2B. A rolling hash of the last seven bytes splits the text; each piece becomes one letter. B is "
         "the smallest power of two that gives at most --signature-length letters. Similar texts have similar "
         "signatures but not always the same B, hence the second one; quern dedup needs neither.");
-    line.arguments("CORPUS", "Files, folders and patterns, as for quern build; - is standard input.",
-                   inputs, false);
+    line.arguments("CORPUS", "Files, folders and patterns, as for quern build; - is standard input.", inputs,
+                   false);
     line.section("Signature options");
     line.option("signature_length", options);
     line.hint("--unit", "signatures are always of bytes");

@@ -58,10 +58,11 @@ void declare_counting(command_line& line, words_request& request) {
 }
 
 void declare(command_line& line, words_request& request) {
-    line.arguments("CORPUS",
-                   "Files, folders and patterns, as for quern build, read in this order; - is standard input. "
-                   "Or one store, whose texts are read.",
-                   request.inputs, false);
+    line.arguments(
+        "CORPUS",
+        "Files, folders and patterns, as for quern build, read in this order; - is standard input. "
+        "Or one store, whose texts are read.",
+        request.inputs, false);
     line.section("Output options");
     line.option(
         "-o,--output", "SPACE", "The folder to write. Replaces an existing one only with --force.", "",

@@ -54,6 +54,7 @@ class dedup_folder_test : public testing::corpus_fixture {
         made.list_pairs = false;
         made.shard_bytes = 1;  // a batch for each file with records
         made.prefer = {folder_ / "in/05.csv"};
+        made.max_errors.share = 0.5;  // ids that occur again in their file
         return made;
     }
 
@@ -87,7 +88,7 @@ class dedup_folder_test : public testing::corpus_fixture {
         return dedup(of, context_with());
     }
     void expect_resumed(const dedup_options& of, const std::map<std::string, std::string>& expected) const {
-        resumed(of).write_kept_folder(context_with());
+        ASSERT_NO_THROW(resumed(of).write_kept_folder(context_with()));
         EXPECT_EQ(files_of(folder_ / "out"), expected);
         EXPECT_EQ(work(), fs::path());
         EXPECT_FALSE(fs::exists(folder_ / ".out.quern-lock"));
@@ -145,10 +146,11 @@ TEST_F(dedup_folder_test, what_is_damaged_is_done_again) {
     const auto expected = whole(of);
     leave(of);
     std::vector<std::string> names;
-    for (const auto& entry : fs::directory_iterator(work()))
-        if (entry.is_regular_file() && entry.file_size() != 0 && entry.path().filename() != "request.json")
-            names.push_back(entry.path().filename());
-    ASSERT_GT(names.size(), 20U);
+    for (const auto& entry : fs::directory_iterator(work())) {
+        const std::string name = entry.path().filename();
+        if (name.starts_with("000002.") || name.starts_with("choice.")) names.push_back(name);
+    }
+    ASSERT_EQ(names.size(), 10U);
     for (const std::string& name : names) {
         SCOPED_TRACE(name);
         if (work().empty()) leave(of);

@@ -20,6 +20,7 @@
 #include "quern/base/text_option_table.hpp"
 #include "quern/tasks/dedup_option_table.hpp"
 #include "quern/tasks/dedup_parts_option_table.hpp"
+#include "quern/tasks/output_file.hpp"
 #include "quern/tasks/output_harm.hpp"
 #include "quern/tasks/signature_option_table.hpp"
 #include "result.hpp"
@@ -37,6 +38,8 @@ struct dedup_call : corpus_call {
     std::filesystem::path output, report;
     bool overwrite = false;
 };
+
+constexpr std::string_view parquet_form = ".parquet";
 
 /// The name of a folder ends in a slash, as on the command line.
 bool is_folder_name(const std::filesystem::path& path) {
@@ -168,7 +171,10 @@ std::unique_ptr<found_duplicates> find_duplicates(const nb::object& documents, d
     const bool has_pairs = call.options.list_pairs;
     run(call.run, [&](const context& ctx, calling_thread& caller) {
         given.read_into(call.options, caller);
-        call.options.keep_records = !call.output.empty() && !is_folder_name(call.output);
+        const bool to_rows = form_of_name(call.output) == parquet_form && !is_compressed_name(call.output);
+        const std::string_view form = to_rows ? parquet_form : "";
+        call.options.keep_rows = to_rows;
+        call.options.keep_records = !call.output.empty() && !is_folder_name(call.output) && !to_rows;
         std::vector<std::filesystem::path> inputs = inputs_of(call.options);
         if (!call.options.store.empty()) refuse_harm(call.options.store, inputs);
         inputs.push_back(call.options.store);
@@ -178,14 +184,18 @@ std::unique_ptr<found_duplicates> find_duplicates(const nb::object& documents, d
             refuse_harm(folder, inputs);
             inputs.push_back(folder);
         } else {
-            check_result_file(call.output, call.overwrite, inputs);
+            check_result_file(call.output, call.overwrite, inputs, form);
         }
+        if (call.options.resume && !is_folder_name(call.output))
+            refuse("resume requires an output folder, with a slash at the end");
         check_result_file(call.report, call.overwrite, inputs);
         refuse_shared_files(std::array{call.output, call.report});
         auto result = dedup(call.options, ctx);
-        if (call.options.keep_records) {
-            write_result_file(call.output, call.overwrite, ctx,
-                              [&](const auto& sink) { result.write_kept(sink); });
+        if (call.options.keep_records || to_rows) {
+            const auto write = [&](const auto& sink) {
+                to_rows ? result.write_kept_rows(sink, ctx) : result.write_kept(sink);
+            };
+            write_result_file(call.output, call.overwrite, ctx, write, form);
         } else if (!call.output.empty()) {
             result.write_kept_folder(ctx);
         }
@@ -224,7 +234,8 @@ void add_dedup_options(parameters<dedup_call>& to) {
          "False: groups and removed documents only, which is faster: a million copies make 5 · 10^11 pairs."},
         [](dedup_call& r, nb::handle given) { r.options.list_pairs = bool_of("list_pairs", given); });
     to.add({"resume", "bool", "False",
-            "With an output folder: continue a run of the same call that was killed or interrupted, if there is one, "
+            "With an output folder: continue a run of the same call that was killed or interrupted, if there "
+            "is one, "
             "and keep what is finished if this one is."},
            [](dedup_call& r, nb::handle given) { r.options.resume = bool_of("resume", given); });
     to.table<&dedup_call::options, &dedup_options::text>();
@@ -310,7 +321,8 @@ void declare_duplicates(nb::module_& module) {
     add_outputs(options,
                 "Write the kept documents to this file: lines of JSON lines and TSV byte for byte, others as "
                 "JSON lines; .gz and "
-                ".zst compress. With a slash at the end: to a new folder with one file for each input.");
+                ".zst compress; with .parquet, rows of Parquet files. With a slash at the end: to a new "
+                "folder with one file for each input.");
     add_corpus(options).common();
     module.def(
         "dedup",

@@ -8,10 +8,10 @@
 namespace quern::python {
 
 void check_result_file(const std::filesystem::path& path, bool overwrite,
-                       std::span<const std::filesystem::path> inputs) {
+                       std::span<const std::filesystem::path> inputs, std::string_view form) {
     if (path.empty()) return;
     refuse_harm(path, inputs);
-    check_output(path, {.replace = overwrite});
+    check_output(path, {.replace = overwrite, .form = form});
 }
 
 void refuse_shared_files(std::span<const std::filesystem::path> results) {
@@ -25,8 +25,9 @@ void refuse_shared_files(std::span<const std::filesystem::path> results) {
 }
 
 void write_result_file(const std::filesystem::path& path, bool overwrite, const context& ctx,
-                       const std::function<void(const std::function<void(std::string_view)>&)>& write) {
-    output_file file(path, {.replace = overwrite}, ctx);
+                       const std::function<void(const std::function<void(std::string_view)>&)>& write,
+                       std::string_view form) {
+    output_file file(path, {.replace = overwrite, .form = form}, ctx);
     write([&](std::string_view bytes) {
         ctx.check_stop();
         file.write(bytes);

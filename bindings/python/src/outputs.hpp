@@ -14,13 +14,14 @@
 namespace quern::python {
 
 /// Throws usage_error before the work if the file cannot be written, exists (unless `overwrite`), or if it would damage
-/// an input or a store (refuse_harm). Does nothing for an empty path.
+/// an input or a store (refuse_harm). Does nothing for an empty path. `form`: as in output_options.
 void check_result_file(const std::filesystem::path& path, bool overwrite,
-                       std::span<const std::filesystem::path> inputs);
+                       std::span<const std::filesystem::path> inputs, std::string_view form = {});
 /// Throws usage_error if two results of a call go to the same file. Empty paths are none.
 void refuse_shared_files(std::span<const std::filesystem::path> results);
 /// Writes a file that appears whole or not at all; `write` gets what takes its bytes.
 void write_result_file(const std::filesystem::path& path, bool overwrite, const context& ctx,
-                       const std::function<void(const std::function<void(std::string_view)>&)>& write);
+                       const std::function<void(const std::function<void(std::string_view)>&)>& write,
+                       std::string_view form = {});
 
 }  // namespace quern::python

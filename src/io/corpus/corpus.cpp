@@ -133,6 +133,7 @@ class many_reader final : public corpus_reader {
     many_reader(const std::vector<fs::path>& inputs, const corpus_options& options, const context& ctx)
         : options_(options), ctx_(ctx) {
         for (const auto& path : inputs) inputs_.push_back(examine(path));
+        for (; at_ < std::min(options_.start.input, inputs_.size()); ++at_) consumed_ += inputs_[at_].bytes;
         for (const auto& input : inputs_) {
             if (input.bytes == 0) {
                 total_ = 0;
@@ -140,7 +141,6 @@ class many_reader final : public corpus_reader {
             }
             total_ += input.bytes;
         }
-        for (; at_ < std::min(options_.start.input, inputs_.size()); ++at_) consumed_ += inputs_[at_].bytes;
     }
 
     std::unique_ptr<corpus_unit> next() override {

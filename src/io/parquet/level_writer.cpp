@@ -44,7 +44,8 @@ void append_levels(std::string& out, std::span<const std::uint16_t> levels, std:
     std::size_t packed = 0;  // levels from here to `at` are not written yet
     for (std::size_t at = 0; at < levels.size();) {
         const auto rest = levels.subspan(at);
-        const auto end = std::ranges::find_if(rest, [&](std::uint16_t level) { return level != rest.front(); });
+        const auto end =
+            std::ranges::find_if(rest, [&](std::uint16_t level) { return level != rest.front(); });
         std::size_t run = static_cast<std::size_t>(end - rest.begin());
         // Only the last packed group may lack numbers.
         const std::size_t missing = (group - (at - packed) % group) % group;

@@ -169,8 +169,10 @@ void row_writer::write_leaf(const std::shared_ptr<const parquet_file>& file, std
         ctx_.check_stop();
         std::size_t value = 0;
         for (std::size_t i = 0; i < batch.entries; ++i) {
-            const std::uint16_t repetition = batch.repetition.empty() ? std::uint16_t{0} : batch.repetition[i];
-            const std::uint16_t definition = batch.definition.empty() ? column.max_definition : batch.definition[i];
+            const std::uint16_t repetition =
+                batch.repetition.empty() ? std::uint16_t{0} : batch.repetition[i];
+            const std::uint16_t definition =
+                batch.definition.empty() ? column.max_definition : batch.definition[i];
             if (repetition == 0) {
                 is_wanted = row < of.rows && wanted(of.first_row + row);
                 ++row;
@@ -179,9 +181,10 @@ void row_writer::write_leaf(const std::shared_ptr<const parquet_file>& file, std
             if (is_wanted) pages.add(repetition, definition);
             if (definition != column.max_definition) continue;
             if (is_wanted) {
-                pages.add_value(column.width == 0
-                                    ? batch.texts[value]
-                                    : std::string_view(batch.fixed.data() + value * column.width, column.width));
+                pages.add_value(
+                    column.width == 0
+                        ? batch.texts[value]
+                        : std::string_view(batch.fixed.data() + value * column.width, column.width));
             }
             ++value;
         }

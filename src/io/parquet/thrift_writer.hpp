@@ -67,11 +67,13 @@ class thrift_writer {
 
   private:
     void field(std::int16_t id, thrift_type type) {
-        out_ += static_cast<char>((id - last_.back()) << 4U | static_cast<int>(type));  // ids differ by less than 16
+        out_ += static_cast<char>((id - last_.back()) << 4U |
+                                  static_cast<int>(type));  // ids differ by less than 16
         last_.back() = id;
     }
     void zigzag(std::int64_t value) {
-        append_varint(out_, static_cast<std::uint64_t>(value) << 1U ^ static_cast<std::uint64_t>(value >> 63));
+        append_varint(out_,
+                      static_cast<std::uint64_t>(value) << 1U ^ static_cast<std::uint64_t>(value >> 63));
     }
 
     std::string& out_;

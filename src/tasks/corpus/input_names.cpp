@@ -34,7 +34,8 @@ class matches {
         }
         needs_folder_ = !pattern.has_filename();
         take(pattern.root_path(), 0);
-        std::ranges::sort(found_, {}, [](const fs::path& path) -> const std::string& { return path.native(); });
+        std::ranges::sort(found_, {},
+                          [](const fs::path& path) -> const std::string& { return path.native(); });
         const auto repeated = std::ranges::unique(found_);
         found_.erase(repeated.begin(), repeated.end());
     }
@@ -89,8 +90,8 @@ class matches {
         const fs::path listed = folder.empty() ? fs::path(".") : folder;
         fs::directory_iterator entry(listed, failed), end;
         for (; !failed && entry != end; entry.increment(failed)) names.push_back(entry->path().filename());
-        const bool is_none = failed == std::errc::no_such_file_or_directory ||
-                             failed == std::errc::not_a_directory;
+        const bool is_none =
+            failed == std::errc::no_such_file_or_directory || failed == std::errc::not_a_directory;
         if (failed && !is_none) throw io_error(listed.string(), "cannot list", failed.value());
         return names;
     }
@@ -132,9 +133,9 @@ std::vector<fs::path> expand_inputs(std::span<const fs::path> names) {
         matches of_name(name);
         std::vector<fs::path>& found = of_name.found();
         if (found.empty()) {
-            throw usage_error(
-                fmt::format("no file matches {} (expected a file, a folder, or a pattern such as 'shards/*.jsonl')",
-                            name.string()));
+            throw usage_error(fmt::format(
+                "no file matches {} (expected a file, a folder, or a pattern such as 'shards/*.jsonl')",
+                name.string()));
         }
         std::ranges::move(found, std::back_inserter(paths));
     }
@@ -150,12 +151,12 @@ std::vector<fs::path> read_input_list(const fs::path& file) {
         std::string_view name = std::string_view(bytes).substr(begin, end - begin);
         if (end_of_name == '\n' && name.ends_with('\r')) name.remove_suffix(1);
         if (name == "-")
-            throw usage_error(file.string() + " lists -, which is standard input (expected files and folders)");
+            throw usage_error(file.string() +
+                              " lists -, which is standard input (expected files and folders)");
         if (!name.empty()) names.emplace_back(name);
         begin = end + 1;
     }
-    if (names.empty())
-        throw usage_error(file.string() + " lists no inputs (expected one path on each line)");
+    if (names.empty()) throw usage_error(file.string() + " lists no inputs (expected one path on each line)");
     return expand_inputs(names);
 }
 

@@ -64,8 +64,7 @@ class dedup_run {
           sources_(options.prefer) {
         request_ = {options, options.keep_records || !options.kept_folder.empty(), work_of(options),
                     options.text};
-        if (!options.kept_folder.empty())
-            found_->folder = std::make_unique<kept_folder>(options, ctx_);
+        if (!options.kept_folder.empty()) found_->folder = std::make_unique<kept_folder>(options, ctx_);
         if (options.keep_records) found_->records.emplace(found_->scratch.file("records"), options.fields);
         if (options.keep_rows) found_->rows.emplace(found_->scratch.file("rows"));
         if (compares_words(options.duplicates.method))
@@ -109,7 +108,8 @@ class dedup_run {
         document_reader reader(request_, words(), "read", ctx_);
         reader.go_on_from(std::move(earlier));
         if (keeps_batches()) reader.keep_files_whole();
-        while (read_batch(reader)) {}
+        while (read_batch(reader)) {
+        }
         refuse_nothing(reader);
         take_record(reader);
         clock_.end_stage("read", reader.consumed_bytes());
@@ -118,8 +118,8 @@ class dedup_run {
     /// Whether what was read is kept for a later run.
     bool keeps_batches() const {
         const bool is_numbered = options_.input_format == io::name_of(io::corpus_form::lines);
-        return found_->folder && options_.store.empty() && options_.against.empty() && !options_.keep_records &&
-               !options_.keep_rows && !is_numbered;
+        return found_->folder && options_.store.empty() && options_.against.empty() &&
+               !options_.keep_records && !options_.keep_rows && !is_numbered;
     }
 
     /// Reads everything, or as much as is kept at once; false at the end.
@@ -127,10 +127,10 @@ class dedup_run {
         constexpr std::uint64_t most_bytes = 64 << 20;
         document_table& table = found_->table;
         const bool is_kept = keeps_batches();
-        const auto number = is_kept ? found_->folder->batch_number()
-                                    : static_cast<std::uint32_t>(options_.against.size());
-        shard_writer texts(is_kept ? found_->folder->notes() : found_->scratch.path(), number, table.overlap(),
-                           found_->scratch.file("ids"));
+        const auto number =
+            is_kept ? found_->folder->batch_number() : static_cast<std::uint32_t>(options_.against.size());
+        shard_writer texts(is_kept ? found_->folder->notes() : found_->scratch.path(), number,
+                           table.overlap(), found_->scratch.file("ids"));
         const std::uint64_t bytes = is_kept ? std::min(options_.shard_bytes, most_bytes) : everything;
         const bool more = reader.read(bytes, [&](document& d) {
             const document_reader::verdict v = reader.settle(d, table);

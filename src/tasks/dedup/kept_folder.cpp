@@ -57,7 +57,8 @@ fs::path checked(const dedup_options& options) {
     }
     if (options.resume && !options.store.empty())
         throw usage_error(
-            "resume and store exclude each other (expected one of them: with store, the same call goes on from the "
+            "resume and store exclude each other (expected one of them: with store, the same call goes on "
+            "from the "
             "documents that are in the store)");
     return folder;
 }
@@ -103,7 +104,8 @@ void remove_all_but(const std::map<std::string, json>& finished, const fs::path&
     std::vector<fs::path> others;
     for (const auto& entry : fs::recursive_directory_iterator(folder)) {
         if (entry.is_directory()) continue;
-        if (!finished.contains(entry.path().lexically_relative(folder).native())) others.push_back(entry.path());
+        if (!finished.contains(entry.path().lexically_relative(folder).native()))
+            others.push_back(entry.path());
     }
     for (const fs::path& other : others) fs::remove(other);
 }
@@ -145,15 +147,16 @@ bool kept_folder::goes_on(const fs::path&, const fs::path& notes, const context&
     const auto before = kept_request::read_from(notes);
     if (!before) return false;
     if (!resume_) {
-        ctx.log(log_level::info, target_.string() + ": an interrupted run is given up (--resume continues one)");
+        ctx.log(log_level::info,
+                target_.string() + ": an interrupted run is given up (--resume continues one)");
         return false;
     }
     const std::string difference = request_.difference_from(*before);
     if (!difference.empty()) {
-        throw usage_error(
-            fmt::format("the interrupted run for {} cannot be continued: {} (expected the same inputs and options; "
-                        "without --resume it begins anew)",
-                        target_.string(), difference));
+        throw usage_error(fmt::format(
+            "the interrupted run for {} cannot be continued: {} (expected the same inputs and options; "
+            "without --resume it begins anew)",
+            target_.string(), difference));
     }
     ctx.log(log_level::info, target_.string() + ": continuing an interrupted run");
     return true;
@@ -207,8 +210,8 @@ std::optional<io::corpus_place> kept_folder::take_batches(document_table& table,
         for (std::size_t i = 0; i < batch->files.size(); ++i) {
             document of_file;
             of_file.path = batch->files[i].path;
-            const std::size_t end =
-                i + 1 < batch->files.size() ? batch->files[i + 1].first : batch->records.first + batch->documents;
+            const std::size_t end = i + 1 < batch->files.size() ? batch->files[i + 1].first
+                                                                : batch->records.first + batch->documents;
             for (std::size_t d = batch->files[i].first; d < end; ++d) take(of_file);
             add_file(std::move(batch->files[i]));
         }
@@ -333,10 +336,9 @@ void kept_folder::write_file(const source_file& file, std::size_t end,
     std::uint64_t kept = 0;
     for (std::size_t d = file.first; d < end; ++d) kept += wanted(d) ? 1 : 0;
     if (file.is_document && kept == 0) return;
-    const written_file written =
-        file.is_document ? copy(file, name, ctx)
-        : file.has_rows  ? write_rows(file, name, end, wanted, ctx)
-                         : write_lines(file, name, end, wanted, ctx);
+    const written_file written = file.is_document ? copy(file, name, ctx)
+                                 : file.has_rows  ? write_rows(file, name, end, wanted, ctx)
+                                                  : write_lines(file, name, end, wanted, ctx);
     add_entry(entry_of(file, name, end - file.first, kept, written), true);
 }
 
@@ -413,12 +415,9 @@ void kept_folder::write_empty(const context& ctx) {
 }
 
 void kept_folder::write_manifest(std::uint64_t kept) {
-    const json manifest = {{"format", manifest_format},
-                           {"version", 1},
-                           {"request", request_.checksum()},
-                           {"parameters", request_.parameters},
-                           {"documents", ends_.size()},
-                           {"kept", kept},
+    const json manifest = {{"format", manifest_format},      {"version", 1},
+                           {"request", request_.checksum()}, {"parameters", request_.parameters},
+                           {"documents", ends_.size()},      {"kept", kept},
                            {"outputs", std::move(outputs_)}};
     outputs_ = json::array();
     file_writer to(created(std::string(manifest_name)));

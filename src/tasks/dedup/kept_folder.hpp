@@ -102,7 +102,8 @@ class kept_folder {
     std::vector<std::filesystem::path> named_;  ///< files given as inputs that may hold many documents
     std::unique_ptr<batch_writer> batch_;
     std::vector<batch_records> batches_;
-    std::vector<std::uint64_t> ends_;  ///< of each document's record in its batch; nothing for a file that is a document
+    std::vector<std::uint64_t>
+        ends_;  ///< of each document's record in its batch; nothing for a file that is a document
     std::vector<source_file> files_;
     std::size_t batch_files_ = 0;  ///< files before the batch
     id_table names_, folders_;     ///< of outputs

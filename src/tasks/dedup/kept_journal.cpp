@@ -253,7 +253,8 @@ std::map<std::string, json> kept_journal::take_outputs() {
     std::string bytes;
     const bool is_there = is_whole([&] { bytes = io::mapped_file(notes_ / outputs_name).text(); });
     if (!is_there) return outputs;
-    for (std::size_t begin = 0, end = 0; (end = bytes.find('\n', begin)) != std::string::npos; begin = end + 1) {
+    for (std::size_t begin = 0, end = 0; (end = bytes.find('\n', begin)) != std::string::npos;
+         begin = end + 1) {
         const std::string_view line = std::string_view(bytes).substr(begin, end - begin);
         if (line.size() < checksum_digits) break;
         const std::string_view text = line.substr(checksum_digits);

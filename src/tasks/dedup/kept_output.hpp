@@ -34,7 +34,9 @@ class kept_output {
     ~kept_output() = default;
 
     void append(std::string_view bytes);
-    std::uint64_t size() const { return file_.size(); }  ///< of the file, what waits for compression not included
+    std::uint64_t size() const {
+        return file_.size();
+    }  ///< of the file, what waits for compression not included
     written_file close();
 
   private:

@@ -21,7 +21,8 @@ struct kept_request {
         std::int64_t modified = 0;  ///< nanoseconds since 1970
         friend bool operator==(const file&, const file&) = default;
     };
-    std::vector<file> files;  ///< in the order in which they are read; folders and stores to compare with included
+    std::vector<file>
+        files;  ///< in the order in which they are read; folders and stores to compare with included
 
     /// 16 hexadecimal digits, equal for equal requests.
     std::string checksum() const;

@@ -63,8 +63,10 @@ void kept_rows::write(const std::string& path, io::parquet::row_writer& to) cons
 void row_file::append(const document& d, const context& ctx) {
     if (files_.empty() || files_.back().scope != d.scope || files_.back().path != d.path) {
         if (d.line == 0 || !is_parquet(d.path))
-            throw usage_error(d.path + " is not a Parquet file, and a Parquet file of kept documents is made from such "
-                                       "ones (expected another ending of the output, such as .jsonl)");
+            throw usage_error(
+                d.path +
+                " is not a Parquet file, and a Parquet file of kept documents is made from such "
+                "ones (expected another ending of the output, such as .jsonl)");
         const auto file = open(d.path, ctx);
         const std::string_view schema = file->metadata().schema_bytes;
         if (!files_.empty() && schema != schema_)

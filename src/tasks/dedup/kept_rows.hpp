@@ -56,8 +56,8 @@ class row_file {
     /// or of one with another schema than the first.
     void append(const document& d, const context& ctx);
     /// Writes a Parquet file with the documents for which wanted(i) is true. Throws invalid_input if a file was changed.
-    void write(const std::function<bool(std::size_t)>& wanted, const std::function<void(std::string_view)>& out,
-               const context& ctx);
+    void write(const std::function<bool(std::size_t)>& wanted,
+               const std::function<void(std::string_view)>& out, const context& ctx);
 
   private:
     struct source {
