@@ -120,8 +120,8 @@ void decompress(codec which, std::string_view packed, std::span<char> plain) {
 }
 
 std::string compress(codec which, std::string_view plain, const context& ctx) {
-    constexpr std::size_t most_bytes = std::size_t{1} << 31U;
-    if (plain.size() >= most_bytes) throw usage_error("a page of a Parquet file has at most 2 GiB");
+    constexpr std::size_t max_bytes = std::size_t{1} << 31U;
+    if (plain.size() >= max_bytes) throw usage_error("a page of a Parquet file has at most 2 GiB");
     std::string packed;
     switch (which) {
         case codec::none:

@@ -14,7 +14,8 @@
 namespace quern::io::parquet {
 namespace {
 
-constexpr std::size_t page_bytes = 1 << 20, most_page_bytes = 16 << 20, page_entries = 1 << 18;
+constexpr std::size_t page_bytes = 1 << 20, max_page_bytes = 16 << 20, page_entries = 1 << 18,
+                      max_page_entries = 1 << 22;
 constexpr std::size_t entries_at_once = 4096;
 
 /// The codecs that nothing here writes become zstd, and the old framing of LZ4 the new one.
@@ -28,6 +29,18 @@ std::vector<std::string_view> path_of(const schema& columns, std::uint32_t node)
     for (; node != 0; node = columns.nodes[node].parent) names.emplace_back(columns.nodes[node].name);
     std::ranges::reverse(names);
     return names;
+}
+
+/// The rows of a group up to the last one that is wanted, and how many of them are. The file may say that there are more
+/// rows than anyone could count.
+std::pair<std::uint64_t, std::uint64_t> rows_until(const row_group& group, const std::vector<bool>& wanted) {
+    std::uint64_t end = 0, count = 0;
+    for (std::uint64_t row = 0; row < group.rows && group.first_row + row < wanted.size(); ++row) {
+        if (!wanted[group.first_row + row]) continue;
+        end = row + 1;
+        ++count;
+    }
+    return {end, count};
 }
 
 }  // namespace
@@ -44,7 +57,7 @@ class row_writer::page_writer {
         if (values_.size() >= page_bytes || entries_ >= page_entries) flush();
     }
     void add(std::uint16_t repetition, std::uint16_t definition) {
-        if (values_.size() >= most_page_bytes) flush();  // within a row
+        if (values_.size() >= max_page_bytes || entries_ >= max_page_entries) flush();  // within a row
         if (leaf_.max_repetition != 0) repetition_.push_back(repetition);
         if (leaf_.max_definition != 0) definition_.push_back(definition);
         ++entries_;
@@ -121,18 +134,16 @@ void row_writer::begin(const std::shared_ptr<const parquet_file>& file) {
                       " (expected files with the same schema for one Parquet file)");
 }
 
-void row_writer::append(const std::shared_ptr<const parquet_file>& file, const choice& wanted) {
+void row_writer::append(const std::shared_ptr<const parquet_file>& file, const std::vector<bool>& wanted) {
     begin(file);
     const std::vector<row_group>& groups = file->metadata().groups;
-    std::uint64_t most_rows = 0;
-    for (const row_group& group : groups) most_rows = std::max(most_rows, group.rows);
+    std::uint64_t max_rows = 0;
+    for (const row_group& group : groups) max_rows = std::max(max_rows, group.rows);
     std::uint64_t rows = 0;  // of the groups from `first` on
     std::size_t first = 0;
     for (std::size_t g = 0; g < groups.size(); ++g) {
-        std::uint64_t more = 0;
-        for (std::uint64_t row = 0; row < groups[g].rows; ++row)
-            more += wanted(groups[g].first_row + row) ? 1 : 0;
-        if (rows + more > most_rows) {
+        const std::uint64_t more = rows_until(groups[g], wanted).second;
+        if (rows + more > max_rows) {
             write_group(file, first, g, rows, wanted);
             first = g;
             rows = 0;
@@ -143,7 +154,7 @@ void row_writer::append(const std::shared_ptr<const parquet_file>& file, const c
 }
 
 void row_writer::write_group(const std::shared_ptr<const parquet_file>& file, std::size_t first,
-                             std::size_t last, std::uint64_t rows, const choice& wanted) {
+                             std::size_t last, std::uint64_t rows, const std::vector<bool>& wanted) {
     if (rows == 0) return;
     const file_metadata& from = file->metadata();
     written_group made{rows, {}};
@@ -157,15 +168,17 @@ void row_writer::write_group(const std::shared_ptr<const parquet_file>& file, st
 }
 
 void row_writer::write_leaf(const std::shared_ptr<const parquet_file>& file, std::size_t group,
-                            std::size_t leaf, const choice& wanted, page_writer& pages) {
+                            std::size_t leaf, const std::vector<bool>& wanted, page_writer& pages) {
     const row_group& of = file->metadata().groups[group];
+    const std::uint64_t end = rows_until(of, wanted).first;
+    if (end == 0) return;
     const leaf_column& column = file->metadata().columns.leaves[leaf];
     column_reader reader(file, group, leaf);
     reader.limit_memory(ctx_.memory_limit() / 4);
     column_batch batch;
     std::uint64_t row = 0;  // of the group, the next to begin
     bool is_wanted = false;
-    while (reader.read(batch, entries_at_once) != 0) {
+    while (row <= end && reader.read(batch, entries_at_once) != 0) {
         ctx_.check_stop();
         std::size_t value = 0;
         for (std::size_t i = 0; i < batch.entries; ++i) {
@@ -174,7 +187,7 @@ void row_writer::write_leaf(const std::shared_ptr<const parquet_file>& file, std
             const std::uint16_t definition =
                 batch.definition.empty() ? column.max_definition : batch.definition[i];
             if (repetition == 0) {
-                is_wanted = row < of.rows && wanted(of.first_row + row);
+                is_wanted = row < end && wanted[of.first_row + row];
                 ++row;
                 if (is_wanted) pages.begin_row();
             }
@@ -189,10 +202,10 @@ void row_writer::write_leaf(const std::shared_ptr<const parquet_file>& file, std
             ++value;
         }
     }
-    if (row != of.rows) {
+    if (row < end) {
         throw invalid_input(file->name(), 0,
                             "the column " + file->metadata().columns.path_of(column.node) +
-                                " has another number of rows than its row group");
+                                " has fewer rows than its row group");
     }
 }
 

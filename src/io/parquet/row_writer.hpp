@@ -20,15 +20,12 @@ namespace quern::io::parquet {
 class row_writer {
   public:
     using sink = std::function<void(std::string_view)>;
-    /// Whether to take a row of a file, by its number from 0.
-    using choice = std::function<bool(std::uint64_t)>;
-
     /// The file goes to `out`, front to back. Memory: two pages, of about a MiB or one value, and what column_reader needs.
     row_writer(sink out, const context& ctx) : out_(std::move(out)), ctx_(ctx) {}
 
-    /// Adds rows, in groups of about the size of the file's. Throws usage_error if the first file had another schema,
+    /// Adds the rows of a file whose numbers, from 0, are `wanted`, in groups of about the size of the file's. Throws usage_error if the first file had another schema,
     /// invalid_input if the file is damaged, interrupted.
-    void append(const std::shared_ptr<const parquet_file>& file, const choice& wanted);
+    void append(const std::shared_ptr<const parquet_file>& file, const std::vector<bool>& wanted);
     /// Ends the file. Throws usage_error if no file was given.
     void finish();
 
@@ -46,9 +43,9 @@ class row_writer {
     void begin(const std::shared_ptr<const parquet_file>& file);
     void write(std::string_view bytes);
     void write_group(const std::shared_ptr<const parquet_file>& file, std::size_t first, std::size_t last,
-                     std::uint64_t rows, const choice& wanted);
+                     std::uint64_t rows, const std::vector<bool>& wanted);
     void write_leaf(const std::shared_ptr<const parquet_file>& file, std::size_t group, std::size_t leaf,
-                    const choice& wanted, page_writer& pages);
+                    const std::vector<bool>& wanted, page_writer& pages);
 
     sink out_;
     const context& ctx_;

@@ -124,14 +124,14 @@ class dedup_run {
 
     /// Reads everything, or as much as is kept at once; false at the end.
     bool read_batch(document_reader& reader) {
-        constexpr std::uint64_t most_bytes = 64 << 20;
+        constexpr std::uint64_t max_bytes = 64 << 20;
         document_table& table = found_->table;
         const bool is_kept = keeps_batches();
         const auto number =
             is_kept ? found_->folder->batch_number() : static_cast<std::uint32_t>(options_.against.size());
         shard_writer texts(is_kept ? found_->folder->notes() : found_->scratch.path(), number,
                            table.overlap(), found_->scratch.file("ids"));
-        const std::uint64_t bytes = is_kept ? std::min(options_.shard_bytes, most_bytes) : everything;
+        const std::uint64_t bytes = is_kept ? std::min(options_.shard_bytes, max_bytes) : everything;
         const bool more = reader.read(bytes, [&](document& d) {
             const document_reader::verdict v = reader.settle(d, table);
             if (v != document_reader::verdict::taken) return v;

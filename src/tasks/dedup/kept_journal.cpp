@@ -152,7 +152,7 @@ std::optional<read_batch> kept_journal::batch(std::uint32_t number, std::size_t 
                                               const context& ctx) const {
     const std::string file = file_of_batch(number);
     read_batch found;
-    const bool is_there = is_whole([&] {
+    const bool is_present = is_whole([&] {
         std::vector<store_section> sections;
         manifests::read(notes_, of_batch(file), [&](const json& members) {
             found.documents = members.at("documents");
@@ -181,7 +181,7 @@ std::optional<read_batch> kept_journal::batch(std::uint32_t number, std::size_t 
         check_ends(ends, values, found.records.records.size());
         found.record_ends.assign(values.begin(), values.end());
     });
-    if (is_there) return found;
+    if (is_present) return found;
     std::error_code failed;
     for (std::uint32_t later = number; fs::remove(notes_ / file_of_batch(later), failed);) ++later;
     fs::remove(notes_ / of_a_choice.file, failed);
@@ -211,7 +211,7 @@ void kept_journal::add_choice(const kept_choice& choice) {
 
 std::optional<kept_choice> kept_journal::choice() const {
     kept_choice choice;
-    const bool is_there = is_whole([&] {
+    const bool is_present = is_whole([&] {
         std::vector<store_section> sections;
         std::uint64_t numbers = 0, removed = 0;
         manifests::read(notes_, of_a_choice, [&](const json& members) {
@@ -237,7 +237,7 @@ std::optional<kept_choice> kept_journal::choice() const {
         const auto pairs = of_removed.values<removed_duplicate>(0, removed);
         choice.removed.assign(pairs.begin(), pairs.end());
     });
-    if (!is_there) return {};
+    if (!is_present) return {};
     return choice;
 }
 
@@ -251,8 +251,8 @@ void kept_journal::add_output(const json& entry) {
 std::map<std::string, json> kept_journal::take_outputs() {
     std::map<std::string, json> outputs;
     std::string bytes;
-    const bool is_there = is_whole([&] { bytes = io::mapped_file(notes_ / outputs_name).text(); });
-    if (!is_there) return outputs;
+    const bool is_present = is_whole([&] { bytes = io::mapped_file(notes_ / outputs_name).text(); });
+    if (!is_present) return outputs;
     for (std::size_t begin = 0, end = 0; (end = bytes.find('\n', begin)) != std::string::npos;
          begin = end + 1) {
         const std::string_view line = std::string_view(bytes).substr(begin, end - begin);

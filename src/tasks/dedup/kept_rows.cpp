@@ -57,7 +57,7 @@ void kept_rows::take(std::uint64_t row) {
 }
 
 void kept_rows::write(const std::string& path, io::parquet::row_writer& to) const {
-    to.append(open(path, ctx_), [this](std::uint64_t row) { return row < rows_.size() && rows_[row]; });
+    to.append(open(path, ctx_), rows_);
 }
 
 void row_file::append(const document& d, const context& ctx) {
