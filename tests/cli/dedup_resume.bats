@@ -131,7 +131,7 @@ killed_and_resumed() {
     local process=$!
     for _ in $(seq 3000); do
         work=$(find . -maxdepth 1 -name '.out.quern-??????')
-        [ -n "$work" ] && [ "$(wc -l 2>/dev/null <"$work/finished")" -ge 12 ] && break
+        if [ -n "$work" ] && [ "$(wc -l 2>/dev/null <"$work/finished")" -ge 12 ]; then break; fi
         kill -0 $process 2>/dev/null || break
         sleep 0.01
     done 2>/dev/null
