@@ -120,7 +120,7 @@ TEST(level_writer_test, hybrid_decoder_reads_what_it_writes) {
         state = state * 6364136223846793005 + 1442695040888963407;
         return (state >> 33) % below;
     };
-    for (const std::uint16_t max : {1, 2, 3, 5, 8, 255, 256, 1000}) {
+    for (const std::uint16_t max : std::vector<std::uint16_t>{1, 2, 3, 5, 8, 255, 256, 1000}) {
         for (unsigned trial = 0; trial < 200; ++trial) {
             std::vector<std::uint16_t> levels;
             for (std::uint64_t parts = next(8); parts > 0; --parts) {
