@@ -280,6 +280,8 @@ void kept_folder::keep_choice(const kept_choice& choice) {
 
 void kept_folder::publish(const std::function<bool(std::size_t)>& wanted, const std::function<void()>& before,
                           const context& ctx) {
+    // Whatever happens, this run is over: the result may stay for long.
+    const std::unique_ptr<io::name_lock> released = std::move(only_one_);
     if (resume_) folder_.keep();
     std::uint64_t done = 0, kept = 0;
     for (std::size_t i = 0; i < files_.size(); ++i) {

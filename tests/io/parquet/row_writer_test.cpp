@@ -101,13 +101,13 @@ INSTANTIATE_TEST_SUITE_P(files, row_writer_test,
                          ::testing::Values("plain", "snappy_pages", "gzip_v2", "lz4_lengths",
                                            "zstd_v2_fronts"));
 
-TEST(row_writer_test, refuses_another_schema_and_no_file) {
+TEST(rows_of_parquet, refuses_another_schema_and_no_file) {
     EXPECT_THROW(copied({}, {}), usage_error);
     EXPECT_THROW(copied({opened("plain"), opened("special_repeated_text")}, {}), usage_error);
     EXPECT_THROW(copied({opened("special_brotli")}, {true}), invalid_input);
 }
 
-TEST(row_writer_test, rows_that_a_file_only_claims_are_not_counted) {
+TEST(rows_of_parquet, rows_that_a_file_only_claims_are_not_counted) {
     const auto file = opened("plain");
     std::vector<bool> beyond(file->metadata().rows + 100, true);
     const std::string bytes = copied({file}, beyond);
