@@ -28,7 +28,7 @@ class hash128_stream {
     }
 
   private:
-    alignas(64) XXH3_state_t state_;
+    alignas(64) XXH3_state_t state_{};
 };
 
 }  // namespace quern
