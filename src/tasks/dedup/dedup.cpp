@@ -64,7 +64,9 @@ class dedup_run {
           sources_(options.prefer) {
         request_ = {options, options.keep_records || !options.kept_folder.empty(), work_of(options),
                     options.text};
-        if (!options.kept_folder.empty()) found_->folder = std::make_unique<kept_folder>(options, ctx_);
+        if (!options.kept_folder.empty())
+            found_->folder = std::make_unique<kept_folder>(
+                kept_target{options.kept_folder, options, describe_kept(options), options.resume}, ctx_);
         if (options.keep_records) found_->records.emplace(found_->scratch.file("records"), options.fields);
         if (options.keep_rows) found_->rows.emplace(found_->scratch.file("rows"));
         if (compares_words(options.duplicates.method))

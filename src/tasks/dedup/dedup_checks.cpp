@@ -66,6 +66,11 @@ void check_request(const dedup_options& options) {
             throw usage_error("a store to add to and a set to compare with exclude each other");
         }
         duplicate_store::params_of(options.duplicates, options.text);
+        if (options.resume && !options.kept_folder.empty())
+            throw usage_error(
+                "resume and store exclude each other (expected one of them: with store, the same call goes "
+                "on "
+                "from the documents that are in the store)");
         if (options.shard_bytes == 0) throw usage_error("a shard of the store needs at least one byte");
     }
     for (const fs::path& input : options.inputs) {

@@ -34,8 +34,8 @@ fs::path without_last_slash(const fs::path& path) {
     return path.has_filename() ? path : path.parent_path();
 }
 
-fs::path checked(const dedup_options& options) {
-    const fs::path folder = without_last_slash(options.kept_folder);
+fs::path checked(const kept_target& target) {
+    const fs::path folder = without_last_slash(target.folder);
     check_output_folder(folder);
     std::error_code failed;
     if (fs::exists(folder, failed) && !fs::is_empty(folder, failed)) {
@@ -43,7 +43,7 @@ fs::path checked(const dedup_options& options) {
             folder.string() +
             " exists and is not empty (expected a new or an empty folder for the kept documents)");
     }
-    for (const fs::path& each : options.inputs) {
+    for (const fs::path& each : target.input.inputs) {
         if (each == "-")
             throw usage_error(
                 "standard input has no file name; write its documents to a file, not to a folder");
@@ -55,11 +55,6 @@ fs::path checked(const dedup_options& options) {
         }
         refuse_overlap(folder, each);
     }
-    if (options.resume && !options.store.empty())
-        throw usage_error(
-            "resume and store exclude each other (expected one of them: with store, the same call goes on "
-            "from the "
-            "documents that are in the store)");
     return folder;
 }
 
@@ -112,18 +107,19 @@ void remove_all_but(const std::map<std::string, json>& finished, const fs::path&
 
 }  // namespace
 
-kept_folder::kept_folder(const dedup_options& options, const context& ctx)
-    : target_(checked(options)),
-      resume_(options.resume),
-      request_(describe_kept(options)),
+kept_folder::kept_folder(const kept_target& target, const context& ctx)
+    : target_(checked(target)),
+      resume_(target.resume),
+      request_(target.request),
       only_one_(lock(target_)),
       folder_(target_, io::existing::replace,
               [&](const fs::path& folder, const fs::path& notes) { return goes_on(folder, notes, ctx); }),
       journal_(folder_.notes()) {
     take_name(std::string(manifest_name), "the list of files");
-    const bool may_be_collections = options.input_format != name_of(io::corpus_form::binary) &&
-                                    options.input_format != name_of(io::corpus_form::folder);
-    for (const fs::path& each : options.inputs) {
+    const corpus_input& input = target.input;
+    const bool may_be_collections = input.input_format != name_of(io::corpus_form::binary) &&
+                                    input.input_format != name_of(io::corpus_form::folder);
+    for (const fs::path& each : input.inputs) {
         std::error_code failed;
         if (!fs::is_directory(each, failed)) {
             take_name(each.filename().native(), each.native());
@@ -131,7 +127,7 @@ kept_folder::kept_folder(const dedup_options& options, const context& ctx)
                 named_.push_back(each);
             continue;
         }
-        io::folder_walk walk(each, options.follow_links);
+        io::folder_walk walk(each, input.follow_links);
         io::parsed_unit ignored;
         while (const auto file = walk.next(ignored)) {
             take_name(file->relative, file->path.native());

@@ -35,12 +35,20 @@
 
 namespace quern {
 
+/// Which folder, of which corpus.
+struct kept_target {
+    std::filesystem::path folder;
+    const corpus_input& input;
+    kept_request request;
+    bool resume = false;
+};
+
 class kept_folder {
   public:
     /// Throws usage_error if an input is neither a file nor a folder, if two files have the same name, if the folder exists
     /// and is not empty, if it overlaps with an input, if another run writes there, or if `resume` finds a run with another
     /// request; io_error if it cannot be created. Cost: one walk over the inputs, 20 bytes of memory for each file.
-    kept_folder(const dedup_options& options, const context& ctx);
+    kept_folder(const kept_target& target, const context& ctx);
 
     // Documents are read in batches of whole files, in order; the journal has the finished ones of an earlier run.
 
@@ -57,6 +65,8 @@ class kept_folder {
     /// The next document of the corpus, with its record. Memory: 8 bytes, and 100 and its path for each file. Throws
     /// usage_error if the file needs another name, which another file has.
     void append(const document& d);
+    /// Whether the last document is written as a row of its file, whatever its record is.
+    bool copies_rows() const { return files_.back().has_rows; }
     /// Ends a batch. With `texts`, which are finished, it is kept for a later run.
     void end_batch(shard_writer* texts, const reading_record& record,
                    const std::optional<io::corpus_place>& next);

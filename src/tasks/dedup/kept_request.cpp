@@ -168,11 +168,16 @@ std::optional<kept_request> kept_request::read_from(const fs::path& folder) {
     return request;
 }
 
-kept_request describe_kept(const dedup_options& options) {
+kept_request describe_request(const corpus_input& input, json parameters) {
     kept_request request;
-    request.parameters = parameters_of(options);
+    request.parameters = std::move(parameters);
     request.parameters["program"] = fmt::format("Quern {}, outputs {}", QUERN_VERSION, version_of_outputs);
-    for (const fs::path& input : options.inputs) describe_input(input, options.follow_links, request.files);
+    for (const fs::path& each : input.inputs) describe_input(each, input.follow_links, request.files);
+    return request;
+}
+
+kept_request describe_kept(const dedup_options& options) {
+    kept_request request = describe_request(options, parameters_of(options));
     for (const fs::path& set : options.against) describe_input(set, options.follow_links, request.files);
     return request;
 }

@@ -34,7 +34,8 @@ struct kept_request {
     static std::optional<kept_request> read_from(const std::filesystem::path& folder);
 };
 
-/// Cost: one walk over the inputs.
+/// The files of `input`, with these parameters and the version of the program. Cost: one walk over the inputs.
+kept_request describe_request(const corpus_input& input, nlohmann::json parameters);
 kept_request describe_kept(const dedup_options& options);
 
 /// A text as JSON: as it is, or, if it is not UTF-8, an array of its bytes. And back.

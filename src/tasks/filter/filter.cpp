@@ -135,6 +135,15 @@ void rewrite(document& d, std::string_view text, const document_fields& fields) 
     d.text = std::move(made);
 }
 
+/// For the list of files of a folder of outputs.
+nlohmann::json parameters_of(const filter_options& options) {
+    return {
+        {"rules", options.rules.text()},
+        {"words", word_split_names[static_cast<std::size_t>(options.words)]},
+        {"languages", fmt::format("{}", fmt::join(options.languages, ","))},
+        {"mask", fmt::format("{}{}", options.mask_emails ? "emails " : "", options.mask_ips ? "ips" : "")}};
+}
+
 /// The work of one call.
 class filter_run {
   public:
@@ -245,7 +254,9 @@ class filter_run {
         std::optional<kept_folder> folder;
         if (options_.kept) kept.emplace(options_.kept, scratch_.path(), options_.fields);
         if (!options_.kept_folder.empty())
-            folder.emplace(options_.kept_folder, options_, scratch_.file("records"));
+            folder.emplace(kept_target{options_.kept_folder, options_,
+                                       describe_request(options_, parameters_of(options_))},
+                           ctx_);
         const bool wants_records = kept || folder;
         constexpr std::uint64_t memory_of_judge = 64;  // bytes, see text_quality::judge
         admitted_corpus corpus(options_, {.a_byte = memory_of_judge}, {}, ctx_,
@@ -271,6 +282,7 @@ class filter_run {
                 if (folder) {
                     is_kept.push_back(found.reason < 0);
                     folder->append(d);
+                    if (found.is_changed && found.reason < 0 && folder->copies_rows()) refuse_rewriting(d);
                 }
                 if (kept && found.reason < 0) kept->take(d);
             }
@@ -283,16 +295,17 @@ class filter_run {
         record_ = std::move(corpus.record());
         clock_.end_stage("filter", corpus.consumed_bytes());
         if (!folder) return;
-        folder->publish([&](std::size_t i) { return is_kept[i]; }, ctx_);
+        folder->end_batch(nullptr, record_, {});
+        folder->publish([&](std::size_t i) { return is_kept[i]; }, {}, ctx_);
         clock_.end_stage("write", 0);
     }
 
     [[noreturn]] static void refuse_rewriting(const document& d) {
-        throw usage_error(
-            fmt::format("{}: a rule or a mask changes the text of this document, which is a file, and is "
-                        "copied to a folder of outputs as it is (expected the name of a file as the "
-                        "output, or rules that do not change texts)",
-                        d.path));
+        throw usage_error(fmt::format(
+            "{}: a rule or a mask changes the text of this document, which is a file or a row of Parquet, "
+            "and is copied to a folder of outputs as it is (expected the name of a file as the "
+            "output, or rules that do not change texts)",
+            d.path));
     }
 
     void decide(const document& d, const judged& found) {
