@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -62,8 +63,10 @@ class decoder {
   public:
     virtual ~decoder() = default;
     /// Some of the next plain bytes, 0 only at the end. Throws invalid_input at damage, after earlier calls have
-    /// returned every byte before it; not called again after an exception.
+    /// returned every byte before it; not called again after an exception, unless resume() finds more.
     virtual std::size_t decode(std::span<char> out) = 0;
+    /// As byte_source::resume().
+    virtual std::optional<std::uint64_t> resume() { return std::nullopt; }
 };
 
 std::unique_ptr<decoder> make_plain_decoder(raw_input& input);

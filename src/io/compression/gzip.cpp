@@ -51,12 +51,35 @@ class gzip_decoder final : public decoder {
         return capacity - state_->avail_out;
     }
 
+    std::optional<std::uint64_t> resume() override {
+        constexpr std::uint32_t magic = 0x1f8b08, flags = 0x1f;
+        constexpr std::size_t mark_bytes = 4;
+        // The library holds bytes that it has not used.
+        window_.give_back(
+            static_cast<std::size_t>(std::clamp<std::int32_t>(state_->read_in_length / 8, 0, 8)));
+        std::uint32_t last = 0;
+        for (auto bytes = window_.fill(); !bytes.empty(); bytes = window_.fill()) {
+            for (std::size_t i = 0; i < bytes.size(); ++i) {
+                last = last << 8 | bytes[i];
+                if (last >> 8 != magic || (last & 0xff) > flags) continue;
+                window_.take(i + 1);
+                window_.give_back(mark_bytes);
+                isal_inflate_reset(state_.get());
+                failure_ = 0;
+                return window_.offset();
+            }
+            window_.take(bytes.size());
+        }
+        return std::nullopt;
+    }
+
   private:
     [[noreturn]] void fail() {
         const std::uint64_t offset = window_.offset();
         auto after = after_damage::unread;
         if (failure_ == ISAL_INCORRECT_CHECKSUM) {  // found after the member's last byte
             window_.give_back(static_cast<std::size_t>(state_->read_in_length / 8));
+            state_->read_in_length = 0;
             if (window_.fill().empty()) after = after_damage::nothing;
         }
         throw_damaged(window_.input(), "gzip", offset, problem_of(failure_), after);
@@ -77,6 +100,7 @@ class gzip_decoder final : public decoder {
     /// At the end of a member: false at the end of the input, throws if the rest is not a member.
     bool next_member() {
         window_.give_back(static_cast<std::size_t>(state_->read_in_length / 8));
+        state_->read_in_length = 0;
         auto bytes = window_.fill();
         if (bytes.empty()) return false;
         const std::uint64_t offset = window_.offset();

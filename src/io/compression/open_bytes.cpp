@@ -9,6 +9,7 @@
 #include <mutex>
 #include <system_error>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "io/byte_source.hpp"
@@ -65,6 +66,19 @@ class read_ahead final : public decoder {
             changed_.notify_all();
         }
         return count;
+    }
+
+    std::optional<std::uint64_t> resume() override {
+        if (!failure_ || taken_ != filled_) return std::nullopt;
+        thread_.join();
+        const auto found = inner_->resume();
+        if (!found) return std::nullopt;
+        const std::exception_ptr before = std::exchange(failure_, nullptr);
+        ended_ = false;
+        if (start()) return found;
+        failure_ = before;
+        ended_ = true;
+        return std::nullopt;
     }
 
   private:
@@ -167,6 +181,15 @@ class decoded_source final : public byte_source {
             if (filled == 0) throw;
         }
         return filled;
+    }
+    std::optional<std::uint64_t> resume() override {
+        if (!failure_) return std::nullopt;
+        const auto found = decoder_->resume();
+        if (found) {
+            failure_ = nullptr;
+            ended_ = false;
+        }
+        return found;
     }
     std::uint64_t consumed() const override { return input_->consumed(); }
     std::uint64_t size() const override { return input_->size(); }

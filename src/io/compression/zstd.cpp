@@ -2,12 +2,17 @@
 // zstd by libzstd: frames are concatenated, skippable ones are skipped. A failing call returns no bytes at all. So
 // input is fed in pieces that end with a block, without the header of the next, and only after all plain bytes of
 // earlier blocks were taken out: a damaged file yields every block before the bad one, whatever the reader's buffer.
+//
+// A first skippable frame of type 13 with a dictionary, itself compressed or not, is that of all other frames, as WARC
+// files have it (https://iipc.github.io/warc-specifications/specifications/warc-zstd/).
 #include <zstd.h>
 #include <zstd_errors.h>
 
 #include <algorithm>
 #include <bit>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "io/compression/decoder.hpp"
 #include "quern/base/error.hpp"
@@ -31,6 +36,7 @@ class zstd_decoder final : public decoder {
     }
 
     std::size_t decode(std::span<char> out) override {
+        if (!std::exchange(started_, true)) take_dictionary();
         ZSTD_outBuffer plain{out.data(), out.size(), 0};
         while (plain.pos == 0) {
             if (holds_more_) {
@@ -68,6 +74,56 @@ class zstd_decoder final : public decoder {
     }
 
   private:
+    /// Uses the dictionary of a first frame that has one; any other first frame stays as it is.
+    void take_dictionary() {
+        constexpr std::size_t skippable_bytes = 8, magic_bytes = 4;
+        constexpr std::string_view of_dictionary = "\x5d\x2a\x4d\x18", of_frame = "\x28\xb5\x2f\xfd",
+                                   magic = "\x37\xa4\x30\xec";
+        raw_input& input = window_.input();
+        const std::string_view head = input.peek(skippable_bytes + magic_bytes);
+        if (head.size() < skippable_bytes + magic_bytes || !head.starts_with(of_dictionary)) return;
+        const std::string_view inner = head.substr(skippable_bytes);
+        if (!inner.starts_with(of_frame) && !inner.starts_with(magic)) return;
+        std::uint64_t length = 0;
+        for (std::size_t i = 0; i < 4; ++i)
+            length |= std::uint64_t{static_cast<unsigned char>(head[4 + i])} << (8 * i);
+        const std::uint64_t fitting = input.ctx().memory_limit() / 8;
+        if (length > fitting) throw out_of_memory("the zstd dictionary of " + input.name(), length, fitting);
+        const std::string frame(input.peek(skippable_bytes + length));
+        if (frame.size() < skippable_bytes + length) return;  // the decoder finds that it is cut
+        std::string dictionary = frame.substr(skippable_bytes);
+        if (dictionary.starts_with(of_frame)) dictionary = decompressed(dictionary, fitting);
+        if (!dictionary.starts_with(magic)) return;
+        const std::size_t result =
+            ZSTD_DCtx_loadDictionary(context_.get(), dictionary.data(), dictionary.size());
+        if (ZSTD_isError(result))
+            throw_damaged(input, "zstd", 0, "the dictionary: " + std::string(ZSTD_getErrorName(result)));
+    }
+
+    /// A dictionary that is compressed itself.
+    std::string decompressed(const std::string& frame, std::uint64_t fitting) {
+        raw_input& input = window_.input();
+        const std::unique_ptr<ZSTD_DCtx, free_context> context(ZSTD_createDCtx());
+        if (!context) throw out_of_memory("zstd decompression", 1U << 18, 0);
+        ZSTD_DCtx_setParameter(context.get(), ZSTD_d_windowLogMax, window_log_);
+        std::string out;
+        ZSTD_inBuffer packed{frame.data(), frame.size(), 0};
+        for (std::size_t left = 1; left != 0;) {
+            const std::size_t before = out.size();
+            out.resize(before + ZSTD_DStreamOutSize());
+            ZSTD_outBuffer plain{out.data(), out.size(), before};
+            left = ZSTD_decompressStream(context.get(), &plain, &packed);
+            if (ZSTD_isError(left))
+                throw_damaged(input, "zstd", 0, "the dictionary: " + std::string(ZSTD_getErrorName(left)));
+            out.resize(plain.pos);
+            if (out.size() > fitting)
+                throw out_of_memory("the zstd dictionary of " + input.name(), out.size(), fitting);
+            if (left != 0 && packed.pos == packed.size && plain.pos == before)
+                throw_damaged(input, "zstd", 0, "the dictionary is cut");
+        }
+        return out;
+    }
+
     /// The memory that a reader of the frame needs, by the format's specification (RFC 8878, 3.1.1.1).
     std::uint64_t window_bytes() const {
         const auto byte = [this](std::size_t i) {
@@ -106,7 +162,8 @@ class zstd_decoder final : public decoder {
 
     input_window window_;
     std::unique_ptr<ZSTD_DCtx, free_context> context_;
-    std::size_t wanted_ = 0;       ///< bytes that the library requests next; 0 between frames
+    std::size_t wanted_ = 0;  ///< bytes that the library requests next; 0 between frames
+    bool started_ = false;
     bool holds_more_ = false;      ///< the library may hold plain bytes of the last block
     bool in_magic_ = false;        ///< inside the first four bytes of a frame
     std::size_t magic_taken_ = 0;  ///< how many of them were taken

@@ -15,13 +15,14 @@
 #include "io/corpus/parquet_corpus.hpp"
 #include "io/corpus/record_reader.hpp"
 #include "io/corpus/table_columns.hpp"
+#include "io/corpus/warc.hpp"
 #include "io/corpus/wikipedia.hpp"
 #include "quern/base/error.hpp"
 
 namespace quern::io {
 namespace {
 
-constexpr std::array<std::pair<corpus_form, std::string_view>, 10> forms = {{
+constexpr std::array<std::pair<corpus_form, std::string_view>, 12> forms = {{
     {corpus_form::wikipedia, "wikipedia"},
     {corpus_form::folder, "folder"},
     {corpus_form::jsonl, "jsonl"},
@@ -32,6 +33,8 @@ constexpr std::array<std::pair<corpus_form, std::string_view>, 10> forms = {{
     {corpus_form::lines, "lines"},
     {corpus_form::binary, "binary"},
     {corpus_form::parquet, "parquet"},
+    {corpus_form::warc, "warc"},
+    {corpus_form::mail, "mail"},
 }};
 
 }  // namespace
@@ -94,6 +97,11 @@ class peeked_source final : public byte_source {
         if (held + more == 0 && !out.empty() && !damage_.empty()) throw invalid_input(name(), 0, damage_);
         return held + more;
     }
+    std::optional<std::uint64_t> resume() override {
+        const auto found = source_->resume();
+        if (found) damage_.clear();
+        return found;
+    }
     std::uint64_t consumed() const override { return source_->consumed(); }
     std::uint64_t size() const override { return source_->size(); }
     const std::string& name() const override { return source_->name(); }
@@ -105,7 +113,7 @@ class peeked_source final : public byte_source {
 };
 
 constexpr std::string_view forms_tried =
-    "wikipedia, jsonl, tsv, csv, trec, wikiextractor, parquet, and a text, HTML or source file";
+    "wikipedia, jsonl, tsv, csv, trec, wikiextractor, parquet, warc, mail, and a text, HTML or source file";
 
 struct corpus_input {
     fs::path path;
@@ -231,6 +239,7 @@ class many_reader final : public corpus_reader {
         if (form == corpus_form::wikipedia) {
             return read_wikipedia(std::move(bytes), options, ctx_);
         }
+        if (form == corpus_form::warc) return read_warc(std::move(bytes), options, ctx_);
         if (order != byte_order::none && order != byte_order::utf8) bytes = as_utf8(std::move(bytes), order);
         const bool numbered = form == corpus_form::lines;
         return read_records(std::move(bytes), records, options, ctx_, numbered ? &lines_read_ : nullptr);
@@ -276,6 +285,8 @@ class many_reader final : public corpus_reader {
             case corpus_form::folder:
             case corpus_form::binary:
             case corpus_form::parquet:
+            case corpus_form::warc:
+            case corpus_form::mail:
                 break;
         }
         return jsonl_form(fields);

@@ -18,7 +18,20 @@
 namespace quern::io {
 
 /// `binary`, never detected: each file is a document, its bytes as they are.
-enum class corpus_form { wikipedia, folder, jsonl, tsv, csv, trec, wikiextractor, lines, binary, parquet };
+enum class corpus_form {
+    wikipedia,
+    folder,
+    jsonl,
+    tsv,
+    csv,
+    trec,
+    wikiextractor,
+    lines,
+    binary,
+    parquet,
+    warc,
+    mail
+};
 
 /// "jsonl" and so on, as on the command line.
 std::string_view name_of(corpus_form form);

@@ -79,6 +79,12 @@ bool opens_as_wikiextractor(std::string_view body) {
            line.ends_with("\">");
 }
 
+/// A version and a field of the header.
+bool opens_as_warc(std::string_view head) {
+    if (!head.starts_with("WARC/0.") && !head.starts_with("WARC/1.")) return false;
+    return lower(head.substr(0, 4096)).find("\nwarc-type:") != std::string::npos;
+}
+
 bool opens_as_json(std::string_view body) {
     if (!body.starts_with('{')) return false;
     const std::string_view inside = after_blanks(body.substr(1));
@@ -177,6 +183,7 @@ bool is_binary(std::string_view head) {
 
 std::optional<corpus_form> marked_form(std::string_view head, bool whole, const document_fields& fields) {
     if (head.starts_with(parquet::magic) && is_binary(head)) return corpus_form::parquet;
+    if (opens_as_warc(head)) return corpus_form::warc;
     const std::string text = utf8_head(head);
     const std::string_view body = after_prologue(text);
     if (opens_with(body, "<mediawiki")) return corpus_form::wikipedia;

@@ -91,4 +91,32 @@ std::string decode_html(std::string_view bytes, std::string& done) {
     return text;
 }
 
+bool decode_as_browsers(std::string_view bytes, std::string_view name, std::string& out) {
+    const std::string label = widened(lower(trimmed(name)));
+    return !label.empty() && label != "utf-8" && label != "utf8" && decode_named(bytes, label, out);
+}
+
+namespace {
+
+/// Whether the bytes show their encoding by themselves: a header does not count then.
+bool shows_encoding(std::string_view bytes) {
+    if (byte_order_of(bytes) != byte_order::none) return true;
+    const bool shifts = bytes.substr(0, 64 << 10).find('\x1B') != std::string_view::npos;
+    return !shifts && is_utf8(bytes);
+}
+
+}  // namespace
+
+std::string decode_labelled(std::string_view bytes, std::string_view name, std::string& done) {
+    std::string text;
+    if (!shows_encoding(bytes) && decode_as_browsers(bytes, name, text)) return text;
+    return decode_text(bytes, done);
+}
+
+std::string page_by_header(std::string_view bytes, std::string_view name) {
+    std::string text;
+    if (name.empty() || shows_encoding(bytes) || !decode_as_browsers(bytes, name, text)) return {};
+    return "\xEF\xBB\xBF" + text;
+}
+
 }  // namespace quern::io

@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: Apache-2.0
+// Cutting the file into units is serial, as the end of a record depends on the length in its header; records that hold no
+// document are skipped without being held. Decoding and the text of pages are the work of the units.
+#include "io/corpus/warc.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "io/corpus/record_reader.hpp"
+#include "io/corpus/repeated_ids.hpp"
+#include "io/corpus/warc_record.hpp"
+#include "quern/base/error.hpp"
+
+namespace quern::io {
+namespace {
+
+/// A unit under construction, and its contents.
+struct warc_contents {
+    byte_buffer bytes;
+    std::vector<warc_item> items;
+    std::vector<std::pair<std::size_t, input_issue>> issues;  ///< each before the item of this number
+    reading_counts counts;
+    std::uint64_t size = 0;  ///< of the bytes and what describes them
+
+    void add(input_issue issue) { issues.emplace_back(items.size(), std::move(issue)); }
+    bool is_empty() const { return items.empty() && issues.empty() && counts.skipped.empty(); }
+};
+
+class warc_unit final : public corpus_unit {
+  public:
+    warc_unit(warc_contents contents, unit_position position, const corpus_options& options)
+        : contents_(std::move(contents)), position_(std::move(position)), options_(options) {}
+
+    bool parse_within(const reading_budget& budget, parsed_unit& out) override {
+        position_.budget = budget;
+        position_.limit = limit_of(options_, std::min(budget.bytes, options_.document_memory));
+        parsed_unit made;
+        made.counts = contents_.counts;
+        std::size_t issue = 0;
+        const auto note_up_to = [&](std::size_t item) {
+            for (; issue < contents_.issues.size() && contents_.issues[issue].first <= item; ++issue)
+                note(made, contents_.issues[issue].second);
+        };
+        try {
+            for (std::size_t i = 0; i < contents_.items.size(); ++i) {
+                note_up_to(i);
+                const warc_item& item = contents_.items[i];
+                parse_warc_item(item, contents_.bytes.bytes().substr(item.begin, item.size), position_,
+                                options_.fields.kept, made);
+            }
+        } catch (const out_of_memory&) {
+            if (budget.is_last) throw;
+            return false;
+        }
+        note_up_to(SIZE_MAX);
+        position_.name.give(made.documents);
+        made.counts.documents = made.documents.size();
+        contents_ = {};
+        out = std::move(made);
+        return true;
+    }
+    std::uint64_t raw_bytes() const override { return contents_.size; }
+
+  private:
+    warc_contents contents_;
+    unit_position position_;
+    corpus_options options_;
+};
+
+/// The decompressed bytes ahead of the reader. Damage that can be passed is a gap: nothing is read beyond it until
+/// cross() is called.
+class warc_window {
+  public:
+    warc_window(std::unique_ptr<byte_source> source, const context& ctx)
+        : source_(std::move(source)), ctx_(ctx) {}
+
+    /// Makes `count` bytes visible; fewer before a gap or the end.
+    std::string_view see(std::size_t count) {
+        while (bytes_.size() - at_ < count && !at_end_ && !gap_) fill(count);
+        return std::string_view(bytes_).substr(at_);
+    }
+    void take(std::size_t count) { at_ += count; }
+    /// Appends up to `length` of the next bytes to `out`, in steps, as the length may be wrong; returns the number.
+    std::uint64_t take_into(byte_buffer& out, std::uint64_t length) {
+        std::uint64_t taken = 0;
+        while (taken < length) {
+            const std::string_view seen = see(1);
+            if (seen.empty()) break;
+            const std::size_t step = std::min<std::uint64_t>(seen.size(), length - taken);
+            if (step > out.budget().size())
+                out.reserve(std::max<std::size_t>(out.size() + step, 2 * out.size()));
+            std::memcpy(out.budget().data(), seen.data(), step);
+            out.grew(step);
+            take(step);
+            taken += step;
+        }
+        return taken;
+    }
+    std::uint64_t skip(std::uint64_t length) {
+        std::uint64_t taken = 0;
+        while (taken < length) {
+            const std::size_t step = std::min<std::uint64_t>(see(1).size(), length - taken);
+            if (step == 0) break;
+            take(step);
+            taken += step;
+        }
+        return taken;
+    }
+
+    std::uint64_t offset() const { return base_ + at_; }  ///< of the next byte, in the decompressed bytes
+    /// The last bytes taken, up to `count`.
+    std::string_view before(std::size_t count) const {
+        const std::size_t held = std::min(count, at_);
+        return std::string_view(bytes_).substr(at_ - held, held);
+    }
+    /// Whether the visible bytes end at a gap.
+    bool at_gap() const { return gap_.has_value(); }
+    /// Goes on after the gap; returns its description.
+    std::string cross() {
+        base_ += bytes_.size();
+        bytes_.clear();
+        at_ = 0;
+        return *std::exchange(gap_, std::nullopt);
+    }
+    /// The damage after which nothing can be read.
+    const std::optional<std::string>& damage() const { return damage_; }
+    const byte_source& source() const { return *source_; }
+
+  private:
+    static constexpr std::size_t piece_bytes = 256 << 10, look_back = 4;
+
+    void fill(std::size_t count) {
+        ctx_.check_stop();
+        if (at_ > look_back) {
+            const std::size_t gone = at_ - look_back;
+            bytes_.erase(0, gone);
+            base_ += gone;
+            at_ = look_back;
+        }
+        const std::size_t held = bytes_.size();
+        bytes_.resize(std::max(held + piece_bytes, at_ + count));
+        std::size_t got = 0;
+        try {
+            got = source_->read(std::span(bytes_).subspan(held));
+            at_end_ = got == 0;
+        } catch (const invalid_input& failed) {
+            const auto next = source_->resume();
+            if (next) {
+                gap_ = what_happened(failed.reason()) + "; reading goes on at byte " + std::to_string(*next);
+            } else {
+                damage_ = failed.reason();
+                at_end_ = true;
+            }
+        }
+        bytes_.resize(held + got);
+    }
+    /// Without "; the rest is not read".
+    static std::string what_happened(const std::string& reason) {
+        return reason.substr(0, reason.rfind("; "));
+    }
+
+    std::unique_ptr<byte_source> source_;
+    context ctx_;
+    std::string bytes_;
+    std::size_t at_ = 0;
+    std::uint64_t base_ = 0;
+    bool at_end_ = false;
+    std::optional<std::string> gap_, damage_;
+};
+
+class warc_reader final : public corpus_reader {
+  public:
+    warc_reader(std::unique_ptr<byte_source> source, const corpus_options& options, const context& ctx)
+        : window_(std::move(source), ctx), options_(options) {
+        position_.path = window_.source().name();
+        position_.name = options.name;
+        position_.limit = limit_of(options, options.document_memory);
+    }
+
+    std::unique_ptr<corpus_unit> next() override {
+        warc_contents unit;
+        const std::uint64_t first = window_.offset();
+        constexpr std::uint64_t skipped_a_unit = 64 << 20;  // so that a stop is noticed between units
+        while (!done_ && unit.size < options_.unit_bytes && window_.offset() - first < skipped_a_unit)
+            done_ = !read_record(unit);
+        if (unit.is_empty()) return done_ ? nullptr : next();
+        return std::make_unique<warc_unit>(std::move(unit), position_, options_);
+    }
+    std::uint64_t consumed_bytes() const override { return window_.source().consumed(); }
+    std::uint64_t total_bytes() const override { return window_.source().size(); }
+
+  private:
+    static constexpr std::size_t max_header_bytes = 1 << 20;
+    static constexpr std::string_view magic = "WARC/";
+
+    /// One record, or a part of the file that is none. False at the end.
+    bool read_record(warc_contents& unit) {
+        skip_line_ends();
+        if (window_.see(1).empty()) {
+            if (!window_.at_gap()) return finish(unit);
+            // Only a checksum after the last record shows that its bytes are wrong.
+            unit.add({position_.path, number_, window_.cross(), false, true});
+            return find_record(window_.see(magic.size()).starts_with(magic));
+        }
+        ++number_;
+        const std::uint64_t begin = window_.offset();
+        if (!window_.see(magic.size()).starts_with(magic)) return lose(unit, begin, "no header of a record");
+        std::size_t head = 0;
+        std::string_view seen;
+        for (std::size_t look = 4 << 10; head == 0; look *= 2) {
+            seen = window_.see(std::min(look, max_header_bytes));
+            head = header_block_end(seen.substr(0, max_header_bytes));
+            if (head != 0) break;
+            if (seen.size() >= max_header_bytes) return lose(unit, begin, "a header without an end");
+            if (seen.size() < look) return cut(unit, begin, {});
+        }
+        const header_fields fields(seen.substr(seen.find('\n') + 1, head - seen.find('\n') - 1));
+        auto header = warc_header::of(fields);
+        if (!header) return lose(unit, begin, "a header without a valid Content-Length");
+        window_.take(head);
+        return read_block(unit, begin, std::move(*header));
+    }
+
+    bool read_block(warc_contents& unit, std::uint64_t begin, warc_header header) {
+        const std::uint64_t length = header.length;
+        const std::string_view seen = window_.see(std::min<std::uint64_t>(length, http_head_bytes));
+        const std::string reason = skipped_record(
+            header, seen.substr(0, std::min<std::uint64_t>({length, seen.size(), http_head_bytes})));
+        if (!reason.empty()) {
+            if (window_.skip(length) < length) return cut(unit, begin, {});
+            ++unit.counts.skipped[reason];
+            return end_record(unit, begin);
+        }
+        const bool has_id = !header.uri.empty();
+        const bool fits = length <= position_.limit.bytes;
+        if (!has_id || !fits) {
+            unit.add(
+                {position_.path, number_, has_id ? position_.limit.reason() : "no WARC-Target-URI", true});
+            if (window_.skip(length) < length) return cut(unit, begin, {}, true);
+            return end_record(unit, begin);
+        }
+        warc_item item;
+        item.number = number_;
+        item.id = ids_.settle(header.uri);
+        item.header = std::move(header);
+        item.begin = unit.bytes.size();
+        item.size = window_.take_into(unit.bytes, length);
+        const bool whole = item.size == length;
+        unit.size += item.size + sizeof item + 3 * item.id.size();
+        if (!whole) return cut(unit, begin, std::move(item));
+        unit.items.push_back(std::move(item));
+        return end_record(unit, begin);
+    }
+
+    /// After a block: what follows must be another record, or the end.
+    bool end_record(warc_contents& unit, std::uint64_t begin) {
+        skip_line_ends();
+        const std::string_view seen = window_.see(magic.size());
+        if (seen.starts_with(magic) || seen.empty()) return true;
+        return lose(unit, begin, "its length is wrong");
+    }
+
+    /// The data end, or have a gap, within the record. What there is of a page is kept if the file ends in it.
+    bool cut(warc_contents& unit, std::uint64_t begin, std::optional<warc_item> item, bool reported = false) {
+        window_.skip(UINT64_MAX);
+        if (window_.at_gap()) {
+            std::string why = window_.cross();
+            if (!reported) unit.add({position_.path, number_, std::move(why), true});
+            return find_record(window_.see(magic.size()).starts_with(magic));
+        }
+        if (item) unit.items.push_back(std::move(*item));
+        std::string why = "truncated: the data end within the record at byte " + std::to_string(begin);
+        if (window_.damage()) why = *window_.damage();
+        unit.add({position_.path, number_, std::move(why), false, true, true});
+        return false;
+    }
+
+    /// Rejects the record and searches the next.
+    bool lose(warc_contents& unit, std::uint64_t begin, std::string_view why) {
+        const std::size_t at = unit.issues.size();
+        unit.add({position_.path, number_,
+                  std::string(why) + ", at byte " + std::to_string(begin) + " of the decompressed data",
+                  true});
+        const bool found = find_record(false);
+        auto& issue = unit.issues[at].second;
+        if (window_.see(1).empty()) {
+            issue.reason += "; no further record follows";
+            issue.incomplete = true;
+        } else {
+            issue.reason += "; reading goes on at byte " + std::to_string(window_.offset());
+        }
+        return found;
+    }
+
+    /// Moves to the next header after an empty line, or at the beginning of a part that can be read by itself. True
+    /// always: the end is found by read_record.
+    bool find_record(bool at_record) {
+        while (!at_record) {
+            const std::string_view seen = window_.see(magic.size() + 1);
+            if (seen.size() <= magic.size()) {
+                window_.take(seen.size());
+                if (!window_.at_gap()) return true;
+                window_.cross();
+                at_record = window_.see(magic.size()).starts_with(magic);
+                continue;
+            }
+            const std::size_t found = seen.find(magic, 1);
+            // The mark may be split by the end of what is seen.
+            window_.take(found != std::string_view::npos ? found : seen.size() - magic.size());
+            if (found == std::string_view::npos) continue;
+            const std::string_view before = window_.before(3);
+            at_record = before.ends_with("\n\n") || before.ends_with("\n\r\n");
+        }
+        return true;
+    }
+
+    void skip_line_ends() {
+        for (auto seen = window_.see(4); !seen.empty(); seen = window_.see(1)) {
+            const std::size_t text = seen.find_first_not_of("\r\n");
+            window_.take(std::min(text, seen.size()));
+            if (text != std::string_view::npos) return;
+        }
+    }
+
+    bool finish(warc_contents& unit) {
+        if (window_.damage()) unit.add({position_.path, number_, *window_.damage(), false, true, true});
+        return false;
+    }
+
+    warc_window window_;
+    corpus_options options_;
+    unit_position position_;
+    repeated_ids ids_;
+    std::uint64_t number_ = 0;
+    bool done_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<corpus_reader> read_warc(std::unique_ptr<byte_source> source, const corpus_options& options,
+                                         const context& ctx) {
+    return std::make_unique<warc_reader>(std::move(source), options, ctx);
+}
+
+}  // namespace quern::io
