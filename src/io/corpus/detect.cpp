@@ -8,6 +8,7 @@
 #include "base/ascii.hpp"
 #include "io/corpus/encoding.hpp"
 #include "io/corpus/field_names.hpp"
+#include "io/corpus/mail.hpp"
 #include "io/corpus/record_reader.hpp"
 #include "io/corpus/table_columns.hpp"
 #include "io/parquet/parquet_file.hpp"
@@ -100,6 +101,11 @@ bool is_json_alone(std::string_view body, bool whole, std::string_view path, con
            judge_json_lines(body, whole, fields) == json_lines::objects;
 }
 
+bool is_mail_by_name(std::string_view head, std::string_view path) {
+    const std::string name = extension_of(path);
+    return (name == "eml" || name == "mbox") && opens_as_mail(utf8_head(head), true);
+}
+
 std::string archive_kind(std::string_view head) {
     if (head.size() > 262 && head.substr(257, 5) == "ustar") return "a tar archive: unpack it first";
     if (head.starts_with("PK\3\4")) return "a zip archive: unpack it first";
@@ -189,6 +195,7 @@ std::optional<corpus_form> marked_form(std::string_view head, bool whole, const 
     if (opens_with(body, "<mediawiki")) return corpus_form::wikipedia;
     if (opens_as_wikiextractor(body)) return corpus_form::wikiextractor;
     if (opens_as_trec(after_blanks(text))) return corpus_form::trec;
+    if (opens_as_mbox(text) || opens_as_mail(text, false)) return corpus_form::mail;
     const std::string_view lines = after_blanks(text);
     if (lines.starts_with('{') && judge_json_lines(lines, whole, fields) == json_lines::documents)
         return corpus_form::jsonl;
@@ -252,6 +259,7 @@ std::optional<corpus_form> detect(std::string_view head, bool whole, std::string
                                  (shown != kind && shown != file_kind::html);
     if (is_one_document && (is_read_in_parts(shown) || !is_binary(head))) return corpus_form::folder;
     if (const auto form = marked_form(head, whole, fields)) return form;
+    if (is_mail_by_name(head, path)) return corpus_form::mail;
     why = archive_kind(head);
     if (!why.empty()) return std::nullopt;
     if (is_binary(head)) {
@@ -287,6 +295,7 @@ std::optional<corpus_form> detect_collection(std::string_view head, bool whole, 
     const file_kind kind = kind_of(path);
     if (kind != file_kind::unknown && kind != file_kind::text) return std::nullopt;
     if (const auto form = marked_form(head, whole, fields)) return form;
+    if (is_mail_by_name(head, path)) return corpus_form::mail;
     if (extension_of(path) == "tsv" && looks_like_tsv(head, whole)) return corpus_form::tsv;
     if (extension_of(path) == "csv" && looks_like_csv(utf8_head(head), whole, fields))
         return corpus_form::csv;

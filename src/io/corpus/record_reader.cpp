@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "io/corpus/encoding.hpp"
+#include "io/corpus/repeated_ids.hpp"
 #include "quern/base/error.hpp"
 
 namespace quern::io {
@@ -159,6 +160,12 @@ class record_reader final : public corpus_reader {
             position.first_record = *counter_;
             *counter_ += form_->count(bytes.bytes());
         }
+        if (form_->may_repeat_ids()) {
+            position.ids = form_->ids(bytes.bytes(), position.limit);
+            for (std::string& id : position.ids) {
+                if (!id.empty()) id = ids_.settle(std::move(id));
+            }
+        }
         std::vector<input_issue> after;
         if (at_end_ && rest_.size() == 0) {
             done_ = true;
@@ -176,6 +183,7 @@ class record_reader final : public corpus_reader {
     std::size_t unit_bytes_;
     context ctx_;
     std::uint64_t* counter_;
+    repeated_ids ids_;
     unit_position position_;
     byte_buffer rest_;
     bool at_end_ = false;

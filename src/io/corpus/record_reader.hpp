@@ -51,6 +51,7 @@ struct unit_position {
     document_limit limit;
     reading_budget budget;  ///< of each document
     bool keep_records = false;
+    std::vector<std::string> ids;  ///< of the unit's records, for forms that have record_form::ids
 
     /// The id of a record without one: made from the file's name and the line.
     std::string id_of_line(std::uint64_t line) const;
@@ -82,6 +83,11 @@ class record_form {
     virtual std::size_t end_mark_bytes() const = 0;
     /// Records in `bytes`, for forms whose documents are numbered; others need not count.
     virtual std::uint64_t count(std::string_view) const { return 0; }
+    /// Whether ids may occur again in a file by right: ids() is called then, and unit_position::ids has those of the
+    /// records, with "#2" and so on after the first (repeated_ids).
+    virtual bool may_repeat_ids() const { return false; }
+    /// The ids of the records in `bytes`; empty for one without, and for one beyond `limit`.
+    virtual std::vector<std::string> ids(std::string_view, const document_limit&) const { return {}; }
     /// Whole records; at the input's end the last may lack its end. Pure; called from any thread. Throws out_of_memory
     /// if a document needs more than place.room and that is not the last.
     virtual void parse(std::string_view bytes, const unit_position& position, parsed_unit& out) const = 0;
@@ -115,6 +121,8 @@ std::shared_ptr<const record_form> table_form(std::string heading, char separato
 std::shared_ptr<const record_form> lines_form();
 std::shared_ptr<const record_form> trec_form();
 std::shared_ptr<const record_form> wikiextractor_form();
+/// `is_mbox`: messages begin with a line "From …"; otherwise the file is one message. `kept`: document_fields::kept.
+std::shared_ptr<const record_form> mail_form(bool is_mbox, std::vector<std::string> kept);
 
 // The buffer in which readers collect raw bytes.
 
