@@ -283,9 +283,7 @@ bool is_from_line(std::string_view line) {
 bool opens_as_mbox(std::string_view head) {
     const std::size_t end = head.find('\n');
     if (end == std::string_view::npos || !is_from_line(head.substr(0, end))) return false;
-    const std::string_view next = head.substr(end + 1);
-    const std::size_t name = next.find_first_of(": \t\r\n");
-    return name != std::string_view::npos && name != 0 && next[name] == ':';
+    return opens_as_mail(head.substr(end + 1), true);
 }
 
 bool opens_as_mail(std::string_view head, bool named) {

@@ -38,7 +38,7 @@ std::string message_id(const header_fields& fields);
 bool is_from_line(std::string_view line);
 inline constexpr std::size_t longest_from_line = 512;
 
-/// Whether `head` begins with a line "From …" of an mbox and a field.
+/// Whether `head` begins with a line "From …" of an mbox and fields of mail.
 bool opens_as_mbox(std::string_view head);
 /// Whether `head` begins with fields of mail, among them one that a mail server writes; `named`: the file's name says that
 /// it is mail, and any field of mail suffices.

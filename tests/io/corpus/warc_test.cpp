@@ -255,7 +255,7 @@ TEST(warc, goes_on_at_the_next_member_of_gzip) {
 TEST(warc, reports_an_incomplete_file) {
     const std::string whole = page("http://a/1", "one") + page("http://a/2", "<p>two and more");
     const auto all = read(whole.substr(0, whole.size() - 12));
-    EXPECT_THAT(texts(all), ElementsAre("one", "two and"));
+    EXPECT_THAT(texts(all), ElementsAre("one", "two"));
     EXPECT_THAT(issues(all), ElementsAre(HasSubstr("truncated: the data end within the record at byte ")));
     EXPECT_EQ(all.counts.incomplete, 1u);
     const std::string packed = test::pack_gzip(whole);
