@@ -15,6 +15,12 @@
 
 namespace quern::io {
 
+/// Where reading goes on after damage.
+struct resume_point {
+    std::uint64_t offset = 0;  ///< in the file: the first byte of the next part
+    std::uint64_t begun = 0;  ///< in the plain bytes that read() returned: the first byte of the damaged part
+};
+
 /// Pull bytes in order. Not thread-safe. Implementations may decompress ahead on other threads.
 class byte_source {
   public:
@@ -23,10 +29,9 @@ class byte_source {
     /// io_error, or invalid_input if compressed data is damaged or truncated. Every byte before the damage is delivered
     /// first; the next call throws.
     virtual std::size_t read(std::span<char> out) = 0;
-    /// After read() threw invalid_input: goes on at the next part that can be read by itself, a member of gzip, and
-    /// returns its first byte in the file. Nothing if the format has no such parts or none follows; then read() throws
-    /// again.
-    virtual std::optional<std::uint64_t> resume() { return std::nullopt; }
+    /// After read() threw invalid_input: goes on at the next part that can be read by itself, a member of gzip. Nothing
+    /// if the format has no such parts or none follows; then read() throws again.
+    virtual std::optional<resume_point> resume() { return std::nullopt; }
     /// Bytes of the underlying file consumed so far, for progress; and its size, 0 if unknown (a pipe).
     virtual std::uint64_t consumed() const = 0;
     virtual std::uint64_t size() const = 0;

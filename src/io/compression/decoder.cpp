@@ -38,7 +38,7 @@ raw_input::raw_input(const std::filesystem::path& path, const context& ctx)
 }
 
 raw_input::raw_input(std::string_view bytes, std::string name, const context& ctx)
-    : ctx_(ctx), name_(std::move(name)), memory_(bytes), size_(bytes.size()) {}
+    : ctx_(ctx), name_(std::move(name)), memory_(bytes), whole_(bytes), size_(bytes.size()) {}
 
 std::size_t raw_input::read(std::span<char> out) {
     ctx_.check_stop();
@@ -67,6 +67,18 @@ std::string_view raw_input::peek(std::size_t count) {
         memory_ = peeked_;
     }
     return memory_.substr(0, count);
+}
+
+bool raw_input::go_back(std::uint64_t offset) {
+    if (offset > consumed()) return false;
+    if (number_ < 0) {
+        memory_ = whole_.substr(offset);
+    } else {
+        if (may_block_ || ::lseek(number_, static_cast<off_t>(offset), SEEK_SET) < 0) return false;
+        memory_ = {};
+    }
+    consumed_.store(offset, std::memory_order_relaxed);
+    return true;
 }
 
 std::size_t raw_input::read_file(std::span<char> out) {
@@ -112,6 +124,13 @@ std::span<const std::uint8_t> input_window::fill() {
         end_ = look_back + input_.read({reinterpret_cast<char*>(buffer_.data()) + look_back, piece_bytes});
     }
     return {buffer_.data() + position_, end_ - position_};
+}
+
+bool input_window::go_back(std::uint64_t offset) {
+    if (!input_.go_back(offset)) return false;
+    base_ = offset;
+    position_ = end_ = look_back;
+    return true;
 }
 
 void throw_damaged(const raw_input& input, std::string_view format, std::uint64_t offset,

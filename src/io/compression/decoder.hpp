@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "device/files/descriptor.hpp"
+#include "io/byte_source.hpp"
 #include "quern/base/context.hpp"
 
 namespace quern::io {
@@ -36,6 +37,8 @@ class raw_input {
     std::size_t read(std::span<char> out);
     /// The first bytes, up to `count`, without consuming them; fewer only if the input is shorter.
     std::string_view peek(std::size_t count);
+    /// Goes back to a byte of the input, so that it is read again; false for one that can be read only once.
+    bool go_back(std::uint64_t offset);
     void cancel() noexcept { cancelled_.store(true, std::memory_order_relaxed); }
 
     std::uint64_t consumed() const noexcept { return consumed_.load(std::memory_order_relaxed); }
@@ -53,6 +56,7 @@ class raw_input {
     int number_ = -1;          ///< file_'s, or standard input's; -1: memory
     bool may_block_ = false;   ///< a pipe, a terminal, a socket
     std::string_view memory_;  ///< bytes read but not yet consumed
+    std::string_view whole_;   ///< of an input in memory: all of it
     std::string peeked_;       ///< target of memory_ after peek()
     std::uint64_t size_ = 0;
     std::atomic<std::uint64_t> consumed_{0};
@@ -66,7 +70,7 @@ class decoder {
     /// returned every byte before it; not called again after an exception, unless resume() finds more.
     virtual std::size_t decode(std::span<char> out) = 0;
     /// As byte_source::resume().
-    virtual std::optional<std::uint64_t> resume() { return std::nullopt; }
+    virtual std::optional<resume_point> resume() { return std::nullopt; }
 };
 
 std::unique_ptr<decoder> make_plain_decoder(raw_input& input);
@@ -85,6 +89,8 @@ class input_window {
     void take(std::size_t count) { position_ += count; }
     /// Gives back up to `look_back` bytes that were taken too far, even across a refill.
     void give_back(std::size_t count) { position_ -= count; }
+    /// Continues at a byte of the input before offset(); false if that cannot be read again.
+    bool go_back(std::uint64_t offset);
     /// The position in the compressed input up to which bytes were taken.
     std::uint64_t offset() const { return base_ + position_ - look_back; }
     raw_input& input() { return input_; }

@@ -4,6 +4,7 @@
 #include <isa-l/igzip_lib.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "io/compression/decoder.hpp"
 
@@ -48,15 +49,26 @@ class gzip_decoder final : public decoder {
             if (!bytes.empty()) inflate(bytes);
             if (failure_ != 0 && state_->avail_out == capacity) fail();
         }
-        return capacity - state_->avail_out;
+        const std::uint32_t made = capacity - state_->avail_out;
+        plain_ += made;
+        return made;
     }
 
-    std::optional<std::uint64_t> resume() override {
+    /// Searches from the damaged member on, not from the damage: what decoded wrongly may hold the next member. The
+    /// input that is read again is bounded by what was read before, so that the time stays linear.
+    std::optional<resume_point> resume() override {
         constexpr std::uint32_t magic = 0x1f8b08, flags = 0x1f;
         constexpr std::size_t mark_bytes = 4;
+        constexpr std::uint64_t always_allowed = 64 << 20;
         // The library holds bytes that it has not used.
         window_.give_back(
             static_cast<std::size_t>(std::clamp<std::int32_t>(state_->read_in_length / 8, 0, 8)));
+        state_->read_in_length = 0;
+        const std::uint64_t damage = window_.offset(), begin = member_ + 1;
+        if (begin < damage && failure_ != ISAL_INCORRECT_CHECKSUM &&
+            read_again_ + (damage - begin) <= damage + always_allowed && window_.go_back(begin)) {
+            read_again_ += damage - begin;
+        }
         std::uint32_t last = 0;
         for (auto bytes = window_.fill(); !bytes.empty(); bytes = window_.fill()) {
             for (std::size_t i = 0; i < bytes.size(); ++i) {
@@ -66,7 +78,8 @@ class gzip_decoder final : public decoder {
                 window_.give_back(mark_bytes);
                 isal_inflate_reset(state_.get());
                 failure_ = 0;
-                return window_.offset();
+                member_ = window_.offset();
+                return resume_point{member_, std::exchange(member_plain_, plain_)};
             }
             window_.take(bytes.size());
         }
@@ -104,6 +117,8 @@ class gzip_decoder final : public decoder {
         auto bytes = window_.fill();
         if (bytes.empty()) return false;
         const std::uint64_t offset = window_.offset();
+        member_ = offset;
+        member_plain_ = plain_;
         if (bytes[0] != 0x1f) {
             while (!bytes.empty()) {
                 if (std::ranges::any_of(bytes, [](std::uint8_t b) { return b != 0; })) {
@@ -126,6 +141,9 @@ class gzip_decoder final : public decoder {
     input_window window_;
     std::unique_ptr<inflate_state> state_;
     int failure_ = 0;
+    std::uint64_t member_ = 0;                    ///< where the member begins
+    std::uint64_t plain_ = 0, member_plain_ = 0;  ///< bytes returned, in all and before the member
+    std::uint64_t read_again_ = 0;                ///< bytes that resume() went back, in all
 };
 
 }  // namespace

@@ -68,7 +68,7 @@ class read_ahead final : public decoder {
         return count;
     }
 
-    std::optional<std::uint64_t> resume() override {
+    std::optional<resume_point> resume() override {
         if (!failure_ || taken_ != filled_) return std::nullopt;
         thread_.join();
         const auto found = inner_->resume();
@@ -182,7 +182,7 @@ class decoded_source final : public byte_source {
         }
         return filled;
     }
-    std::optional<std::uint64_t> resume() override {
+    std::optional<resume_point> resume() override {
         if (!failure_) return std::nullopt;
         const auto found = decoder_->resume();
         if (found) {

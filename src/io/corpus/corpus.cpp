@@ -97,7 +97,7 @@ class peeked_source final : public byte_source {
         if (held + more == 0 && !out.empty() && !damage_.empty()) throw invalid_input(name(), 0, damage_);
         return held + more;
     }
-    std::optional<std::uint64_t> resume() override {
+    std::optional<resume_point> resume() override {
         const auto found = source_->resume();
         if (found) damage_.clear();
         return found;

@@ -28,10 +28,17 @@ struct warc_contents {
     std::uint64_t size = 0;  ///< of the bytes and what describes them
 
     void add(input_issue issue) { issues.emplace_back(items.size(), std::move(issue)); }
+    /// Removes the item of a record, if it is the last.
+    void drop(std::uint64_t number) {
+        if (items.empty() || items.back().number != number) return;
+        bytes.truncate(items.back().begin);
+        items.pop_back();
+        for (auto& [before, issue] : issues) before = std::min(before, items.size());
+    }
     bool is_empty() const { return items.empty() && issues.empty() && counts.skipped.empty(); }
 };
 
-class warc_unit final : public corpus_unit {
+class warc_unit final : public corpus_unit, public warc_blocks {
   public:
     warc_unit(warc_contents contents, unit_position position, const corpus_options& options)
         : contents_(std::move(contents)), position_(std::move(position)), options_(options) {}
@@ -65,6 +72,11 @@ class warc_unit final : public corpus_unit {
         return true;
     }
     std::uint64_t raw_bytes() const override { return contents_.size; }
+    void each_block(
+        const std::function<void(const warc_item&, std::string_view block)>& take) const override {
+        for (const warc_item& item : contents_.items)
+            take(item, contents_.bytes.bytes().substr(item.begin, item.size));
+    }
 
   private:
     warc_contents contents_;
@@ -120,8 +132,13 @@ class warc_window {
     }
     /// Whether the visible bytes end at a gap.
     bool at_gap() const { return gap_.has_value(); }
-    /// Goes on after the gap; returns its description.
-    std::string cross() {
+    /// Damage of compressed data after which reading can go on.
+    struct gap {
+        std::string reason;
+        std::uint64_t begun = 0;  ///< the first of the decompressed bytes that may be wrong
+    };
+    /// Goes on after the gap.
+    gap cross() {
         base_ += bytes_.size();
         bytes_.clear();
         at_ = 0;
@@ -151,7 +168,9 @@ class warc_window {
         } catch (const invalid_input& failed) {
             const auto next = source_->resume();
             if (next) {
-                gap_ = what_happened(failed.reason()) + "; reading goes on at byte " + std::to_string(*next);
+                gap_ = {what_happened(failed.reason()) + "; reading goes on at byte " +
+                            std::to_string(next->offset),
+                        next->begun};
             } else {
                 damage_ = failed.reason();
                 at_end_ = true;
@@ -170,7 +189,8 @@ class warc_window {
     std::size_t at_ = 0;
     std::uint64_t base_ = 0;
     bool at_end_ = false;
-    std::optional<std::string> gap_, damage_;
+    std::optional<gap> gap_;
+    std::optional<std::string> damage_;
 };
 
 class warc_reader final : public corpus_reader {
@@ -203,9 +223,7 @@ class warc_reader final : public corpus_reader {
         skip_line_ends();
         if (window_.see(1).empty()) {
             if (!window_.at_gap()) return finish(unit);
-            // Only a checksum after the last record shows that its bytes are wrong.
-            unit.add({position_.path, number_, window_.cross(), false, true});
-            return find_record(window_.see(magic.size()).starts_with(magic));
+            return pass_gap(unit, window_.offset() - 1, false);
         }
         ++number_;
         const std::uint64_t begin = window_.offset();
@@ -261,18 +279,14 @@ class warc_reader final : public corpus_reader {
     bool end_record(warc_contents& unit, std::uint64_t begin) {
         skip_line_ends();
         const std::string_view seen = window_.see(magic.size());
-        if (seen.starts_with(magic) || seen.empty()) return true;
-        return lose(unit, begin, "its length is wrong");
+        if (seen.empty() && window_.at_gap()) return pass_gap(unit, begin, false);
+        return seen.starts_with(magic) || seen.empty() || lose(unit, begin, "its length is wrong");
     }
 
     /// The data end, or have a gap, within the record. What there is of a page is kept if the file ends in it.
     bool cut(warc_contents& unit, std::uint64_t begin, std::optional<warc_item> item, bool reported = false) {
         window_.skip(UINT64_MAX);
-        if (window_.at_gap()) {
-            std::string why = window_.cross();
-            if (!reported) unit.add({position_.path, number_, std::move(why), true});
-            return find_record(window_.see(magic.size()).starts_with(magic));
-        }
+        if (window_.at_gap()) return pass_gap(unit, begin, reported);
         if (item) unit.items.push_back(std::move(*item));
         std::string why = "truncated: the data end within the record at byte " + std::to_string(begin);
         if (window_.damage()) why = *window_.damage();
@@ -280,32 +294,43 @@ class warc_reader final : public corpus_reader {
         return false;
     }
 
-    /// Rejects the record and searches the next.
-    bool lose(warc_contents& unit, std::uint64_t begin, std::string_view why) {
-        const std::size_t at = unit.issues.size();
-        unit.add({position_.path, number_,
-                  std::string(why) + ", at byte " + std::to_string(begin) + " of the decompressed data",
-                  true});
-        const bool found = find_record(false);
-        auto& issue = unit.issues[at].second;
-        if (window_.see(1).empty()) {
-            issue.reason += "; no further record follows";
-            issue.incomplete = true;
-        } else {
-            issue.reason += "; reading goes on at byte " + std::to_string(window_.offset());
-        }
-        return found;
+    /// At a gap, after the record that begins at `begin`: rejects it if it is of the damaged part. `reported`: it has been
+    /// rejected.
+    bool pass_gap(warc_contents& unit, std::uint64_t begin, bool reported) {
+        warc_window::gap gap = window_.cross();
+        const bool is_damaged = begin >= gap.begun;
+        if (is_damaged) unit.drop(number_);
+        if (!reported) unit.add({position_.path, number_, std::move(gap.reason), is_damaged, !is_damaged});
+        find_record(window_.see(magic.size()).starts_with(magic));
+        return true;
     }
 
-    /// Moves to the next header after an empty line, or at the beginning of a part that can be read by itself. True
-    /// always: the end is found by read_record.
-    bool find_record(bool at_record) {
+    /// Rejects what begins at `begin` and searches the next record.
+    bool lose(warc_contents& unit, std::uint64_t begin, std::string_view why) {
+        std::string reason =
+            std::string(why) + ", at byte " + std::to_string(begin) + " of the decompressed data";
+        if (const auto gap = find_record(false)) {
+            if (begin >= gap->begun) unit.drop(number_);
+            reason = gap->reason;
+        }
+        const bool at_end = window_.see(1).empty();
+        reason += at_end ? "; no further record follows"
+                         : "; the next record is at byte " + std::to_string(window_.offset());
+        unit.add({position_.path, number_, std::move(reason), true, false, at_end});
+        return true;
+    }
+
+    /// Moves to the next header after an empty line, or at the beginning of a part that can be read by itself; else to
+    /// the end. Returns the first gap on the way.
+    std::optional<warc_window::gap> find_record(bool at_record) {
+        std::optional<warc_window::gap> first;
         while (!at_record) {
             const std::string_view seen = window_.see(magic.size() + 1);
             if (seen.size() <= magic.size()) {
                 window_.take(seen.size());
-                if (!window_.at_gap()) return true;
-                window_.cross();
+                if (!window_.at_gap()) break;
+                warc_window::gap gap = window_.cross();
+                if (!first) first = std::move(gap);
                 at_record = window_.see(magic.size()).starts_with(magic);
                 continue;
             }
@@ -316,7 +341,7 @@ class warc_reader final : public corpus_reader {
             const std::string_view before = window_.before(3);
             at_record = before.ends_with("\n\n") || before.ends_with("\n\r\n");
         }
-        return true;
+        return first;
     }
 
     void skip_line_ends() {

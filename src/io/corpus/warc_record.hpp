@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -39,6 +40,14 @@ struct warc_item {
     std::string id;
     std::uint64_t number = 0;         ///< in the file, from 1
     std::size_t begin = 0, size = 0;  ///< of the block, in the unit
+};
+
+/// What a unit of read_warc holds, before it is parsed: for checks beside other readers of WARC.
+class warc_blocks {
+  public:
+    virtual ~warc_blocks() = default;
+    virtual void each_block(
+        const std::function<void(const warc_item&, std::string_view block)>& take) const = 0;
 };
 
 /// Adds the document of the record to `out`, or the reason against it. Throws out_of_memory if it needs more than
