@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads a WARC file, for run-warc: warc_bench MODE THREADS FILE
-//   records  cuts the file into records and holds the pages, without reading them
+//   records  cuts the file into records and decodes the bodies of pages, without reading them
 //   text     the documents, by THREADS threads
 //   digest   prints the URI, length and CRC-32 of every page's body without transfer and content codings, as others
 //            read it
@@ -26,17 +26,23 @@ namespace {
 
 using namespace quern;
 
-void print_digests(const io::corpus_unit& unit) {
+/// Calls take(URI, body) for every page of the unit.
+template <class Take>
+void each_body(const io::corpus_unit& unit, const Take& take) {
     const auto* const blocks = dynamic_cast<const io::warc_blocks*>(&unit);
     if (blocks == nullptr) return;
-    blocks->each_block([](const io::warc_item& item, std::string_view block) {
+    blocks->each_block([&](const io::warc_item& item, std::string_view block) {
         io::http_body body;
         body.bytes = block;
         if (const auto head = io::read_http_head(block))
             io::decode_http_body(block.substr(head->bytes), head->fields, UINT64_MAX / 2, body);
-        const auto sum = crc32_z(0, reinterpret_cast<const Bytef*>(body.bytes.data()), body.bytes.size());
-        std::printf("%s\t%zu\t%08lx\n", item.header.uri.c_str(), body.bytes.size(), sum);
+        take(item.header.uri, body.bytes);
     });
+}
+
+void print_digest(const std::string& uri, std::string_view body) {
+    const auto sum = crc32_z(0, reinterpret_cast<const Bytef*>(body.data()), body.size());
+    std::printf("%s\t%zu\t%08lx\n", uri.c_str(), body.size(), sum);
 }
 
 int run(std::string_view mode, unsigned threads, const char* file) {
@@ -54,7 +60,13 @@ int run(std::string_view mode, unsigned threads, const char* file) {
             }
             if (!unit) return;
             ++units;
-            if (mode == "digest") print_digests(*unit);
+            if (mode == "digest") each_body(*unit, print_digest);
+            if (mode == "records") {
+                each_body(*unit, [&](const std::string&, std::string_view body) {
+                    ++documents;
+                    bytes += body.size();
+                });
+            }
             if (mode != "text") continue;
             const io::parsed_unit parsed = unit->parse();
             documents += parsed.documents.size();
@@ -66,9 +78,8 @@ int run(std::string_view mode, unsigned threads, const char* file) {
     work();
     for (std::thread& each : others) each.join();
     if (mode != "digest")
-        std::printf("%llu units, %llu documents, %llu bytes of text\n",
-                    static_cast<unsigned long long>(units), static_cast<unsigned long long>(documents),
-                    static_cast<unsigned long long>(bytes));
+        std::printf("%llu units, %llu documents, %llu bytes\n", static_cast<unsigned long long>(units),
+                    static_cast<unsigned long long>(documents), static_cast<unsigned long long>(bytes));
     return 0;
 }
 
