@@ -65,8 +65,11 @@ class gzip_decoder final : public decoder {
             static_cast<std::size_t>(std::clamp<std::int32_t>(state_->read_in_length / 8, 0, 8)));
         state_->read_in_length = 0;
         const std::uint64_t damage = window_.offset(), begin = member_ + 1;
-        if (begin < damage && failure_ != ISAL_INCORRECT_CHECKSUM &&
-            read_again_ + (damage - begin) <= damage + always_allowed && window_.go_back(begin)) {
+        // A wrong checksum right before a member, or the end, is that of a member of the right length.
+        const auto next = window_.fill();
+        const bool is_whole = failure_ == ISAL_INCORRECT_CHECKSUM && (next.empty() || next[0] == 0x1f);
+        if (begin < damage && !is_whole && read_again_ + (damage - begin) <= damage + always_allowed &&
+            window_.go_back(begin)) {
             read_again_ += damage - begin;
         }
         std::uint32_t last = 0;
