@@ -73,6 +73,8 @@ class record_reader final : public corpus_reader {
         std::size_t end = 0;
         // The first read is long enough to hold a byte-order mark.
         const std::size_t usual = std::max<std::size_t>(3, unit_bytes_);
+        // The mark of the end may lie behind the record; parsing rejects what is just beyond the limit.
+        const std::uint64_t most = position_.limit.bytes + form_->end_mark_bytes();
         for (std::size_t look = usual;;) {  // how far to search for an end
             fill(bytes, look);
             const std::string_view seen = bytes.bytes().substr(0, look);
@@ -80,13 +82,12 @@ class record_reader final : public corpus_reader {
             // A record that is larger than a unit makes one by itself.
             end = all ? seen.size() : look == usual ? form_->last_end(seen) : form_->first_end(seen);
             if (end != 0 || all) break;
-            if (look > position_.limit.bytes) {
+            if (look > most) {
                 before.push_back({position_.path, position_.first_line, position_.limit.reason(), true});
                 skip_record(bytes);
                 look = usual;
             } else {
-                look =
-                    std::min<std::uint64_t>(std::max<std::uint64_t>(2 * look, 64), position_.limit.bytes + 1);
+                look = std::min<std::uint64_t>(std::max<std::uint64_t>(2 * look, 64), most + 1);
             }
         }
         rest_.append(bytes.bytes().substr(end));
