@@ -48,11 +48,11 @@ page() {
 }
 
 @test "a damaged record of a crawl is named, and the records after it are read" {
-    page http://a.org/1 '<p>one' | gzip >1
-    page http://a.org/2 '<p>two' | gzip >2
-    page http://a.org/3 '<p>three' | gzip >3
-    head -c 60 2 >2cut
-    cat 1 2cut 3 >crawl.warc.gz
+    page http://a.org/1 '<p>one' | gzip >first
+    page http://a.org/2 '<p>two' | gzip >second
+    page http://a.org/3 '<p>three' | gzip >third
+    head -c 60 second >cut_off
+    cat first cut_off third >crawl.warc.gz
     ends_with 3 quern build crawl.warc.gz -o store
     [[ $stderr == *"gzip data are damaged at byte "*"; reading goes on at byte "* ]]
     quern build crawl.warc.gz -o store --max-errors 1 --quiet

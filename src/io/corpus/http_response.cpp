@@ -133,8 +133,8 @@ std::optional<std::uint64_t> chunk_size(std::string_view raw, std::size_t& at) {
     const std::size_t end = rest.find('\n');
     if (end == std::string_view::npos) return std::nullopt;
     const std::string_view line = trimmed(rest.substr(0, std::min(rest.find(';'), end)));
-    constexpr std::size_t most_digits = 15;
-    if (line.empty() || line.size() > most_digits) return std::nullopt;
+    constexpr std::size_t max_digits = 15;
+    if (line.empty() || line.size() > max_digits) return std::nullopt;
     std::uint64_t size = 0;
     for (const char c : line) {
         const char small = static_cast<char>(c | 32);
@@ -218,8 +218,8 @@ void decode_http_body(std::string_view raw, const header_fields& fields, std::ui
         }
     }
     auto codings = codings_of(fields, "content-encoding");
-    constexpr std::size_t most_codings = 4;
-    if (codings.size() > most_codings) {
+    constexpr std::size_t max_codings = 4;
+    if (codings.size() > max_codings) {
         out.unsupported = "more than four";
         out.bytes = {};
         return;

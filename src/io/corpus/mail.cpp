@@ -245,10 +245,10 @@ mail_message read_mail(std::string_view bytes, bool is_quoted, const std::vector
     mail_message out;
     out.made.id = message_id(whole.fields);
     out.made.title = decode_mail_words(whole.fields.value("subject"));
-    constexpr std::size_t most_references = 64 << 10;  // bytes; each is compared with the others
-    add_links(out.made, std::string_view(whole.fields.value("references")).substr(0, most_references),
+    constexpr std::size_t max_references = 64 << 10;  // bytes; each is compared with the others
+    add_links(out.made, std::string_view(whole.fields.value("references")).substr(0, max_references),
               budget);
-    add_links(out.made, std::string_view(whole.fields.value("in-reply-to")).substr(0, most_references),
+    add_links(out.made, std::string_view(whole.fields.value("in-reply-to")).substr(0, max_references),
               budget);
     mail_reader reader(budget, counts);
     reader.read(whole, 0);

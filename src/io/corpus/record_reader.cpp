@@ -73,7 +73,7 @@ class record_reader final : public corpus_reader {
         std::size_t end = 0;
         // The first read is long enough to hold a byte-order mark.
         const std::size_t usual = std::max<std::size_t>(3, unit_bytes_);
-        // The mark of the end may lie behind the record; parsing rejects what is just beyond the limit.
+        // The mark of the end may follow the record; parsing rejects what is just beyond the limit.
         const std::uint64_t most = position_.limit.bytes + form_->end_mark_bytes();
         for (std::size_t look = usual;;) {  // how far to search for an end
             fill(bytes, look);

@@ -42,7 +42,7 @@ struct warc_item {
     std::size_t begin = 0, size = 0;  ///< of the block, in the unit
 };
 
-/// What a unit of read_warc holds, before it is parsed: for checks beside other readers of WARC.
+/// What a unit of read_warc holds, before it is parsed: to compare with other readers of WARC.
 class warc_blocks {
   public:
     virtual ~warc_blocks() = default;

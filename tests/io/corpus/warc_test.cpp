@@ -76,7 +76,7 @@ TEST(warc, reads_pages_with_title_links_and_fields) {
     EXPECT_THAT(all.issues, IsEmpty());
 }
 
-TEST(warc, keeps_only_the_fields_that_are_asked_for) {
+TEST(warc, keeps_only_the_fields_that_are_wanted) {
     EXPECT_EQ(read(page("http://a/", "x")).documents.at(0).fields, "");
     corpus_options options;
     options.fields.kept = {"status", "other"};
