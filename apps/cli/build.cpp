@@ -74,7 +74,8 @@ int run_build(const command& self, const std::vector<std::string>& arguments) {
         "interrupted build or a full disk leaves nothing half-written and keeps what was there before.\n\n"
         "A corpus is a Wikipedia XML dump, a folder (.txt .md .html and source code), JSON lines ({\"id\", "
         "\"text\"}, optional title and links), TSV (id, tab, text), Parquet, TREC SGML, wikiextractor "
-        "output, WARC files of web crawls, mail (mbox, .eml), or lines (one word per line, empty lines between "
+        "output, WARC files of web crawls, mail (mbox, .eml), or lines (one word per line, empty lines "
+        "between "
         "documents). Each may be plain or compressed with "
         "gzip, bzip2, zstd or xz; format and compression are detected from the content.");
     line.arguments("CORPUS",

@@ -7,10 +7,10 @@
 
 #include "base/ascii.hpp"
 #include "io/corpus/encoding.hpp"
+#include "io/corpus/fixed_fields.hpp"
 #include "io/corpus/header_fields.hpp"
 #include "io/corpus/html.hpp"
 #include "io/corpus/html_charset.hpp"
-#include "io/corpus/kept_fields.hpp"
 #include "io/corpus/mail_coding.hpp"
 #include "io/corpus/record_reader.hpp"
 
@@ -246,8 +246,7 @@ mail_message read_mail(std::string_view bytes, bool is_quoted, const std::vector
     out.made.id = message_id(whole.fields);
     out.made.title = decode_mail_words(whole.fields.value("subject"));
     constexpr std::size_t max_references = 64 << 10;  // bytes; each is compared with the others
-    add_links(out.made, std::string_view(whole.fields.value("references")).substr(0, max_references),
-              budget);
+    add_links(out.made, std::string_view(whole.fields.value("references")).substr(0, max_references), budget);
     add_links(out.made, std::string_view(whole.fields.value("in-reply-to")).substr(0, max_references),
               budget);
     mail_reader reader(budget, counts);
@@ -255,7 +254,7 @@ mail_message read_mail(std::string_view bytes, bool is_quoted, const std::vector
     out.made.text = std::move(reader.text);
     out.repaired = std::move(reader.repaired);
     out.cut = std::move(reader.cut);
-    kept_fields fields(kept);
+    fixed_fields fields(kept);
     for (const auto name : {"from"sv, "to"sv, "cc"sv, "date"sv, "list-id"sv})
         fields.add(name, decode_mail_words(whole.fields.value(name)));
     out.made.fields = fields.take();

@@ -9,11 +9,11 @@
 #include "base/ascii.hpp"
 #include "io/corpus/detect.hpp"
 #include "io/corpus/encoding.hpp"
+#include "io/corpus/fixed_fields.hpp"
 #include "io/corpus/html.hpp"
 #include "io/corpus/html_charset.hpp"
 #include "io/corpus/html_links.hpp"
 #include "io/corpus/http_response.hpp"
-#include "io/corpus/header_fields.hpp"
 
 namespace quern::io {
 namespace {
@@ -181,7 +181,7 @@ void parse_warc_item(const warc_item& item, std::string_view block, const unit_p
     }
     made.id = item.id;
     if (std::string done = repair_utf8(made.id); !done.empty()) repaired = done + " (the URI)";
-    header_fields fields(kept);
+    fixed_fields fields(kept);
     fields.add("date", item.header.date);
     fields.add("content_type", head ? head->fields.value("content-type") : item.header.content_type);
     if (head) fields.add_number("status", head->status);
