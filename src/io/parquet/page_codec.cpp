@@ -137,7 +137,8 @@ std::string compress(codec which, std::string_view plain, const context& ctx) {
         }
         case codec::zstd: {
             packed.resize(ZSTD_compressBound(plain.size()));
-            const std::size_t size = ZSTD_compress(packed.data(), packed.size(), plain.data(), plain.size(), ZSTD_CLEVEL_DEFAULT);
+            const std::size_t size =
+                ZSTD_compress(packed.data(), packed.size(), plain.data(), plain.size(), ZSTD_CLEVEL_DEFAULT);
             if (ZSTD_isError(size) != 0) throw out_of_memory("zstd compression", packed.size(), 0);
             packed.resize(size);
             return packed;

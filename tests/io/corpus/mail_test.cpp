@@ -78,8 +78,7 @@ TEST(mail, reads_one_message_and_its_fields) {
 TEST(mail, decodes_words_of_header_fields) {
     EXPECT_EQ(decode_mail_words("plain  text"), "plain  text");
     EXPECT_EQ(decode_mail_words("=?ISO-8859-1?Q?a_b=E9?= =?utf-8?b?w7w=?= end"), "a béü end");
-    EXPECT_EQ(decode_mail_words("=?utf-8?B?w7?= =?UTF-8*de?B?w7w=?="),
-              "\xEF\xBF\xBDü");
+    EXPECT_EQ(decode_mail_words("=?utf-8?B?w7?= =?UTF-8*de?B?w7w=?="), "\xEF\xBF\xBDü");
     EXPECT_EQ(decode_mail_words("=?utf-8?q?=E6=97?=\n =?utf-8?q?=A5?="), "日");  // one sign in two words
     EXPECT_EQ(decode_mail_words("=?iso-2022-jp?B?GyRCRnxLXBsoQg==?="), "日本");
     EXPECT_EQ(decode_mail_words("a =?x?= b =?utf-8?z?c?= ?= =?"), "a =?x?= b =?utf-8?z?c?= ?= =?");
