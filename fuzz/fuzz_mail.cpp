@@ -4,7 +4,9 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const std::string_view bytes(reinterpret_cast<const char*>(data), size);
+    quern::document_fields keep_all;
+    keep_all.kept = {"*"};
     for (const bool is_mbox : {true, false})
-        quern::io::fuzzing::read_in_any_units(bytes, quern::io::mail_form(is_mbox, {"*"}));
+        quern::io::fuzzing::read_in_any_units(bytes, quern::io::mail_form(is_mbox, keep_all));
     return 0;
 }

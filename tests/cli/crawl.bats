@@ -73,6 +73,17 @@ page() {
     [ "$(quern search store two --quiet | cut -f 2)" = http://a.org/2 ]
 }
 
+@test "fields of crawls and mail are kept, and a name that no record has is an error" {
+    page http://a.org/ '<p>one' >crawl.warc
+    printf 'Message-ID: <3@b.org>\r\nFrom: a@b.org\r\nSubject: wax\r\n\r\nHow much wax makes one candle?\r\n' >3.eml
+    quern build crawl.warc 3.eml -o store --quiet --keep-fields status,from
+    quern search store one --quiet --format jsonl >rows
+    grep -q '"fields":{"status":200}' rows
+    grep -q '"fields":{"from":"a@b.org"}' rows
+    ends_with 3 quern build crawl.warc -o store2 --keep-fields stat
+    [[ $stderr == *'no record has a field "stat"'*'"status"'* ]]
+}
+
 @test "a file of metadata only says what it has" {
     record metadata http://a.org/ application/json <<<'{}' | gzip >crawl.warc.wat.gz
     ends_with 3 quern build crawl.warc.wat.gz -o store

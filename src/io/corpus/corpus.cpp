@@ -236,7 +236,7 @@ class many_reader final : public corpus_reader {
         const byte_order order = byte_order_of(source->head());
         const std::shared_ptr<const record_form> records =
             has_columns                 ? table_or_tsv(source->head(), form, path)
-            : form == corpus_form::mail ? mail_form(source->head().starts_with("From "), options_.fields.kept)
+            : form == corpus_form::mail ? mail_form(source->head().starts_with("From "), options_.fields)
                                         : record_form_of(form, options_.fields);
         std::unique_ptr<byte_source> bytes = std::move(source);
         if (form == corpus_form::wikipedia) {

@@ -188,7 +188,7 @@ class mail_reader {
         const std::string charset = part.type.parameter("charset");
         if (part.type.name == "text/html") {
             const std::string page = page_by_header(bytes, charset);
-            html_page read = parse_html(page.empty() ? bytes : page, "", budget_);
+            html_page read = parse_html(page.empty() ? bytes : page, "", budget_, html_part::shown);
             if (!read.repaired.empty()) repaired = std::move(read.repaired);
             return std::move(read.text);
         }
@@ -234,8 +234,8 @@ void add_links(document& made, std::string_view value, const reading_budget& bud
 
 }  // namespace
 
-mail_message read_mail(std::string_view bytes, bool is_quoted, const std::vector<std::string>& kept,
-                       const reading_budget& budget, reading_counts& counts) {
+mail_message read_mail(std::string_view bytes, bool is_quoted, const document_fields& kept,
+                       const reading_budget& budget, reading_counts& counts, named_members& named) {
     std::string held;
     if (is_quoted && bytes.find("\n>") != std::string_view::npos) {
         held = unquoted(bytes);
@@ -255,9 +255,10 @@ mail_message read_mail(std::string_view bytes, bool is_quoted, const std::vector
     out.repaired = std::move(reader.repaired);
     out.cut = std::move(reader.cut);
     fixed_fields fields(kept);
-    for (const auto name : {"from"sv, "to"sv, "cc"sv, "date"sv, "list-id"sv})
+    for (const auto name : {"from"sv, "to"sv, "cc"sv, "date"sv})
         fields.add(name, decode_mail_words(whole.fields.value(name)));
-    out.made.fields = fields.take();
+    fields.add("list_id", decode_mail_words(whole.fields.value("list-id")));
+    out.made.fields = fields.finish(named);
     return out;
 }
 

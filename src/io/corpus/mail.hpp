@@ -28,8 +28,8 @@ struct mail_message {
 /// parts are counted in `counts` by type, "part of mail: application/pdf". Time is linear in the bytes times the depth of
 /// the parts, at most 50. `is_quoted`: the message is from an mbox, where ">From " stands for "From ". Throws
 /// out_of_memory if a part that is a web page needs more than `budget`.
-mail_message read_mail(std::string_view bytes, bool is_quoted, const std::vector<std::string>& kept,
-                       const reading_budget& budget, reading_counts& counts);
+mail_message read_mail(std::string_view bytes, bool is_quoted, const document_fields& kept,
+                       const reading_budget& budget, reading_counts& counts, named_members& named);
 
 /// The Message-ID without "<" and ">"; empty if there is none.
 std::string message_id(const header_fields& fields);

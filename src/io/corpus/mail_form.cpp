@@ -12,7 +12,7 @@ namespace {
 
 class mail final : public record_form {
   public:
-    mail(bool is_mbox, std::vector<std::string> kept) : is_mbox_(is_mbox), kept_(std::move(kept)) {}
+    mail(bool is_mbox, document_fields kept) : is_mbox_(is_mbox), kept_(std::move(kept)) {}
 
     std::size_t last_end(std::string_view bytes) const override {
         for (std::size_t at = bytes.rfind(mark); is_mbox_ && at != std::string_view::npos && at != 0;
@@ -93,7 +93,7 @@ class mail final : public record_form {
         }
         mail_message read;
         try {
-            read = read_mail(message, is_mbox_, kept_, position.budget, out.counts);
+            read = read_mail(message, is_mbox_, kept_, position.budget, out.counts, out.named);
         } catch (const out_of_memory& why) {
             return reject_or_put_off(out, position, line, why);
         }
@@ -108,12 +108,12 @@ class mail final : public record_form {
     }
 
     bool is_mbox_;
-    std::vector<std::string> kept_;
+    document_fields kept_;
 };
 
 }  // namespace
 
-std::shared_ptr<const record_form> mail_form(bool is_mbox, std::vector<std::string> kept) {
+std::shared_ptr<const record_form> mail_form(bool is_mbox, document_fields kept) {
     return std::make_shared<mail>(is_mbox, std::move(kept));
 }
 

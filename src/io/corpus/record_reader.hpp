@@ -121,8 +121,8 @@ std::shared_ptr<const record_form> table_form(std::string heading, char separato
 std::shared_ptr<const record_form> lines_form();
 std::shared_ptr<const record_form> trec_form();
 std::shared_ptr<const record_form> wikiextractor_form();
-/// `is_mbox`: messages begin with a line "From …"; otherwise the file is one message. `kept`: document_fields::kept.
-std::shared_ptr<const record_form> mail_form(bool is_mbox, std::vector<std::string> kept);
+/// `is_mbox`: messages begin with a line "From …"; otherwise the file is one message.
+std::shared_ptr<const record_form> mail_form(bool is_mbox, document_fields fields);
 
 // The buffer in which readers collect raw bytes.
 

@@ -58,7 +58,7 @@ class warc_unit final : public corpus_unit, public warc_blocks {
                 note_up_to(i);
                 const warc_item& item = contents_.items[i];
                 parse_warc_item(item, contents_.bytes.bytes().substr(item.begin, item.size), position_,
-                                options_.fields.kept, made);
+                                options_.fields, made);
             }
         } catch (const out_of_memory&) {
             if (budget.is_last) throw;

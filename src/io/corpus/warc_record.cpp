@@ -143,7 +143,7 @@ std::string skipped_record(const warc_header& header, std::string_view block) {
 }
 
 void parse_warc_item(const warc_item& item, std::string_view block, const unit_position& position,
-                     const std::vector<std::string>& kept, parsed_unit& out) {
+                     const document_fields& kept, parsed_unit& out) {
     const auto& path = position.path;
     const document_limit limit = position.limit;
     std::optional<http_head> head;
@@ -188,7 +188,7 @@ void parse_warc_item(const warc_item& item, std::string_view block, const unit_p
     fields.add("record_id", item.header.record_id);
     fields.add("language", item.header.language);
     fields.add("truncated", item.header.truncated);
-    made.fields = fields.take();
+    made.fields = fields.finish(out.named);
     if (!body.problem.empty()) {
         truncate(out, path, item.number, std::move(body.problem));
     } else if (!repaired.empty()) {

@@ -53,6 +53,6 @@ class warc_blocks {
 /// Adds the document of the record to `out`, or the reason against it. Throws out_of_memory if it needs more than
 /// position.budget and that is not the last.
 void parse_warc_item(const warc_item& item, std::string_view block, const unit_position& position,
-                     const std::vector<std::string>& kept, parsed_unit& out);
+                     const document_fields& fields, parsed_unit& out);
 
 }  // namespace quern::io

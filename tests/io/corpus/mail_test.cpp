@@ -72,7 +72,7 @@ TEST(mail, reads_one_message_and_its_fields) {
     EXPECT_EQ(message.id, "7@b");
     EXPECT_EQ(message.text, "Line one.\n\nFrom x 10:00");
     EXPECT_EQ(message.fields,
-              R"({"from":"André <a@b>","to":"\"x\" <c@d>, e@f","date":"Mon, 2 Nov 2026 10:00:00 +0100"})");
+              R"({"from":"André <a@b>","date":"Mon, 2 Nov 2026 10:00:00 +0100","to":"\"x\" <c@d>, e@f"})");
 }
 
 TEST(mail, decodes_words_of_header_fields) {
