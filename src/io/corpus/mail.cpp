@@ -149,7 +149,7 @@ class mail_reader {
         for (const std::string_view part : parts) {
             entity each(part, "text/plain");
             if (each.type.name == "text/plain" && !each.is_attachment()) {
-                if (std::string plain = text_of(each); !is_blank(plain)) return add(std::move(plain));
+                if (std::string plain = text_of(each); !is_blank(plain)) return add(plain);
             } else {
                 alternatives.push_back(std::move(each));
             }
@@ -198,12 +198,12 @@ class mail_reader {
         return out;
     }
 
-    void add(std::string more) {
+    void add(std::string_view more) {
         const std::size_t end = more.find_last_not_of(ascii_space) + 1;
-        const std::size_t begin = std::min(more.find_first_not_of("\n"), end);
+        const std::size_t begin = std::min(more.find_first_not_of('\n'), end);
         if (end == begin) return;
         if (!text.empty()) text += "\n\n";
-        text.append(more, begin, end - begin);
+        text.append(more.substr(begin, end - begin));
     }
 
     const reading_budget& budget_;
