@@ -35,7 +35,7 @@ fs::path without_last_slash(const fs::path& path) {
 }
 
 fs::path checked(const kept_target& target) {
-    const fs::path folder = without_last_slash(target.folder);
+    fs::path folder = without_last_slash(target.folder);
     check_output_folder(folder);
     std::error_code failed;
     if (fs::exists(folder, failed) && !fs::is_empty(folder, failed)) {
@@ -316,7 +316,9 @@ bool kept_folder::is_finished(const std::string& name, const context& ctx) {
     if (fs::is_regular_file(fs::symlink_status(path, failed))) {
         const written_file found = describe_written(path, ctx);
         const json& entry = at->second;
-        if (found.bytes == entry.at("bytes") && found.checksum == entry.at("xxh128")) return true;
+        if (found.bytes == entry.at("bytes").get<std::uint64_t>() &&
+            found.checksum == entry.at("xxh128").get<std::string>())
+            return true;
     }
     fs::remove(path, failed);
     return false;
