@@ -315,7 +315,7 @@ void number_rows(file_metadata& made) {
 
 std::string schema::path_of(std::uint32_t node) const {
     std::string path = nodes[node].name;
-    while ((node = nodes[node].parent) != 0) path = nodes[node].name + '.' + path;
+    while ((node = nodes[node].parent) != 0) path.insert(0, nodes[node].name + '.');
     return path;
 }
 

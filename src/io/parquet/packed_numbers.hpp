@@ -35,7 +35,7 @@ class bit_string {
         const std::size_t byte = bit >> 3;
         const unsigned shift = bit & 7;
         std::uint64_t value = load(byte) >> shift;
-        if (shift + width_ > 64) value |= load(byte + 8) << (64 - shift);
+        if (shift != 0 && shift + width_ > 64) value |= load(byte + 8) << (64 - shift);
         return value & mask_;
     }
 
