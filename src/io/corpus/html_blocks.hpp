@@ -22,9 +22,9 @@ inline constexpr std::uint32_t no_element = UINT32_MAX;
 
 /// Elements are in document order: those within element i are i + 1 to `end` - 1.
 struct html_element {
-    std::uint32_t parent;  ///< no_element for the first, which is the whole page
+    std::uint32_t parent = no_element;  ///< no_element for the first, which is the whole page
     std::uint32_t end = 0;
-    std::uint32_t first_run;  ///< its runs and those within it: first_run to end_run - 1
+    std::uint32_t first_run = 0;  ///< its runs and those within it: first_run to end_run - 1
     std::uint32_t end_run = 0;
     std::uint32_t text_bytes = 0;  ///< of its own text, not of elements within; white space collapsed
     std::uint32_t link_bytes = 0;  ///< those of them within links
