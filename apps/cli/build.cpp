@@ -13,6 +13,7 @@
 #include "quern/base/error.hpp"
 #include "session.hpp"
 #include "source_permissions.hpp"
+#include "spaces.hpp"
 #include "values.hpp"
 
 namespace quern::cli {
@@ -48,13 +49,47 @@ std::set<build_stage> parse_stages(std::string_view text) {
 
 /// An update uses the options the store was built with: refuses others instead of ignoring them.
 void check_update(const build_options& options, const text_choice& text) {
+    const std::string_view option = options.update ? "--update" : options.replace ? "--replace" : "--delete";
     if (!options.fields.kept.empty())
-        throw usage_error(
-            "--keep-fields cannot be combined with --update, which keeps the fields of the store");
+        throw usage_error(fmt::format(
+            "--keep-fields cannot be combined with {}, which keeps the fields of the store", option));
     if (!options.skip.empty())
-        throw usage_error("--skip cannot be combined with --update, which runs the stages of the store");
+        throw usage_error(
+            fmt::format("--skip cannot be combined with {}, which runs the stages of the store", option));
     if (text.any())
-        throw usage_error("text options cannot be combined with --update, which uses those of the store");
+        throw usage_error(
+            fmt::format("text options cannot be combined with {}, which uses those of the store", option));
+}
+
+/// The same command makes a store and keeps it in step with its inputs, so that options may be given again.
+void check_sync(const build_options& options, const text_choice& text) {
+    if (!is_store(options.store)) return;
+    const store_info info = read_store_info(options.store);
+    const auto refuse = [&](std::string_view what) {
+        throw usage_error(
+            fmt::format("{} was built with other {}, which --sync keeps; give the same ones or none, "
+                        "or build it anew: --force without --sync",
+                        options.store.string(), what));
+    };
+    if (const text_options given = text.over(info.text);
+        given != info.text && (text.stop_word_file().empty() || recorded_text_options(given) != info.text))
+        refuse("text options");
+    if (!options.fields.kept.empty() && options.fields.kept != info.kept_fields) refuse("--keep-fields");
+    std::set<build_stage> skipped = all_build_stages;
+    for (const build_stage stage : info.stages) skipped.erase(stage);
+    if (!options.skip.empty() && options.skip != skipped) refuse("--skip");
+}
+
+/// What happened to the documents of the store that was there.
+void report_changes(console& messages, const store_changes& changes, const std::filesystem::path& store) {
+    if (changes.up_to_date) return messages.info(store.string() + " is up to date: no input has changed");
+    messages.info(fmt::format("{} added, {} changed, {} removed", grouped(changes.added),
+                              grouped(changes.changed), grouped(changes.removed)));
+    if (changes.unknown_ids == 0) return;
+    std::string some;
+    for (const std::string& id : changes.some_unknown_ids) some += (some.empty() ? "" : ", ") + id;
+    messages.warning(fmt::format("{} to delete not in the store: {}{}", counted(changes.unknown_ids, "id"),
+                                 some, changes.unknown_ids > changes.some_unknown_ids.size() ? " …" : ""));
 }
 
 }  // namespace
@@ -65,6 +100,7 @@ int run_build(const command& self, const std::vector<std::string>& arguments) {
     text_choice text;
     std::vector<std::string> inputs;
     std::string report_file;
+    bool deletes = false;
 
     command_line line(
         self, "CORPUS... -o STORE [OPTION]...",
@@ -105,6 +141,24 @@ int run_build(const command& self, const std::vector<std::string>& arguments) {
               "Add the corpus to the existing store, with its text options and stages. Documents that are "
               "already in it are skipped.",
               options.update);
+    line.flag(
+        "--replace",
+        "As --update, but a document with the id of one in the store replaces it: the old one goes, the new "
+        "one comes last.",
+        options.replace);
+    line.option(
+        "--delete", "FILE",
+        "Delete the documents whose ids FILE lists, one on each line, from the existing store; - is standard "
+        "input. Then CORPUS may be missing; otherwise it is added afterwards.",
+        "", [&](const std::string& value) {
+            for (numbered_line& id : lines_of_file(value)) options.deleted_ids.push_back(std::move(id.text));
+            deletes = true;
+        });
+    line.flag(
+        "--sync",
+        "Make the store that of CORPUS as it is now: what is new, changed or gone there is so in the store. "
+        "Without a store, an ordinary build; if nothing has changed, nothing is done.",
+        options.sync);
     line.option("keep_fields", options.fields);
     declare_corpus(line, options);
     declare_text(line, text);
@@ -115,21 +169,28 @@ int run_build(const command& self, const std::vector<std::string>& arguments) {
                  "A folder and a file, with English words reduced to their stems.");
     line.example("quern build notes/ -o mine --report mine.html",
                  "The same kind of store, with a page about what was read, excluded and built.");
+    line.example("quern build notes/ -o mine --sync", "Again and again: the store follows the folder.");
+    line.example("quern build -o mine --delete ids.txt", "The store without these documents.");
     line.example("zcat crawl.gz | quern build - -o crawl --memory 2G --stats crawl.json",
                  "From a pipe, within 2 GiB of memory, with a record of the run.");
     line.parse(arguments);
 
     session job(self, common);
     job.follow_links = options.follow_links;
-    options.inputs = inputs_of(inputs, options);
+    options.inputs = inputs_of(inputs, options, deletes ? "" : "CORPUS");
     options.text = text.over({});
-    if (options.update) check_update(options, text);
+    if (options.sync && (options.update || options.replace || deletes))
+        throw usage_error(
+            "--sync cannot be combined with --update, --replace or --delete: it follows CORPUS alone");
+    if (options.update || options.replace || deletes) check_update(options, text);
+    if (options.sync) check_sync(options, text);
     options.force = common.force;
     std::vector<std::filesystem::path> files = options.inputs;
     files.push_back(text.stop_word_file());
     const destination page = report_page(report_file);
     job.check_destinations({{.path = options.store, .is_folder = true}, page}, std::move(files));
-    if (options.update) keep_private(std::span(&options.store, 1), false);  // its documents stay
+    if (options.update || options.replace || deletes)
+        keep_private(std::span(&options.store, 1), false);  // its documents stay
     std::optional<output> report;
     if (!report_file.empty()) report = job.open(page);
 
@@ -141,6 +202,7 @@ int run_build(const command& self, const std::vector<std::string>& arguments) {
         report->commit();
     }
     report_reading(job.messages, result.counts, result.issues, outcome_of(result));
+    if (result.changes) report_changes(job.messages, *result.changes, options.store);
     job.statistics.stages = std::move(result.statistics.stages);
     job.statistics.counts = std::move(result.statistics.counts);
     job.statistics.device = std::move(result.statistics.device);

@@ -171,3 +171,63 @@ killed_after() {
     ends_with 2 quern build new.jsonl -o none --update
     says "no such store"
 }
+
+@test "--sync follows a folder; killed, it resumes; the same command makes the store" {
+    mkdir pages
+    for i in $(seq 40); do seq -s " " -f "w%.0f" "$((i * 100))" "$((i * 100 + 20))" >"pages/$i.txt"; done
+    touch -d "2 hours ago" pages/*
+    local sync=("$QUERN" build pages -o store --sync --stem porter)
+    ends_with 0 "${sync[@]}"
+    says "40 documents"
+    ends_with 0 "${sync[@]}"
+    says "store is up to date: no input has changed"
+    ends_with 0 quern build pages -o store --sync # the store has its options
+    says "up to date"
+    rm pages/3.txt
+    mv pages/4.txt pages/moved.txt
+    echo "page 5 was rewritten" >pages/5.txt
+    cp -r store before
+    killed_after "index: done" "${sync[@]}"
+    same_bytes before store
+    ends_with 0 "${sync[@]}"
+    says "1 added, 1 changed, 2 removed"
+    quern build pages -o fresh --stem porter --quiet
+    same_bytes fresh store
+    ends_with 2 quern build pages -o store --sync --stem none
+    says "was built with other text options"
+    ends_with 2 quern build pages -o store --sync --skip all
+    says "was built with other --skip"
+    ends_with 2 quern build pages -o store --sync --keep-fields a
+    says "was built with other --keep-fields"
+    ends_with 2 quern build pages -o store --sync --update
+    ends_with 2 quern build -o store --sync
+    says "CORPUS is required"
+    same_bytes fresh store
+}
+
+@test "--delete and --replace change single documents" {
+    for i in $(seq 20); do echo "{\"id\":\"$i\",\"text\":\"number $i has word$((i * i))\"}"; done >all.jsonl
+    quern build all.jsonl -o store --skip all --quiet
+    printf '3\r\n\n4\n' >ids
+    ends_with 0 quern build -o store --delete ids
+    says "0 added, 0 changed, 2 removed"
+    grep -vE '"id":"(3|4)"' all.jsonl >left.jsonl
+    quern build left.jsonl -o fresh --skip all --quiet
+    same_bytes fresh store
+    ends_with 0 quern build -o store --delete - <<<$'nobody\n'
+    says "1 id to delete not in the store: nobody"
+    same_bytes fresh store
+    echo '{"id":"7","text":"seven again"}' >new.jsonl
+    ends_with 0 quern build new.jsonl -o store --replace
+    says "0 added, 1 changed, 0 removed"
+    grep -v '"id":"7"' left.jsonl | cat - new.jsonl >now.jsonl
+    quern build now.jsonl -o fresh --skip all --quiet --force
+    same_bytes fresh store
+    ends_with 0 quern build - -o store --replace --delete ids <new.jsonl # from a pipe
+    same_bytes fresh store
+    ends_with 2 quern build new.jsonl -o store --replace --stem porter
+    says "cannot be combined with --replace"
+    ends_with 2 quern build -o store --delete missing
+    ends_with 2 quern build -o none --delete ids
+    says "no such store"
+}

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -41,7 +42,29 @@ struct build_options : corpus_input {
     /// stages, and the fields that it keeps: `text`, `skip` and `fields.kept` are ignored. docs/build.md says how the result differs from a store of all
     /// inputs.
     bool update = false;
+    /// With the inputs: an update in which a document with the id of one in the store replaces it. The new one comes
+    /// last, with the other new ones.
+    bool replace = false;
+    /// An update that first deletes the documents and near-duplicates with these ids; there may be no inputs. Ids that
+    /// the store lacks are reported. A near-duplicate of a deleted document, or of one that is replaced, must be named,
+    /// too: its text is not in the store, so that it would be lost.
+    std::vector<std::string> deleted_ids;
+    /// Makes the store that of the inputs as they are now: of an existing store, the text options, stages and fields are
+    /// used again, and nothing is done if no input changed since it was built. Without a store, an ordinary build.
+    bool sync = false;
     bool force = false;  ///< replace an existing store, atomically
+
+    bool changes_store() const { return update || replace || !deleted_ids.empty(); }
+};
+
+/// What a build changed in the store that existed. Near-duplicates do not count as documents.
+struct store_changes {
+    std::uint64_t added = 0;                    ///< documents whose id the store lacked
+    std::uint64_t changed = 0;                  ///< documents with another title, text or fields than before
+    std::uint64_t removed = 0;                  ///< documents whose id is no more
+    std::uint64_t unknown_ids = 0;              ///< ids to delete that the store lacks
+    std::vector<std::string> some_unknown_ids;  ///< the first 5 of them
+    bool up_to_date = false;  ///< no input has changed since the store was built; nothing was done
 };
 
 struct build_result {
@@ -55,6 +78,8 @@ struct build_result {
     std::uint64_t dangling_links = 0;  ///< links to documents that are not in the collection
     std::uint64_t store_bytes = 0;
     std::vector<input_issue> issues;  ///< the first 100
+    std::optional<store_changes>
+        changes;  ///< of an existing store by `update`, `replace`, `deleted_ids` or `sync`
     run_statistics statistics;
 };
 
@@ -62,13 +87,18 @@ struct build_result {
 /// earlier one stays until then. The same inputs, text options, stages (`skip`) and `ctx.seed` give the same
 /// bytes (except stats.json) for any number of threads, memory budget and device, also when it resumes a build
 /// that was killed or failed after a stage. With `update`, a document that is already in the store with the
-/// same text is skipped.
+/// same text is skipped. `replace` and `deleted_ids` give the store of one build over the old inputs without these
+/// documents, then the new ones; `sync` gives the store of a build from nothing.
 /// Throws usage_error (missing input, existing store without `force`, store in an input, a store being built),
 /// invalid_input (errors beyond the limit, a missing or repeated id), io_error, out_of_memory, device_error,
 /// damaged_store (to update), interrupted.
 /// Cost: one pass over the input; beyond the memory budget, sorted runs in `ctx.scratch` and one merge; then
 /// the cost of each stage.
 build_result build(const build_options& options, const context& ctx);
+
+/// The text options as a store records them: those of two builds differ where they would make other words. Reads the file
+/// of stop words, if there is one; throws usage_error if that cannot be read.
+text_options recorded_text_options(const text_options& text);
 
 /// Writes a self-contained HTML page about the store that `build` made with these options: name, inputs and
 /// date, what was read, rejected and excluded, seconds and bytes, near-duplicates, words, link ranks. Omits

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
 
 #include "io/corpus/folder_walk.hpp"
 #include "quern/base/pdf_program.hpp"
@@ -22,6 +23,25 @@ void describe_file(const fs::path& path, std::string& out) {
     const auto time = fs::last_write_time(path, gone).time_since_epoch().count();
     const std::uint64_t size = fs::file_size(path, gone);
     out += fmt::format("{}\t{}\t{}\n", path.string(), size, time);
+}
+
+/// Calls on_file(path) for every file of the inputs, in order, and on_folder_end() after each folder.
+void each_file(const build_options& corpus, const std::function<void(const fs::path&)>& on_file,
+               const std::function<void()>& on_folder_end) {
+    for (const fs::path& input : corpus.inputs) {
+        std::error_code unseen;
+        if (!fs::is_directory(input, unseen)) {
+            on_file(input);
+            continue;
+        }
+        io::folder_walk walk(input, corpus.follow_links);
+        io::parsed_unit notes;
+        while (const auto file = walk.next(notes)) {
+            on_file(file->path);
+            notes = {};
+        }
+        on_folder_end();
+    }
 }
 
 }  // namespace
@@ -55,21 +75,22 @@ std::string describe_request(const build_options& corpus) {
 
 std::string describe_content(const build_options& corpus) {
     std::string out = fmt::format("format {} unicode {}\n", store_format_version, text::unicode_version());
-    for (const fs::path& input : corpus.inputs) {
-        std::error_code unseen;
-        if (!fs::is_directory(input, unseen)) {
-            describe_file(input, out);
-            continue;
-        }
-        io::folder_walk walk(input, corpus.follow_links);
-        io::parsed_unit notes;
-        while (const auto file = walk.next(notes)) {
-            describe_file(file->path, out);
-            notes = {};
-        }
-        out += '\n';
-    }
+    each_file(
+        corpus, [&](const fs::path& file) { describe_file(file, out); }, [&] { out += '\n'; });
     return out;
+}
+
+bool is_settled(const build_options& corpus, fs::file_time_type begin) {
+    using namespace std::chrono_literals;
+    bool settled = true;
+    const auto check = [&](const fs::path& file) {
+        std::error_code gone;
+        const auto time = fs::last_write_time(file, gone);
+        const bool is_coarse = time.time_since_epoch() % 1s == fs::file_time_type::duration::zero();
+        if (gone || time + (is_coarse ? 2000ms : 50ms) >= begin) settled = false;
+    };
+    each_file(corpus, check, [] {});
+    return settled;
 }
 
 }  // namespace quern

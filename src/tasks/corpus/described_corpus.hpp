@@ -20,4 +20,8 @@ std::string describe_request(const build_options& corpus);
 /// the format and of the word rules.
 std::string describe_content(const build_options& corpus);
 
+/// Whether every file of the inputs was last written so long before `begin` that its time shows any later change: clocks
+/// of file systems tick every few milliseconds, some every two seconds.
+bool is_settled(const build_options& corpus, std::filesystem::file_time_type begin);
+
 }  // namespace quern

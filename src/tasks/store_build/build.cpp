@@ -27,22 +27,20 @@
 #include "tasks/shared/stage_clock.hpp"
 #include "tasks/store/layout.hpp"
 #include "tasks/store/stop_words_file.hpp"
+#include "tasks/store_build/build_description.hpp"
 #include "tasks/store_build/document_spool.hpp"
 #include "tasks/store_build/duplicates.hpp"
 #include "tasks/store_build/index.hpp"
 #include "tasks/store_build/journal.hpp"
 #include "tasks/store_build/rethrow_with_context.hpp"
 #include "tasks/store_build/stages.hpp"
+#include "tasks/store_build/store_comparison.hpp"
 #include "tasks/store_build/store_to_update.hpp"
 
 namespace quern {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// Version of the stages' output: incremented if the same corpus and options give other bytes than before, so that an
-/// older program's partial results are not resumed.
-constexpr int version_of_stages = 3;
 
 /// A stage that adds to an index.
 struct added_stage {
@@ -59,10 +57,25 @@ std::string_view name_of(build_stage stage) {
     return build_stage_names[static_cast<std::size_t>(stage)];
 }
 
+/// Text options, stages and fields of the store that is there.
+void adopt_options_of_store(build_options& options, const store_info& info) {
+    options.text = with_stop_words_of(info.text, options.store);
+    options.fields.kept = info.kept_fields;
+    options.skip = all_build_stages;
+    for (const build_stage stage : info.stages) options.skip.erase(stage);
+    options.force = true;
+}
+
 build_options checked(const build_options& request) {
-    require_documents(request);
+    if (request.sync && request.changes_store())
+        throw usage_error(
+            "a synchronised store mirrors the inputs: it cannot also be updated, or lose documents");
+    const bool only_deletes =
+        !request.deleted_ids.empty() && request.inputs.empty() && request.source == nullptr;
+    if (!only_deletes) require_documents(request);
     if (request.store.empty()) throw usage_error("no store given");
     build_options options = request;
+    options.update = options.changes_store();
     options.store = resolved_folder(options.store);
     for (const fs::path& input : options.inputs) {
         if (input == "-") continue;
@@ -76,11 +89,9 @@ build_options checked(const build_options& request) {
                                           options.store.string(), info.unicode_version,
                                           text::unicode_version()));
         }
-        options.text = with_stop_words_of(info.text, options.store);
-        options.fields.kept = info.kept_fields;
-        options.skip = all_build_stages;
-        for (const build_stage stage : info.stages) options.skip.erase(stage);
-        options.force = true;
+        adopt_options_of_store(options, info);
+    } else if (options.sync && is_store(options.store)) {
+        adopt_options_of_store(options, read_store_info(options.store));
     }
     const text::analyzer refused_here(options.text);  // refuses an unknown language, an unreadable list
     refuse_to_replace(
@@ -105,19 +116,55 @@ std::uint64_t bytes_of(const std::vector<store_section>& sections) {
     return bytes;
 }
 
+build_result result_of(const store_info& info) {
+    build_result result;
+    result.documents = info.documents;
+    result.duplicates = info.duplicates;
+    result.words = info.words;
+    result.vocabulary = info.vocabulary;
+    result.postings = info.postings;
+    result.links = info.links;
+    result.store_bytes = bytes_of(info.sections) + (info.thesaurus ? info.thesaurus->bytes : 0);
+    return result;
+}
+
+build_result nothing_to_do(const build_options& options, store_changes changes) {
+    build_result result = result_of(read_store_info(options.store));
+    result.changes = std::move(changes);
+    return result;
+}
+
+void note(store_changes& changes, store_to_update::dropped_documents dropped) {
+    changes.removed += dropped.documents + dropped.copies;
+    changes.unknown_ids = dropped.unknown_ids;
+    changes.some_unknown_ids = std::move(dropped.unknown);
+}
+
+class empty_corpus : public io::corpus_reader {
+  public:
+    std::unique_ptr<io::corpus_unit> next() override { return nullptr; }
+    std::uint64_t consumed_bytes() const override { return 0; }
+    std::uint64_t total_bytes() const override { return 0; }
+};
+
 /// The work of one call.
 class build_run {
   public:
-    build_run(const build_options& options, const context& ctx, run_statistics statistics)
+    /// `old`: the store to change, without the documents to delete, or null; `changes`: what that changed.
+    build_run(const build_options& options, std::unique_ptr<store_to_update> old, store_changes changes,
+              const context& ctx, run_statistics statistics)
         : options_(options),
           ctx_(ctx),
-          old_(options.update ? std::make_optional<store_to_update>(options.store) : std::nullopt),
+          old_(std::move(old)),
+          before_(options.sync && is_store(options.store) ? std::make_unique<store_comparison>(options.store)
+                                                          : nullptr),
+          changes_(std::move(changes)),
           statistics_(std::move(statistics)),
           scratch_(ctx),
           folder_(
               options.store, options.force ? io::existing::replace : io::existing::refuse,
               [this](const fs::path& folder, const fs::path& notes) { return take_over(folder, notes); }) {
-        if (!journal_) journal_.emplace(is_repeatable() ? folder_.notes() : fs::path(), request());
+        if (!journal_) journal_.emplace(is_repeatable(options_) ? folder_.notes() : fs::path(), request());
     }
 
     /// An error keeps the finished stages, which took longer than the failed one, for the same command to resume.
@@ -152,25 +199,18 @@ class build_run {
         return result();
     }
 
-    /// Whether the inputs will be the same when they are read again.
-    bool is_repeatable() const {
-        return options_.source == nullptr && std::ranges::all_of(options_.inputs, lies_still);
-    }
-
     /// Everything that the results so far depend on, whatever stages follow.
     std::string request() const {
-        if (!is_repeatable()) return {};
-        std::string out = describe_request(options_) + describe_content(options_);
-        // Colliding ids are prefixed with the paths as the user gave them.
-        for (const fs::path& input : options_.inputs) out += "given " + input.string() + '\n';
-        out += fmt::format("Quern {}, stages {}, seed {}", QUERN_VERSION, version_of_stages, ctx_.seed);
-        if (options_.skip.contains(build_stage::duplicates)) out += " with near-duplicates";
+        if (!is_repeatable(options_)) return {};
+        std::string out = description_;
         if (old_) out += "\n" + old_->description();
+        if (options_.replace) out += "\nreplace";
+        for (const std::string& id : options_.deleted_ids) out += "\ndelete " + id;
         return out;
     }
 
     bool take_over(const fs::path& folder, const fs::path& notes) {
-        if (is_repeatable()) journal_ = build_journal::take_over(folder, notes, request(), ctx_);
+        if (is_repeatable(options_)) journal_ = build_journal::take_over(folder, notes, request(), ctx_);
         const auto is_unwanted = [this](const added_stage& stage) {
             return options_.skip.contains(stage.stage) && journal_->info()->stages.contains(stage.stage);
         };
@@ -207,19 +247,41 @@ class build_run {
             ctx_.log(log_level::info, "resuming an interrupted build; finished stages:" + done);
     }
 
-    const store_to_update* old() const { return old_ ? &*old_ : nullptr; }
+    const store_to_update* old() const { return old_.get(); }
+
+    std::unique_ptr<io::corpus_reader> open_inputs(const io::corpus_options& corpus) const {
+        if (options_.inputs.empty() && options_.source == nullptr) return std::make_unique<empty_corpus>();
+        return open_documents(options_, corpus, ctx_);
+    }
 
     std::unique_ptr<io::corpus_reader> open_corpus() const {
         const io::corpus_options corpus = corpus_options_for(options_, ctx_);
-        auto inputs = open_documents(options_, corpus, ctx_);
+        auto inputs = replacements_ ? replacements_->read_again(corpus.unit_bytes) : open_inputs(corpus);
         return old_ ? old_->followed_by(std::move(inputs), corpus.unit_bytes) : std::move(inputs);
+    }
+
+    /// The new documents wait on disk until it is known which of the old ones they replace.
+    void read_replacements() {
+        replacements_.emplace(options_, open_inputs(corpus_options_for(options_, ctx_)), nullptr, scratch_,
+                              ctx_);
+        const document_table& read = replacements_->documents();
+        if (read.size() == 0) replacements_->record().refuse_empty(options_);
+        std::vector<std::string> ids;
+        ids.reserve(read.size());
+        for (std::uint32_t d = 0; d < read.size(); ++d) ids.emplace_back(read.id(d));
+        const auto dropped = old_->drop(ids);
+        changes_.changed = read.size() - dropped.unknown_ids;
     }
 
     /// If near-duplicates are excluded, documents wait on disk until it is known which ones.
     void index(const text_options& text) {
-        const context left =
-            with_remaining_memory(ctx_, old_ ? old_->memory_bytes() : 0, "the store to add to");
+        if (options_.replace) read_replacements();
+        const std::uint64_t taken = (old_ ? old_->memory_bytes() : 0) +
+                                    (before_ ? before_->memory_bytes() : 0) +
+                                    (replacements_ ? replacements_->memory_bytes() : 0);
+        const context left = with_remaining_memory(ctx_, taken, "the store to add to");
         index_source source;
+        source.before = before_.get();
         std::optional<document_spool> spool;
         std::vector<excluded_document> excluded;
         if (!options_.skip.contains(build_stage::duplicates)) {
@@ -244,7 +306,12 @@ class build_run {
         index_outcome outcome =
             make_index(options_, text, std::move(source), folder_.folder(), scratch_, clock_,
                        with_remaining_memory(left, held, "the table of documents"));
-        if (!spool) journal_->record = std::move(outcome.record);
+        if (replacements_) {
+            journal_->record = std::move(replacements_->record());
+        } else if (!spool) {
+            journal_->record = std::move(outcome.record);
+        }
+        note_changes(outcome);
         store_info& info = outcome.info;
         if (journal_->duplicates()) {
             const duplicates_outcome& found = *journal_->duplicates();
@@ -257,6 +324,25 @@ class build_run {
         journal_->stages = statistics_.stages;
         journal_->add(folder_.folder(), info);
         log_stage("index", "cpu");
+    }
+
+    /// A resumed build has them from the journal.
+    void note_changes(const index_outcome& outcome) {
+        if (before_) {
+            changes_.added = outcome.compared.added;
+            changes_.changed = outcome.compared.changed;
+            changes_.removed =
+                before_->store().info().documents - outcome.compared.changed - outcome.compared.same;
+        } else if (old_) {
+            const std::uint64_t last = outcome.info.documents - old_->documents();
+            changes_.added =
+                last - std::min(changes_.changed, last);  // a replacement may be a near-duplicate
+        } else {
+            return;
+        }
+        journal_->counts["documents added"] = changes_.added;
+        journal_->counts["documents changed"] = changes_.changed;
+        journal_->counts["documents removed"] = changes_.removed;
     }
 
     void leave_out(document_spool& spool) {
@@ -290,7 +376,8 @@ class build_run {
     /// Whether there is something for the next build to resume; then the folder stays.
     bool keep_what_is_made() {
         const bool is_committed = folder_.notes().empty();
-        if (is_committed || !is_repeatable() || !(journal_->duplicates() || journal_->info())) return false;
+        if (is_committed || !is_repeatable(options_) || !(journal_->duplicates() || journal_->info()))
+            return false;
         folder_.keep();
         return true;
     }
@@ -338,17 +425,16 @@ class build_run {
     build_result result() {
         const store_info& info = *journal_->info();
         const reading_counts& counts = journal_->record.counts;
-        build_result result;
+        build_result result = result_of(info);
         result.counts = counts;
         result.issues = journal_->record.issues;
-        result.documents = info.documents;
-        result.duplicates = info.duplicates;
-        result.words = info.words;
-        result.vocabulary = info.vocabulary;
-        result.postings = info.postings;
-        result.links = info.links;
         result.dangling_links = journal_->counts["dangling_links"];
-        result.store_bytes = bytes_of(info.sections) + (info.thesaurus ? info.thesaurus->bytes : 0);
+        if (old_ || before_) {
+            changes_.added = journal_->counts["documents added"];
+            changes_.changed = journal_->counts["documents changed"];
+            changes_.removed = journal_->counts["documents removed"];
+            result.changes = changes_;
+        }
 
         statistics_.counts = journal_->counts;
         statistics_.counts.merge(std::map<std::string, std::uint64_t>{{"documents", info.documents},
@@ -364,7 +450,10 @@ class build_run {
         for (const auto& [reason, count] : counts.skipped) statistics_.counts["skipped: " + reason] = count;
         statistics_.threads = ctx_.thread_count();
         statistics_.peak_memory_bytes = peak_memory_bytes();
-        write_file(folder_.folder() / store_layout::statistics, to_json(statistics_));
+        const bool is_known = !old_ && is_repeatable(options_) && is_settled(options_, begin_) &&
+                              describe_build(options_, ctx_) == description_;
+        write_file(folder_.folder() / store_layout::statistics,
+                   statistics_of_store(statistics_, is_known ? std::optional(description_) : std::nullopt));
         ctx_.check_stop();
         ctx_.report({"commit", 0, 0, "bytes"});
         folder_.commit();
@@ -375,7 +464,12 @@ class build_run {
 
     const build_options& options_;
     const context ctx_;
-    const std::optional<store_to_update> old_;
+    const fs::file_time_type begin_ = fs::file_time_type::clock::now();
+    const std::string description_ = is_repeatable(options_) ? describe_build(options_, ctx_) : std::string();
+    const std::unique_ptr<store_to_update> old_;
+    const std::unique_ptr<store_comparison> before_;
+    std::optional<document_spool> replacements_;
+    store_changes changes_;
     run_statistics statistics_;
     stage_clock clock_{statistics_};
     std::optional<build_journal> journal_;  // before the folder, which looks for a journal
@@ -386,13 +480,32 @@ class build_run {
 
 }  // namespace
 
+text_options recorded_text_options(const text_options& text) {
+    return as_recorded(text);
+}
+
 build_result build(const build_options& request, const context& requested) {
     run_statistics statistics;
     const context ctx = settled(request, requested, statistics);
     // A refused request leaves no trace; the existing folder is checked again once no other process builds it.
     const io::name_lock only_one(checked(request).store);
     const build_options options = checked(request);
-    return build_run(options, ctx, std::move(statistics)).run();
+    store_changes changes;
+    if (options.sync && is_up_to_date(options, ctx)) {
+        changes.up_to_date = true;
+        return nothing_to_do(options, std::move(changes));
+    }
+    std::unique_ptr<store_to_update> old;
+    if (options.update) {
+        old = std::make_unique<store_to_update>(options.store);
+        note(changes, old->drop(options.deleted_ids));
+        const bool no_input = options.inputs.empty() && options.source == nullptr;
+        if (no_input && changes.removed == 0) return nothing_to_do(options, std::move(changes));
+        if (no_input && old->documents() == 0)
+            throw usage_error("these are all documents of " + options.store.string() +
+                              "; a store has at least one (remove its folder instead)");
+    }
+    return build_run(options, std::move(old), std::move(changes), ctx, std::move(statistics)).run();
 }
 
 }  // namespace quern

@@ -51,6 +51,7 @@ class document_spool::unit : public io::corpus_unit {
         parsed.documents.reserve(last_ - first_);
         for (std::uint32_t d = first_; d < last_; ++d) parsed.documents.push_back(spool_.read(d));
         parsed.counts.documents = last_ - first_;
+        parsed.named = spool_.record_.named;
         return true;
     }
     std::uint64_t raw_bytes() const override { return bytes_; }

@@ -42,16 +42,16 @@ duplicates_outcome leave_out_duplicates(const document_spool& spool, const store
                                         const std::filesystem::path& store, const scratch_folder& scratch,
                                         const context& ctx) {
     const document_table& documents = spool.documents();
-    const auto first_new = old == nullptr ? 0 : static_cast<std::uint32_t>(old->store().info().documents);
-    const document_duplicates known = old == nullptr ? document_duplicates() : old->store().duplicates();
+    const auto first_new = old == nullptr ? 0 : old->documents();
+    const std::uint64_t known = old == nullptr ? 0 : old->copies();
     const context remaining =
         with_remaining_memory(ctx, old == nullptr ? 0 : old->memory_bytes(), "the store to add to");
     const context left = with_remaining_memory(remaining, spool.memory_bytes(), "the table of documents");
     duplicates_outcome outcome;
     const std::vector<removed_duplicate> duplicates =
         find_near_duplicates(documents, first_new, left, outcome.counts);
-    outcome.counts["copies"] = known.size() + duplicates.size();
-    if (known.size() + duplicates.size() == 0) return outcome;
+    outcome.counts["copies"] = known + duplicates.size();
+    if (known + duplicates.size() == 0) return outcome;
 
     for (const removed_duplicate& d : duplicates) outcome.excluded.push_back({d.document, d.kept});
     std::ranges::sort(outcome.excluded, {}, &excluded_document::position);
@@ -68,9 +68,9 @@ duplicates_outcome leave_out_duplicates(const document_spool& spool, const store
     io::string_column_writer titles(file(store_layout::copy_titles), scratch.file("copy_title_ends"));
     std::uint64_t next_known = 0;
     const auto append_known = [&](std::uint64_t end) {  // of documents before `end`
-        for (; next_known < known.size() && known.kept(next_known) < end; ++next_known) {
-            const document_duplicates::copy copy = known[next_known];
-            kept.append_value(known.kept(next_known));
+        for (; next_known < known && old->kept(next_known) < end; ++next_known) {
+            const document_duplicates::copy copy = old->copy(next_known);
+            kept.append_value(old->kept(next_known));
             ids.append(copy.id);
             titles.append(copy.title);
             distances.append_value(copy.distance);

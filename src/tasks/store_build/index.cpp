@@ -90,6 +90,7 @@ index_outcome make_index(const build_options& options, const text_options& text,
     }
     outcome.record = std::move(pieces.record);
     outcome.dangling_links = links.dangling;
+    outcome.compared = pieces.compared;
     return outcome;
 }
 

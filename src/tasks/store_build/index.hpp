@@ -20,6 +20,7 @@ struct index_outcome {
     store_info info;  ///< still without a manifest
     reading_record record;
     std::uint64_t dangling_links = 0, spilled_bytes = 0;
+    compared_documents compared;  ///< with the store that is replaced, if the source names it
 };
 
 /// Writes the sections of an index into `store`. `text`: the options that the store records; its stop words are in the

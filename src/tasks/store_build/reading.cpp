@@ -46,6 +46,7 @@ struct unit_in_work {
     std::vector<raw_text_block> full_blocks, full_field_blocks;
     std::vector<compressed_text_block> frames, field_frames;
     field_census fields;
+    compared_documents compared;
     search_detail::sorted_run words, title_words;
     std::uint32_t first_document = 0;
     std::vector<std::uint32_t> document_lengths;
@@ -73,10 +74,9 @@ class collection_reader {
         if (!options.fields.kept.empty()) fields_.emplace(store);
         if (!source_.is_admitted && !source_.excluded.empty()) positions_.emplace();
         if (source_.old == nullptr) return;
-        const document_duplicates& duplicates = source_.old->store().duplicates();
-        for (std::uint64_t i = 0; i < duplicates.size(); ++i)
-            pieces_.ids.insert(duplicates[i].id, duplicates.kept(i));
-        old_links_.emplace(source_.old->store());
+        for (std::uint64_t i = 0; i < source_.old->copies(); ++i)
+            pieces_.ids.insert(source_.old->copy(i).id, source_.old->kept(i));
+        old_links_.emplace(*source_.old);
         for (const auto& r : old_links_->redirects()) pieces_.links.add_redirect(r);
     }
 
@@ -130,7 +130,7 @@ class collection_reader {
         for (const document& d : parsed.documents) {
             ids_.append(d.id);
             titles_.append(d.title);
-            const bool is_old = source_.old != nullptr && appended_ < source_.old->store().info().documents;
+            const bool is_old = source_.old != nullptr && appended_ < source_.old->documents();
             if (is_old) {
                 pieces_.links.add_document(old_links_->next());
             } else {
@@ -193,6 +193,7 @@ class collection_reader {
         std::uint32_t number = unit.first_document;
         for (const document& d : unit.parsed.documents) {
             if (fields_) unit.fields.add(d.fields);
+            if (source_.before != nullptr) source_.before->compare(d, unit.compared);
             analyzer.analyze(d.title, words);
             for (const text::token& t : words.tokens) {
                 all.add(words.word(t));
@@ -251,6 +252,7 @@ class collection_reader {
         for (const compressed_text_block& frame : unit.frames) blocks_.append(frame);
         for (const compressed_text_block& frame : unit.field_frames) fields_->blocks.append(frame);
         pieces_.fields.add(unit.fields);
+        pieces_.compared += unit.compared;
         lengths_.append_values(std::span<const std::uint32_t>(unit.document_lengths));
         pieces_.document_lengths.insert(pieces_.document_lengths.end(), unit.document_lengths.begin(),
                                         unit.document_lengths.end());

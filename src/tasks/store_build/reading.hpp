@@ -23,6 +23,7 @@
 #include "tasks/store_build/duplicates.hpp"
 #include "tasks/store_build/link_store.hpp"
 #include "tasks/store_build/run_store.hpp"
+#include "tasks/store_build/store_comparison.hpp"
 #include "tasks/store_build/store_to_update.hpp"
 #include "tasks/store_build/token_store.hpp"
 
@@ -56,16 +57,18 @@ struct collection_pieces {
     std::uint64_t input_bytes = 0;
     std::vector<store_section> sections;  ///< written so far
     field_census fields;                  ///< those kept
+    compared_documents compared;          ///< with the store that is replaced
 };
 
 /// A corpus, and its excluded documents: links to them lead to the kept ones.
 struct index_source {
     std::unique_ptr<io::corpus_reader> corpus;
     std::span<const excluded_document> excluded = {};
-    document_duplicates duplicates = {};   ///< of the new store
-    const store_to_update* old = nullptr;  ///< whose documents come first, with known near-duplicates
-    std::string_view progress = "read";    ///< name of the progress stage
-    bool is_admitted = false;              ///< its documents have already been admitted
+    document_duplicates duplicates = {};       ///< of the new store
+    const store_to_update* old = nullptr;      ///< whose documents come first, with known near-duplicates
+    const store_comparison* before = nullptr;  ///< the store that is replaced, if changes are counted
+    std::string_view progress = "read";        ///< name of the progress stage
+    bool is_admitted = false;                  ///< its documents have already been admitted
 };
 
 /// The memory of indexing for a document: its text three times, its postings, its words while they are numbered, sorted

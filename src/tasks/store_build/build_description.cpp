@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tasks/store_build/build_description.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/hash.hpp"
+#include "io/files/mapped_file.hpp"
+#include "quern/tasks/store.hpp"
+#include "tasks/corpus/described_corpus.hpp"
+#include "tasks/store/layout.hpp"
+#include "tasks/store/manifest.hpp"
+
+namespace quern {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Version of the stages' output: incremented if the same corpus and options give other bytes than before, so that an
+/// older program's partial results are not resumed.
+constexpr int version_of_stages = 3;
+
+constexpr const char* member_name = "inputs";
+
+std::string checksum_of(const std::string& description) {
+    return manifests::hex(hash64(description));
+}
+
+}  // namespace
+
+bool is_repeatable(const build_options& options) {
+    return options.source == nullptr && std::ranges::all_of(options.inputs, lies_still);
+}
+
+std::string describe_build(const build_options& options, const context& ctx) {
+    std::string out = describe_request(options) + describe_content(options);
+    // Colliding ids are prefixed with the paths as the user gave them.
+    for (const fs::path& input : options.inputs) out += "given " + input.string() + '\n';
+    out += fmt::format("Quern {}, stages {}, seed {}", QUERN_VERSION, version_of_stages, ctx.seed);
+    if (options.skip.contains(build_stage::duplicates)) out += " with near-duplicates";
+    return out;
+}
+
+std::string statistics_of_store(const run_statistics& statistics,
+                                const std::optional<std::string>& description) {
+    if (!description) return to_json(statistics);
+    auto json = nlohmann::ordered_json::parse(to_json(statistics));
+    json[member_name] = checksum_of(*description);
+    return json.dump(2) + '\n';
+}
+
+bool is_up_to_date(const build_options& options, const context& ctx) {
+    if (!is_store(options.store) || !is_repeatable(options)) return false;
+    const fs::path file = options.store / store_layout::statistics;
+    std::error_code missing;
+    if (!fs::exists(file, missing)) return false;
+    const auto noted = nlohmann::json::parse(io::mapped_file(file).text(), nullptr, false);
+    return noted.is_object() && noted.contains(member_name) &&
+           noted[member_name] == checksum_of(describe_build(options, ctx));
+}
+
+}  // namespace quern

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// Describes a build of files, to resume it if it is killed, and to see later whether a store is still that of its inputs.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "quern/base/context.hpp"
+#include "quern/tasks/build.hpp"
+#include "quern/tasks/statistics.hpp"
+
+namespace quern {
+
+/// Whether the inputs are files and folders, which can be read again.
+bool is_repeatable(const build_options& options);
+
+/// Everything that the bytes of a build of files depend on, except the stages after the index.
+std::string describe_build(const build_options& options, const context& ctx);
+
+/// The statistics that a store keeps. A description is added as its checksum: the store will be up to date as long as it
+/// is the same.
+std::string statistics_of_store(const run_statistics& statistics,
+                                const std::optional<std::string>& description);
+
+/// Whether the statistics of options.store have the description of this build, with the files as they are now.
+bool is_up_to_date(const build_options& options, const context& ctx);
+
+}  // namespace quern
