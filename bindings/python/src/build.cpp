@@ -2,6 +2,7 @@
 // Building a store.
 #include "quern/tasks/build.hpp"
 
+#include <fmt/format.h>
 #include <nanobind/stl/string.h>
 
 #include <algorithm>
@@ -74,6 +75,23 @@ const parameters<build_call>& build_parameters() {
                   "are already in "
                   "it are skipped."},
                  [](build_call& r, nb::handle given) { r.options.update = bool_of("update", given); })
+            .add(
+                {"replace", "bool", "False",
+                 "As `update`, but a document with the id of one in the store replaces it: the old one goes, "
+                 "the new one comes last."},
+                [](build_call& r, nb::handle given) { r.options.replace = bool_of("replace", given); })
+            .add({"delete", "Sequence[str]", "()",
+                  "Ids of documents to delete from the existing store; then `documents` may be None. Ids "
+                  "that the "
+                  "store lacks are counted."},
+                 [](build_call& r, nb::handle given) {
+                     for (const nb::handle id : given) r.options.deleted_ids.push_back(text_of("delete", id));
+                 })
+            .add({"sync", "bool", "False",
+                  "Make the store that of the inputs as they are now. Without a store, an ordinary build; if "
+                  "no "
+                  "file has changed, nothing is done."},
+                 [](build_call& r, nb::handle given) { r.options.sync = bool_of("sync", given); })
             .add({"force", "bool", "False", "Replace an existing store."},
                  [](build_call& r, nb::handle given) { r.options.force = bool_of("force", given); })
             .add({"keep_fields", "str | Sequence[str] | None", "None",
@@ -93,39 +111,47 @@ const parameters<build_call>& build_parameters() {
     return made;
 }
 
-void check_update(const build_call& requested, const nb::kwargs& given) {
-    if (!requested.options.update) return;
-    if (requested.options.force)
-        refuse("force: does not go with update=True, which keeps the store's documents");
-    const auto is_given = [&](std::string_view name) {
+/// A store that exists keeps its options: refuses others instead of ignoring them.
+void check_changes(const build_call& requested, const nb::kwargs& given) {
+    const build_options& options = requested.options;
+    if (options.sync && options.changes_store())
+        refuse("sync: does not go with update, replace or delete: it follows the documents alone");
+    if (!options.changes_store() && !options.sync) return;
+    if (options.sync && !is_store(options.store)) return;
+    const std::string with = options.sync      ? "sync=True"
+                             : options.replace ? "replace=True"
+                             : options.update  ? "update=True"
+                                               : "delete";
+    const auto refuse_given = [&](std::string_view name, std::string_view what) {
         const nb::str key(name.data(), name.size());
-        return given.contains(key) && !given[key].is_none();
+        if (given.contains(key) && !given[key].is_none())
+            refuse(fmt::format("{}: does not go with {}, which uses the {} of the store", name, with, what));
     };
-    if (is_given("keep_fields"))
-        refuse("keep_fields: does not go with update=True, which keeps the fields of the store");
-    if (is_given("skip")) refuse("skip: does not go with update=True, which runs the stages of the store");
-    for (const auto& row : options_of<text_options>) {
-        if (is_given(row.name))
-            refuse(std::string(row.name) +
-                   ": does not go with update=True, which uses the text options of the store");
-    }
+    if (options.force && !options.sync)
+        refuse("force: does not go with " + with + ", which keeps the store's documents");
+    refuse_given("keep_fields", "fields");
+    refuse_given("skip", "stages");
+    for (const auto& row : options_of<text_options>) refuse_given(row.name, "text options");
 }
 
 built build_store(const nb::object& documents, const nb::object& to, const nb::kwargs& given) {
     build_call requested = build_parameters().read(given);
-    check_update(requested, given);
     build_options& options = requested.options;
     options.store = text_of("store", to);
-    if (std::error_code failed;
-        !options.force && !options.update && std::filesystem::exists(options.store, failed))
-        refuse(options.store.string() + " exists; force=True replaces it, update=True adds to it");
-    if (options.update && is_store(options.store))
+    check_changes(requested, given);
+    if (std::error_code failed; !options.force && !options.changes_store() && !options.sync &&
+                                std::filesystem::exists(options.store, failed))
+        refuse(options.store.string() +
+               " exists; force=True replaces it, update=True adds to it, sync=True makes it follow the "
+               "documents");
+    if ((options.changes_store() || options.sync) && is_store(options.store))
         requested.fields.kept = read_store_info(options.store).kept_fields;
-    document_argument source(documents, requested);
+    std::optional<document_argument> source;
+    if (!documents.is_none() || options.deleted_ids.empty()) source.emplace(documents, requested);
     build_result result;
     std::optional<store> opened;
     run(requested.run, [&](const context& ctx, calling_thread& caller) {
-        source.read_into(options, caller);
+        if (source) source->read_into(options, caller);
         const auto begin = std::chrono::steady_clock::now();
         result = build(options, ctx);
         result.statistics.seconds =
@@ -137,6 +163,18 @@ built build_store(const nb::object& documents, const nb::object& to, const nb::k
     });
     options.source = nullptr;
     return {std::move(options), std::move(result), std::move(*opened)};
+}
+
+nb::object changes_of(const built& self) {
+    if (!self.result.changes) return nb::none();
+    const store_changes& changes = *self.result.changes;
+    nb::dict all;
+    all["added"] = changes.added;
+    all["changed"] = changes.changed;
+    all["removed"] = changes.removed;
+    all["unknown_ids"] = changes.unknown_ids;
+    all["up_to_date"] = changes.up_to_date;
+    return all;
 }
 
 nb::dict counts_of(const built& self) {
@@ -207,6 +245,10 @@ void declare_build(nb::module_& module) {
             "seconds", [](const built& self) { return self.result.statistics.seconds; }, "Wall time.")
         .def_prop_ro("counts", counts_of, nb::sig("def counts(self) -> dict[str, Any]"),
                      "What was read: documents read, rejected, truncated and repaired; `skipped` by reason.")
+        .def_prop_ro("changes", changes_of, nb::sig("def changes(self) -> dict[str, Any] | None"),
+                     "With `update`, `replace`, `delete` or `sync` of an existing store: the numbers of "
+                     "documents added, "
+                     "changed and removed, of unknown ids to delete, and whether the store was up to date.")
         .def_prop_ro(
             "issues", [](const built& self) { return issues_table(self.result.issues); },
             "The first 100 documents that were rejected, truncated or repaired: path, line, reason, "
@@ -229,7 +271,7 @@ void declare_build(nb::module_& module) {
             nb::sig("def __repr__(self) -> str"));
 
     module.def(
-        "build", build_store, nb::arg("documents"), nb::arg("store"), nb::arg("kwargs"),
+        "build", build_store, nb::arg("documents").none(), nb::arg("store"), nb::arg("kwargs"),
         nb::sig(
             build_parameters().signature("documents: object, store: str | os.PathLike[str]", "BuildResult")),
         build_parameters().doc(

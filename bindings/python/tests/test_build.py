@@ -115,6 +115,41 @@ def test_updates(tmp_path):
             quern.build(rows, tmp_path / "s", update=True, **options)
 
 
+def test_documents_are_deleted_and_replaced(tmp_path):
+    rows = documents(20)
+    quern.build(rows, tmp_path / "s", skip="all")
+    result = quern.build(None, tmp_path / "s", delete=[rows[3]["id"], "nobody"])
+    assert result.documents == 19
+    assert result.changes == {"added": 0, "changed": 0, "removed": 1, "unknown_ids": 1, "up_to_date": False}
+    changed = {**rows[5], "text": "rewritten"}
+    result = quern.build((row for row in [changed]), tmp_path / "s", replace=True)
+    assert result.changes["changed"] == 1 and result.changes["added"] == 0
+    fresh = quern.build([*rows[:3], rows[4], *rows[6:], changed], tmp_path / "fresh", skip="all")
+    assert fresh.changes is None and fresh.fingerprint == result.fingerprint
+    for options, message in (({"stem": "none"}, "stem"), ({"force": True}, "force"), ({"sync": True}, "sync")):
+        with pytest.raises(quern.UsageError, match=message):
+            quern.build(rows, tmp_path / "s", replace=True, **options)
+    with pytest.raises(quern.UsageError, match="missing"):
+        quern.build(rows, tmp_path / "missing", delete=["1"])
+
+
+def test_a_store_follows_a_folder(tmp_path):
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    for name in "abc":
+        (folder / f"{name}.txt").write_text(f"note {name}")
+        os.utime(folder / f"{name}.txt", (1e9, 1e9))
+    assert quern.build(folder, tmp_path / "s", sync=True, skip="all").changes is None
+    assert quern.build(folder, tmp_path / "s", sync=True).changes["up_to_date"]
+    (folder / "a.txt").unlink()
+    (folder / "d.txt").write_text("note d")
+    result = quern.build(folder, tmp_path / "s", sync=True)
+    assert (result.changes["added"], result.changes["changed"], result.changes["removed"]) == (1, 0, 1)
+    assert result.fingerprint == quern.build(folder, tmp_path / "fresh", skip="all").fingerprint
+    rows = [{"id": "x", "text": "from memory"}]  # documents in memory are always read
+    assert quern.build(rows, tmp_path / "s", sync=True).documents == 1
+
+
 @pytest.mark.parametrize(
     ("given", "options", "error", "message"),
     [
