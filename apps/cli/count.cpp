@@ -71,6 +71,9 @@ class counting {
                 to_.flush();
             }
         });
+        if (queries_ == 0)
+            job_.messages.warning(
+                "no words: standard input is empty (expected an n-gram on each line, or as an argument)");
     }
 
     /// Whether anything was found.

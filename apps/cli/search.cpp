@@ -230,6 +230,9 @@ found_counts search_lines(const search_engine& engine, const search_request& req
         }
     });
     if (person) std::cerr << '\n';
+    if (number == 0 && !person)
+        job.messages.warning(
+            "no query: standard input is empty (expected a query on each line, or as an argument)");
     job.statistics.counts["queries"] = number;
     if (refused != 0) job.statistics.counts["refused_queries"] = refused;
     if (corrected != 0) job.statistics.counts["corrected_queries"] = corrected;

@@ -86,3 +86,10 @@ c	1" ]
     ends_with 5 quern count store steam
     says "has format version 1, but this program reads version "
 }
+
+@test "no words and no query are said, not passed over" {
+    ends_with 1 quern count store </dev/null
+    says "no words: standard input is empty"
+    ends_with 1 quern search store </dev/null
+    says "no query: standard input is empty"
+}
