@@ -231,3 +231,10 @@ killed_after() {
     ends_with 2 quern build -o none --delete ids
     says "no such store"
 }
+
+@test "a folder that is no store is never offered for replacement" {
+    mkdir other && touch other/file
+    echo '{"id":1,"text":"x"}' >one.jsonl
+    ends_with 2 quern build one.jsonl -o other
+    says "exists and is not a store (expected a new name)"
+}

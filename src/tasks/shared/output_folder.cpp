@@ -57,6 +57,9 @@ void refuse_to_replace(const fs::path& folder, const folder_kind& kind, bool for
         throw io_error(folder.string(), "cannot look there", failed.value());
     }
     if (!fs::exists(status)) return;
+    if (!force && !kind.is_one(folder))
+        throw usage_error(
+            fmt::format("{} exists and is not a {} (expected a new name)", folder.string(), kind.name));
     if (!force) throw usage_error(folder.string() + " exists; --force replaces it");
     refuse_to_replace_other_things(folder, kind);
 }
