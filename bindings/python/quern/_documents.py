@@ -22,6 +22,12 @@ def _files(path: str) -> list[str]:
 
 def _rows(columns: Mapping[str, Iterable[Any]]) -> Iterator[dict[str, Any]]:
     names = list(columns)
+    for name, values in columns.items():
+        if isinstance(values, (str, bytes)):
+            raise UsageError(
+                f"documents: the column {name} is a single text (expected one value for each document; "
+                "a list with one mapping is a single document)"
+            )
     sizes = {name: len(values) for name, values in columns.items() if isinstance(values, Sized)}
     if len(set(sizes.values())) > 1:
         shown = ", ".join(f"{name} {size}" for name, size in sizes.items())

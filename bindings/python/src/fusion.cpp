@@ -51,9 +51,12 @@ void set_topic_weights(fuse_call& r, nb::handle given) {
 
 const parameters<fuse_call>& fuse_parameters() {
     static const parameters<fuse_call> made = [] {
-        static const option_description& rule = option_of<fusion_options>("aggregate");
+        static const option_description rule = [] {
+            option_description named = option_of<fusion_options>("aggregate");
+            named.name = "rule";
+            return named;
+        }();
         parameter_text text = text_of(rule, static_cast<std::uint64_t>(fusion_options().rule));
-        text.name = "rule";
         parameters<fuse_call> all("fuse");
         all.add(std::move(text),
                 [](fuse_call& r, nb::handle given) {

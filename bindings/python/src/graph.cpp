@@ -673,6 +673,13 @@ A link that occurs twice counts twice; a link from a node to itself is kept.
 >>> ranks = graph.pagerank()
 >>> ranks.table["id"], ranks.converged
 (['c', 'b', 'a'], True))")
+        .def(
+            "__init__",
+            [](nb::handle, const nb::args&, const nb::kwargs&) {
+                throw nb::type_error(
+                    "a graph is made by Graph.from_edges, from_scipy, from_networkx or from_file");
+            },
+            nb::sig("def __init__(self, *args: object, **options: object) -> None"))
         .def_static(
             "from_edges",
             [](const nb::object& src, const nb::object& dst, const nb::object& weights, const nb::object& ids,

@@ -224,3 +224,12 @@ def test_names_of_files_as_texts_are_noticed(tmp_path, caplog):
     assert caplog.text == ""
     with pytest.raises(quern.UsageError, match="pass texts in a list"):
         quern.dedup("a text")
+
+
+def test_a_single_document_is_not_taken_for_columns(tmp_path):
+    with pytest.raises(quern.UsageError, match="column id is a single text"):
+        quern.build({"id": "abcde", "text": "hello"}, tmp_path / "s")
+    with pytest.raises(quern.UsageError, match="rule: invalid value"):
+        quern.fuse([{"1": [("a", 1.0)]}] * 2, rule="rff")
+    with pytest.raises(TypeError, match="from_edges"):
+        quern.Graph([(0, 1)])
