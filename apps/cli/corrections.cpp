@@ -61,8 +61,9 @@ void tell(const corrected_result& given, console& messages) {
     } else if (result.empty_query && result.hits.empty()) {
         messages.error(fmt::format("nothing found: '{}' contains no word", given.query));
     } else if (result.hits.empty()) {
-        messages.error(unknown.empty() ? fmt::format("nothing found for '{}'", given.query)
-                                       : fmt::format("nothing found: no document contains {}", unknown));
+        messages.error(given.query.empty() ? "nothing found: no document fulfils the filter"
+                       : unknown.empty()   ? fmt::format("nothing found for '{}'", given.query)
+                                           : fmt::format("nothing found: no document contains {}", unknown));
     } else if (!unknown.empty()) {
         messages.info(fmt::format("no document contains {}", unknown));
     }

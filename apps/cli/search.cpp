@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <iostream>
 #include <span>
+#include <utility>
 
 #include "commands.hpp"
 #include "corpus_store.hpp"
@@ -14,6 +15,8 @@
 #include "input_lines.hpp"
 #include "quern/base/error.hpp"
 #include "quern/base/lost_pages.hpp"
+#include "quern/base/rows.hpp"
+#include "quern/base/terminal_text.hpp"
 #include "quern/tasks/search_option_table.hpp"
 #include "session.hpp"
 #include "values.hpp"
@@ -43,7 +46,9 @@ constexpr auto correct_option =
 void declare(command_line& line, search_request& request) {
     line.argument("STORE|CORPUS", store_or_corpus_help, request.path);
     line.arguments("QUERY",
-                   "Words; several arguments form one query. Without any, queries are read from standard "
+                   "Words; several arguments form one query; * finds all documents, as no word does with "
+                   "--filter, --sort "
+                   "or --facets. Otherwise, without any, queries are read from standard "
                    "input, one per line, and the results begin with a column query, numbered from 0.",
                    request.words, false);
     line.section("Search options");
@@ -59,6 +64,10 @@ void declare(command_line& line, search_request& request) {
     line.option("syntax", search, "auto; words with --topics");
     line.option("phrases", search, "on; off with --topics, unless --syntax is operators or auto");
     line.option(correct_option, request);
+    line.option("filter", search);
+    line.option("sort", search);
+    line.option("facets", search);
+    line.option("facet_values", search);
     line.option("count", search);
     line.option("total", search);
     line.option("explain", search);
@@ -92,6 +101,8 @@ void declare(command_line& line, search_request& request) {
                  "Operators: mill but not wind, two words near each other, words that begin with grain.");
     line.example("quern search wiki 'title:mill AND (water OR wind)' --count",
                  "How many documents there are.");
+    line.example("quern search shop lamp --filter 'price < 20 AND NOT tag IN (used, broken)' --sort price",
+                 "Kept fields: which documents, and in which order.");
     line.example("quern search ~/notes garden -k 3 --format jsonl",
                  "A folder, indexed on the fly and remembered.");
     line.example("quern search wiki mill --expand 5 --prior 0.05 --explain",
@@ -103,6 +114,40 @@ void declare(command_line& line, search_request& request) {
 
 std::string found_in_words(std::uint64_t documents) {
     return fmt::format("the query finds {} document{}", grouped(documents), documents == 1 ? "" : "s");
+}
+
+/// "lang (12 documents): en 7, de 4, fr 1 and 3 more values".
+std::string facet_line(const search_facet& facet) {
+    std::string text = fmt::format("{} ({} document{})", for_terminal(facet.field), grouped(facet.documents),
+                                   facet.documents == 1 ? "" : "s");
+    if (!facet.min.empty()) text += fmt::format(" from {} to {}", facet.min, facet.max);
+    for (std::size_t i = 0; i < facet.values.size(); ++i) {
+        text += fmt::format("{} {} {}", i == 0 ? ":" : ",", for_terminal(facet.values[i].value),
+                            grouped(facet.values[i].documents));
+    }
+    if (facet.distinct == facet.values.size()) return text;
+    const std::uint64_t more = facet.distinct - facet.values.size();
+    return text + fmt::format("{} {} more value{}", facet.values.empty() ? ":" : " and", grouped(more),
+                              more == 1 ? "" : "s");
+}
+
+/// After the rows of a query: its facets, as a JSON line or, elsewhere, on standard error. `first`: the name and the value of
+/// the column before the others.
+void write_facets(const search_result& result, session& job, output& to, const char* name = nullptr,
+                  const cell& first = std::monostate()) {
+    if (result.facets.empty()) return;
+    if (job.format_for(to) != row_format::jsonl) {
+        for (const search_facet& facet : result.facets) job.messages.result(facet_line(facet));
+        return;
+    }
+    std::string line = "{";
+    if (name != nullptr) {
+        append_json(line, std::string_view(name));
+        line += ':';
+        append_json(line, first);
+        line += ',';
+    }
+    to.write(line + "\"facets\":" + facets_json(result.facets) + "}\n");
 }
 
 bool corrects(const search_request& request, const session& job, const output& to) {
@@ -167,6 +212,7 @@ found_counts search_one(const search_engine& engine, const search_request& reque
         if (request.search.total && job.format_for(to) != row_format::jsonl)
             job.messages.result(found_in_words(*given.result.total));
     }
+    write_facets(given.result, job, to);
     tell(given, job.messages);
     job.statistics.counts["queries"] = 1;
     if (given.corrected) job.statistics.counts["corrected_queries"] = 1;
@@ -203,6 +249,7 @@ found_counts search_lines(const search_engine& engine, const search_request& req
             rows->write(engine, query, given.result, cell(number), given.corrected);
             rows->finish();
         }
+        write_facets(given.result, job, to, "query", cell(number));
         to.flush();
         if (request.search.total && !counts && job.format_for(to) != row_format::jsonl)
             job.messages.result(found_in_words(*given.result.total));
@@ -293,6 +340,7 @@ found_counts search_topics_to(const search_engine& engine, search_request& reque
         } else {
             rows->write(engine, topic.query, result, cell(std::string_view(topic.id)));
         }
+        write_facets(result, job, to, "topic", cell(std::string_view(topic.id)));
     };
     job.pin_device(engine.choose_device(topics.size(), request.search, job.ctx));
     job.stage("search", [&] { engine.search_each(topics, request.search, job.ctx, text, take); });
@@ -317,6 +365,7 @@ void refuse_idle_options(command_line& line, const search_request& request) {
                       "requires --model ql or two-stage");
     line.require_used("--expand-weight", request.search.expand != 0, "requires --expand");
     line.require_used("--like-weight", request.like.has_value(), "requires --like");
+    line.require_used("--facet-values", !request.search.facets.empty(), "requires --facets");
     const bool builds = !is_store(request.path);
     for (const char* name : {"--input-format", "--max-errors", "--files-from"})
         line.require_used(name, builds, "requires a corpus, but the first argument is a store");
@@ -337,7 +386,7 @@ int run_search(const command& self, const std::vector<std::string>& arguments) {
     if (!request.topics.empty() && request.correct == correction::on)
         throw usage_error("--correct on cannot be combined with --topics; topics are never corrected");
     if (request.search.count) {
-        for (const char* name : {"-k", "--run", "--explain", "--total", "--correct"})
+        for (const char* name : {"-k", "--run", "--explain", "--total", "--correct", "--sort"})
             line.require_used(name, false, "has no effect with --count, which ranks nothing");
     }
     if (!request.run_file.empty() && request.topics.empty()) throw usage_error("--run requires --topics");
@@ -351,6 +400,14 @@ int run_search(const command& self, const std::vector<std::string>& arguments) {
         throw usage_error(
             "a TREC run cannot contain explanations; use --explain with --topics and --format, without "
             "--run");
+    for (const auto& [name, given] : {std::pair{"--sort", !request.search.sort.empty()},
+                                      std::pair{"--facets", !request.search.facets.empty()}}) {
+        if (given && writes_run(request))
+            throw usage_error(
+                fmt::format("a TREC run is ordered by scores and has no facets; use {} with --topics "
+                            "and --format, without --run",
+                            name));
+    }
     if (request.search.order > 1 && request.search.ranking.model != ranking_model::ql)
         throw usage_error("--order above 1 requires --model ql");
 
@@ -395,7 +452,9 @@ int run_search(const command& self, const std::vector<std::string>& arguments) {
         }
     }
 
-    const bool one = !request.words.empty() || request.like;
+    const bool of_fields =
+        !request.search.filter.empty() || !request.search.sort.empty() || !request.search.facets.empty();
+    const bool one = !request.words.empty() || request.like || of_fields;
     const found_counts found = !request.topics.empty() ? search_topics_to(engine, request, job, to)
                                : one                   ? search_one(engine, request, job, to)
                                                        : search_lines(engine, request, job, to);

@@ -20,7 +20,8 @@ namespace quern::server {
 
 /// Something that a client may call.
 struct mcp_tool {
-    std::string_view name, title, description;
+    std::string_view name, title;
+    std::string description;
     std::vector<api_parameter> arguments;
     /// Gets values of these arguments, of their kinds and in their ranges, the required ones included. Returns a JSON
     /// object. Throws as the API does (response_to).

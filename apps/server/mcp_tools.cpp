@@ -107,6 +107,21 @@ std::uint32_t document_of(const search_engine& engine, std::string_view id) {
     throw not_found(why);
 }
 
+/// For the description of a tool: the fields that filter, sort and facets can name.
+std::string kept_fields_of(const search_engine& engine) {
+    constexpr std::size_t max_bytes = 2000;
+    std::string names;
+    for (const field_info& field : engine.store().fields) {
+        if (names.size() > max_bytes) {
+            names += ", ...";
+            break;
+        }
+        names += fmt::format("{}{} ({})", names.empty() ? "" : ", ", field.name,
+                             field_type_names[static_cast<std::size_t>(field.type)]);
+    }
+    return names.empty() ? "" : fmt::format(" Fields for filter, sort and facets: {}.", names);
+}
+
 mcp_tool search_tool(const search_engine& engine, const site_limits& limits) {
     std::vector<api_parameter> arguments;
     const auto add = [&arguments](std::string_view name, std::string_view help = {}) -> api_parameter& {
@@ -127,6 +142,10 @@ mcp_tool search_tool(const search_engine& engine, const site_limits& limits) {
     add("phrases");
     add("syntax");
     add("total");
+    if (!engine.store().fields.empty()) {
+        for (const char* const name : {"filter", "sort", "facets", "facet_values"}) add(name);
+        arguments.front().required = false;  // a filter is enough
+    }
     add("correct", "Whether to replace words that no document contains by those spelt alike.");
     if (engine.has_thesaurus()) {
         api_parameter& expand =
@@ -150,7 +169,8 @@ mcp_tool search_tool(const search_engine& engine, const site_limits& limits) {
         "Ranked full-text search. Returns the documents with the highest scores (hits), each with its id, "
         "title, score and the passage that fits the query best. unknown_words are words that no document "
         "contains, and did_you_mean is a query without them. more says whether a larger offset gives "
-        "further results. Read a document by its id with read_document.",
+        "further results. Read a document by its id with read_document." +
+            kept_fields_of(engine),
         std::move(arguments), call};
 }
 

@@ -22,7 +22,7 @@
 namespace quern::server {
 namespace {
 
-constexpr std::uint64_t max_expansion = 20, max_suggestions = 20;
+constexpr std::uint64_t max_expansion = 20, max_suggestions = 20, max_facet_values = 1000;
 
 struct search_request {
     std::string_view query;
@@ -54,8 +54,8 @@ template <>
 inline constexpr auto options_of<server::search_request> = std::array{
     option_for<&server::search_request::q>("q", "",
                                            "The query, as syntax says: words, phrases in double quotes, "
-                                           "operators; at most 2,048 bytes. Required "
-                                           "without like."),
+                                           "operators, or * for all documents; at most 2,048 bytes. Required "
+                                           "without like, filter, sort and facets."),
     option_for<&server::search_request::k>("k", "", {.min = 1},
                                            "Number of results; k and offset together are at most quern serve "
                                            "--max-results (1,000; see limits.results of "
@@ -127,7 +127,12 @@ search_request read_request(const parameters& given, const search_engine& engine
     given.read(request);
     given.read(request.options);
     given.read(request.options.ranking);
-    if (given.text("q") || !given.text("like")) request.query = query_of(given, limits);
+    const bool by_fields = given.text("filter") || given.text("sort") || given.text("facets");
+    if (given.text("q") || !(given.text("like") || by_fields)) request.query = query_of(given, limits);
+    for (const char* const name : {"filter", "sort", "facets"}) {
+        if (const auto text = given.text(name); text && text->size() > limits.query_bytes)
+            throw bad_request(fmt::format("{} is too long (at most {} bytes)", name, limits.query_bytes));
+    }
     read_lists(given, engine, request.query.empty() && given.text("like"), request.options);
     if (request.k > limits.results || request.options.offset > limits.results - request.k)
         throw bad_request(fmt::format("offset and k together are too large (at most {})", limits.results));
@@ -301,6 +306,10 @@ const std::vector<api_parameter>& search_parameters() {
             parameter_of("correct", of_request, "1"),
             parameter_of("phrases", of_search, "1"),
             parameter_of("syntax", of_search, "operators"),
+            parameter_of("filter", of_search, "price%20%3C%2010"),
+            parameter_of("sort", of_search, "-price"),
+            parameter_of("facets", of_search, "tag"),
+            at_most(max_facet_values, parameter_of("facet_values", of_search, "5")),
             parameter_of("total", of_search, "1"),
             parameter_of("count", of_search, "0"),
             parameter_of("snippets", of_search, "1"),
@@ -364,6 +373,8 @@ std::string search_json(const search_engine& engine, const parameters& given, co
     json.member("syntax_note", handle.syntax_note.empty() ? cell(std::monostate())
                                                           : cell(std::string_view(handle.syntax_note)));
     json.member("total", handle.total ? cell(*handle.total) : cell(std::monostate()));
+    const std::string facets = handle.facets.empty() ? "null" : facets_json(handle.facets);
+    json.member("facets", raw_json{facets});
     json.flag("empty_query", handle.empty_query);
     json.key("unknown_words");
     json.begin_list();

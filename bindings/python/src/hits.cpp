@@ -242,6 +242,16 @@ pandas, polars and pyarrow read it as a table: `polars.DataFrame(hits)`.)")
             nb::sig("def total(self) -> int | None"),
             "With total=True: the number of documents that the query finds.")
         .def_prop_ro(
+            "facets",
+            [](const hits& self) {
+                return nb::module_::import_("json").attr("loads")(
+                    text_object(facets_json(self.of->result.facets)));
+            },
+            nb::sig("def facets(self) -> dict[str, dict[str, Any]]"),
+            "With facets: for each field a dict of type, documents, distinct, values (a list of dicts of "
+            "value "
+            "and documents, most documents first), and min and max of numbers and dates.")
+        .def_prop_ro(
             "syntax",
             [](const hits& self) {
                 return std::string(query_syntax_names[static_cast<std::size_t>(self.of->result.syntax)]);

@@ -113,7 +113,8 @@ const parameters<search_call>& search_parameters() {
 const parameters<search_call>& explain_parameters() {
     static const parameters<search_call> made = [] {
         parameters<search_call> all("explain");
-        all.table<&search_call::search>({"k", "offset", "explain", "total", "count"})
+        all.table<&search_call::search>(
+               {"k", "offset", "explain", "total", "count", "facets", "facet_values"})
             .table<&search_call::search, &search_options::ranking>();
         add_like(all);
         return all;
@@ -124,8 +125,8 @@ const parameters<search_call>& explain_parameters() {
 const parameters<topics_call>& topics_parameters() {
     static const parameters<topics_call> made =
         parameters<topics_call>("search_many")
-            .table<&topics_call::search>(
-                {"offset", "snippets", "duplicates", "explain", "suggestions", "total", "count"})
+            .table<&topics_call::search>({"offset", "snippets", "duplicates", "explain", "suggestions",
+                                          "total", "count", "sort", "facets", "facet_values"})
             .table<&topics_call::search, &search_options::ranking>()
             .add({"like", "str | None", "None", like_help},
                  [](topics_call& r, nb::handle given) { r.like = text_argument("like", given); })
@@ -220,7 +221,8 @@ const parameters<search_call>& count_parameters() {
     static const parameters<search_call> made = [] {
         parameters<search_call> all("count_matches");
         all.table<&search_call::search>({"k", "offset", "snippets", "duplicates", "explain", "like_weight",
-                                         "prior", "suggestions", "total", "count", "order", "expand_weight"});
+                                         "prior", "suggestions", "total", "count", "order", "expand_weight",
+                                         "sort", "facets", "facet_values"});
         add_like(all);
         return all;
     }();

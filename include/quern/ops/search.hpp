@@ -110,6 +110,8 @@ struct search_query {
     std::optional<std::span<const std::uint32_t>> allowed = {};
     /// Documents not to find, strictly ascending.
     std::span<const std::uint32_t> forbidden = {};
+    /// If not empty, the only documents to find, besides `allowed`, as bits: document d is bit d % 64 of word d / 64.
+    std::span<const std::uint64_t> passing = {};
     std::optional<document_prior> prior = {};
     /// An additional score component, one part per document, in units of 2^-32 and at most 2^50 in absolute
     /// value, or no_boost. It is added to the score, and listed documents can be found even without a query

@@ -41,8 +41,9 @@ inline constexpr std::string_view query_syntax_names[] = {"words", "operators", 
 /// A query with operators is not understood. `what()` names the place.
 class query_error : public usage_error {
   public:
-    /// `byte`: where in the query.
-    query_error(std::string_view query, std::size_t byte, std::string_view reason);
+    /// `byte`: where in the query. `what` is it, for the message.
+    query_error(std::string_view query, std::size_t byte, std::string_view reason,
+                std::string_view what = "query");
     /// In characters from 0.
     std::size_t position() const noexcept { return position_; }
     /// The query around the place, and below it a caret: two lines without line ends, for a terminal.
@@ -53,6 +54,17 @@ class query_error : public usage_error {
     std::size_t position_;
     std::string excerpt_, caret_;
 };
+
+/// An expression of search_options::filter is not understood, or does not fit the kept fields of the store.
+class filter_error : public query_error {
+  public:
+    filter_error(std::string_view filter, std::size_t byte, std::string_view reason)
+        : query_error(filter, byte, reason, "filter") {}
+};
+
+/// A query that finds every document, unless the store is of verbatim words. Without a filter, scores are 0 or the
+/// prior.
+inline constexpr std::string_view query_for_all = "*";
 
 struct search_options {
     ranking_options ranking;
@@ -69,6 +81,16 @@ struct search_options {
     bool total = false;
     /// Whether to only count them: without ranking, hits and suggestions are empty.
     bool count = false;
+    /// Only documents whose kept fields fulfil this: "lang = de AND price < 10" (docs/search.md has the grammar). Blank: all.
+    /// Scores are those without a filter. filter_error for an expression that is not understood.
+    std::string filter;
+    /// Kept fields, separated by commas, each with a - before it if large values come first: hits are in this order instead
+    /// of that of their scores, documents without a value last; equal ones by score, then by document. Blank: by score.
+    std::string sort;
+    /// Kept fields, separated by commas, whose values are counted over all documents that the query finds, for any k
+    /// (search_result::facets). Blank: none.
+    std::string facets;
+    std::size_t facet_values = 10;  ///< of each facet, the most frequent ones
     /// With ranking_model::ql: the order of the n-gram model. A word's likelihood depends on the order - 1
     /// query words before it, or on as many of them as occur before it in the collection; 1 to
     /// max_query_order.
@@ -188,6 +210,27 @@ struct suggested_words {
     std::vector<known> words;  ///< at least one
 };
 
+/// How often the values of a kept field occur in the documents that a query finds.
+struct search_facet {
+    struct value_count {
+        /// Text; a number or true, false as in JSON; a date as 2024-05-01, or 2024-05-01T12:30:00Z if not at midnight UTC.
+        std::string value;
+        std::uint64_t documents = 0;
+    };
+    std::string field;
+    field_type type = field_type::text;
+    std::uint64_t documents = 0;  ///< found, that have the field
+    std::uint64_t distinct = 0;   ///< values
+    std::vector<value_count>
+        values;  ///< most documents first, then by value; at most search_options::facet_values
+    /// Of integers, numbers and dates: the least and the greatest value; empty if there is none.
+    std::string min, max;
+};
+
+/// The facets of a result as a JSON object, a member for each field: type, documents, distinct, values (a list of value
+/// and documents) and, of integers, numbers and dates, min and max.
+std::string facets_json(const std::vector<search_facet>& facets);
+
 struct search_result {
     std::vector<search_hit> hits;
     /// Of the query, in analysed form; phrases that no document contains, in quotes.
@@ -198,6 +241,7 @@ struct search_result {
     std::string syntax_note;
     /// With search_options::total or count: the number of documents that the query finds.
     std::optional<std::uint64_t> total;
+    std::vector<search_facet> facets;          ///< with search_options::facets; in that order
     std::vector<similar_word> similar_words;   ///< with search_options::expand; in byte order
     std::vector<suggested_words> suggestions;  ///< with search_options::suggestions; in byte order
     /// Keeps the opened store, in whose memory ids and titles are, also after the engine is gone.

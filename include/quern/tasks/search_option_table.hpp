@@ -37,6 +37,21 @@ inline constexpr auto options_of<search_options> = std::array{
     option_for<&search_options::count>("count",
                                        "Only count the documents that the query finds, without ranking "
                                        "them."),
+    option_for<&search_options::filter>(
+        "filter", "EXPR",
+        "Only documents whose kept fields fulfil this: lang = de AND price < 10, tag IN (a, b), year BETWEEN "
+        "1990 AND "
+        "1999, NOT, OR, parentheses, field EXISTS, field STARTS WITH text. Scores do not change."),
+    option_for<&search_options::sort>(
+        "sort", "FIELDS",
+        "Order by kept fields instead of the score: price,-date (with - large values "
+        "first); documents without a value come last."),
+    option_for<&search_options::facets>(
+        "facets", "FIELDS",
+        "Count the values of kept fields over all documents that the query finds: lang,tag."),
+    option_for<&search_options::facet_values>("facet_values", "N",
+                                              {.all = std::numeric_limits<std::size_t>::max()},
+                                              "Values per facet, the most frequent ones; all shows all."),
     option_for<&search_options::order>("order", "N", {.min = 1, .max = max_query_order},
                                        "ql: order of the n-gram model. A word's likelihood depends on the N "
                                        "- 1 query words before it, or on as many "

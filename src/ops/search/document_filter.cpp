@@ -10,6 +10,7 @@
 #include <bit>
 #include <limits>
 
+#include "ops/search/document_bits.hpp"
 #include "ops/search/postings.hpp"
 
 namespace quern::search_detail {
@@ -47,7 +48,10 @@ struct window {
 class filter {
   public:
     filter(const condition& of, const collection_view& collection)
-        : what_(of.what), size_(collection.document_lengths.size()), documents_(of.documents) {
+        : what_(of.what),
+          size_(collection.document_lengths.size()),
+          documents_(of.documents),
+          bits_(of.bits) {
         switch (what_) {
             case condition::kind::list:
                 estimate_ = of.list.document_frequency;
@@ -55,6 +59,9 @@ class filter {
                 break;
             case condition::kind::documents:
                 estimate_ = documents_.size();
+                break;
+            case condition::kind::bits:
+                estimate_ = of.bits_set;
                 break;
             case condition::kind::all:
                 estimate_ = size_;
@@ -79,6 +86,8 @@ class filter {
             case condition::kind::documents:
                 documents_ = {std::ranges::lower_bound(documents_, from), documents_.end()};
                 return documents_.empty() ? size_ : documents_.front();
+            case condition::kind::bits:
+                return bits_.next(from, size_);
             case condition::kind::all:
                 return next_of_all(from);
             case condition::kind::any:
@@ -100,6 +109,10 @@ class filter {
                     if (document >= into.end) break;
                     into.set(document);
                 }
+                return;
+            case condition::kind::bits:
+                for (std::size_t i = 0; i < window::words; ++i)
+                    into.bits[i] |= bits_.from(into.begin + 64 * i);
                 return;
             case condition::kind::all:
                 return add_all_to(into);
@@ -201,6 +214,7 @@ class filter {
     std::uint64_t size_, estimate_ = 0;
     std::vector<postings_cursor> cursor_;  // of a list that is not empty: one
     std::span<const std::uint32_t> documents_;
+    bit_reader bits_;
     std::vector<filter> members_, excluded_;
 };
 
@@ -231,6 +245,7 @@ std::vector<std::uint32_t> matching_documents(const collection_view& collection,
 std::uint64_t count_matching(const collection_view& collection, const condition& where, const context* ctx) {
     if (where.what == condition::kind::list) return where.list.document_frequency;
     if (where.what == condition::kind::documents) return where.documents.size();
+    if (where.what == condition::kind::bits) return where.bits_set;
     std::uint64_t count = 0;
     each_window(collection, where, ctx, [&](const window& found) { count += found.size(); });
     return count;

@@ -15,6 +15,7 @@ struct condition {
     enum class kind {
         list,       ///< it is in `list`
         documents,  ///< it is one of `documents`
+        bits,       ///< its bit of `bits` is set
         all,        ///< it fulfils all of `members`, of which there is at least one, and none of `excluded`
         any,        ///< it fulfils one of `members`; without members, no document does
     };
@@ -22,6 +23,9 @@ struct condition {
     posting_list list = {};
     std::span<const std::uint32_t> documents = {};  ///< strictly ascending
     std::vector<condition> members = {}, excluded = {};
+    std::span<const std::uint64_t> bits =
+        {};  ///< one for each document of the collection, as search_query::passing
+    std::uint64_t bits_set = 0;
 };
 inline condition one_of(const posting_list& list) {
     return {condition::kind::list, list};

@@ -55,9 +55,9 @@ class collection_on_device final : public held_collection {
         const auto plain = [](const query_term& term) {
             return term.continued == 0 && term.weight == weight_one;
         };
-        return query.continuations.empty() && !query.allowed && query.forbidden.empty() && !query.prior &&
-               !query.boosts && !query.excluded && 2 * query.terms.size() <= max_device_lists &&
-               std::ranges::all_of(query.terms, plain);
+        return query.continuations.empty() && !query.allowed && query.forbidden.empty() &&
+               query.passing.empty() && !query.prior && !query.boosts && !query.excluded &&
+               2 * query.terms.size() <= max_device_lists && std::ranges::all_of(query.terms, plain);
     }
     void search(std::span<const search_query* const> queries, const ranking_options& options, std::size_t k,
                 std::span<ranking> results) override {

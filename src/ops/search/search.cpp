@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "ops/search/document_bits.hpp"
 #include "ops/search/scoring.hpp"
 #include "ops/search/search_impl.hpp"
 #include "quern/base/error.hpp"
@@ -29,6 +30,13 @@ void check_rising(std::span<const std::uint32_t> documents, std::size_t size) {
             throw usage_error("allowed and forbidden documents must ascend within the collection");
         next = std::uint64_t{document} + 1;
     }
+}
+
+void check_bits(std::span<const std::uint64_t> bits, std::size_t documents) {
+    if (bits.empty()) return;
+    const bool fits = bits.size() == words_of_bits(documents);
+    if (!fits || (documents % 64 != 0 && bits.back() >> documents % 64 != 0))
+        throw usage_error("the passing documents must have a bit for each document and no other");
 }
 
 void check_continuation(const query_continuation& continuation, const collection_view& collection,
@@ -84,6 +92,7 @@ void check_query(const collection_view& collection, const search_query& query,
         check_continuation(continuation, collection, options);
     if (query.allowed) check_rising(*query.allowed, collection.document_lengths.size());
     check_rising(query.forbidden, collection.document_lengths.size());
+    check_bits(query.passing, collection.document_lengths.size());
     if (query.prior) check_prior(*query.prior, collection.document_lengths.size());
     if (query.boosts) check_listed(*query.boosts, collection.document_lengths.size());
 }

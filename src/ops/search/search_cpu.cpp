@@ -8,10 +8,13 @@
 // pruned search. Nothing is kept between calls.
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <optional>
 #include <span>
 #include <utility>
+#include <vector>
 
+#include "ops/search/document_bits.hpp"
 #include "ops/search/postings.hpp"
 #include "ops/search/scoring.hpp"
 #include "ops/search/search_impl.hpp"
@@ -91,6 +94,8 @@ class window_search {
         : ctx_(query.ctx),
           allowed_(query.allowed),
           forbidden_(query.forbidden),
+          has_passing_(!query.passing.empty()),
+          passing_(query.passing),
           excluded_(query.excluded.value_or(~std::uint64_t{0})),
           lengths_(collection.document_lengths),
           length_model_(options),
@@ -179,6 +184,7 @@ class window_search {
         for (std::size_t i = 0; i < leader.documents().size(); ++i) {
             const std::uint32_t document = leader.documents()[i];
             if (allowed_ && !std::ranges::binary_search(*allowed_, document)) continue;
+            if (has_passing_ && !passing_.contains(document)) continue;
             documents_[candidates] = document;
             frequencies_[0][candidates++] = leader.frequencies()[i];
         }
@@ -240,6 +246,10 @@ class window_search {
     }
 
     bool move_to_allowed(std::uint64_t& begin) {
+        if (has_passing_) {
+            begin = passing_.next(begin, lengths_.size());
+            return begin < lengths_.size();
+        }
         if (!allowed_) return true;
         *allowed_ = allowed_->subspan(
             static_cast<std::size_t>(std::ranges::lower_bound(*allowed_, begin) - allowed_->begin()));
@@ -270,7 +280,14 @@ class window_search {
         max_besides_ = max_from_length(0) + prior_.max(begin, end);
         if (allowed_) {
             const auto allowed = allowed_below(end);
-            if (allowed.size() * dense_share < end - begin) return score_few(allowed, begin, end);
+            if (allowed.size() * dense_share < end - begin) {
+                std::ranges::copy(allowed, documents_.begin());
+                return score_few(allowed.size(), begin, end);
+            }
+        } else if (has_passing_ && passing_.count(begin, end) * dense_share < end - begin) {
+            std::size_t few = 0;
+            passing_.each(begin, end, [&](std::uint32_t document) { documents_[few++] = document; });
+            return score_few(few, begin, end);
         }
         // Words [0, optional) together add at most `optional_bound`: not enough without the others.
         std::size_t optional = 0;
@@ -291,16 +308,14 @@ class window_search {
             finish(begin, piece, std::min(end, piece + piece_size), optional, optional_bound);
     }
 
-    // Few documents are allowed: looks words up for them, those with the largest bounds first.
-    void score_few(std::span<const std::uint32_t> allowed, std::uint64_t begin, std::uint64_t end) {
+    // Few documents are allowed, the candidates: looks words up for them, those with the largest bounds first.
+    void score_few(std::size_t candidates, std::uint64_t begin, std::uint64_t end) {
         const bool pruned = prunes();
         std::int64_t rest = 0;  // maximum from the words not yet looked up
         if (pruned) {
             bound_words(begin, end);
             for (const auto* word : active_) rest += word->bound;
         }
-        std::size_t candidates = allowed.size();
-        std::ranges::copy(allowed, documents_.begin());
         std::fill_n(scores_.begin(), candidates, background_);
         for (std::size_t i = active_.size(); i > 0 && candidates > 0; --i) {
             if (pruned) candidates = keep_above(candidates, best_.threshold() - max_besides_ - rest);
@@ -332,6 +347,7 @@ class window_search {
             limit = std::max(limit, best_.threshold() - background_ - max_besides_ - optional_bound);
         std::size_t candidates =
             collect_above(sums_.data() + (from - begin), to - from, limit, documents_.data());
+        if (has_passing_) candidates = keep_passing(candidates, from);
         for (std::size_t i = 0; i < candidates; ++i) {
             scores_[i] = sums_[documents_[i] + (from - begin)] + background_;
             documents_[i] += static_cast<std::uint32_t>(from);
@@ -346,6 +362,17 @@ class window_search {
             look_up(word, candidates);
         }
         offer(candidates);
+    }
+
+    // Of candidates as distances from `from`.
+    std::size_t keep_passing(std::size_t candidates, std::uint64_t from) {
+        std::size_t kept = 0;
+        for (std::size_t i = 0; i < candidates; ++i) {
+            const std::uint32_t distance = documents_[i];
+            documents_[kept] = distance;
+            kept += passing_.contains(static_cast<std::uint32_t>(from + distance)) ? 1 : 0;
+        }
+        return kept;
     }
 
     void offer(std::size_t candidates) {
@@ -420,6 +447,8 @@ class window_search {
     const context* ctx_;
     std::optional<std::span<const std::uint32_t>> allowed_;  // those not yet passed
     ascending_set forbidden_;
+    bool has_passing_;  // then there is no list of those allowed
+    bit_reader passing_;
     std::uint64_t excluded_;  // past all documents: none
     std::span<const std::uint32_t> lengths_;
     length_model length_model_;
@@ -443,10 +472,32 @@ class window_search {
     alignas(64) std::array<std::int64_t, block_size + kernel_padding> parts_{};
 };
 
+/// A query with at most one of `allowed` and `passing`: of both, a list of those in both.
+class one_restriction {
+  public:
+    explicit one_restriction(const search_query& query) : query_(query) {
+        if (!query.allowed || query.passing.empty()) return;
+        const bit_reader passing(query.passing);
+        std::ranges::copy_if(*query.allowed, std::back_inserter(both_),
+                             [&](std::uint32_t document) { return passing.contains(document); });
+        query_.allowed = both_;
+        query_.passing = {};
+    }
+    one_restriction(const one_restriction&) = delete;  // the query points into it
+    one_restriction& operator=(const one_restriction&) = delete;
+    const search_query& query() const { return query_; }
+
+  private:
+    search_query query_;
+    std::vector<std::uint32_t> both_;
+};
+
 }  // namespace
 
-std::vector<scored_document> rank_cpu(const collection_view& collection, const search_query& query,
+std::vector<scored_document> rank_cpu(const collection_view& collection, const search_query& asked,
                                       const ranking_options& options, std::size_t k, const strategy& how) {
+    const one_restriction one(asked);
+    const search_query& query = one.query();
     const auto continued = [](const query_term& term) { return term.continued != 0; };
     if (query.boosts || !query.continuations.empty() || std::ranges::any_of(query.terms, continued))
         return rank_unpruned(collection, query, options, k, how);
@@ -455,11 +506,13 @@ std::vector<scored_document> rank_cpu(const collection_view& collection, const s
     });
 }
 
-std::vector<scored_document> search_requiring(const collection_view& collection, const search_query& query,
+std::vector<scored_document> search_requiring(const collection_view& collection, const search_query& asked,
                                               std::span<const std::uint8_t> required,
                                               const ranking_options& options, std::size_t k,
                                               const strategy& how) {
-    check_query(collection, query, options);
+    check_query(collection, asked, options);
+    const one_restriction one(asked);
+    const search_query& query = one.query();
     if (required.size() != query.terms.size()) throw usage_error("a query must have a flag for each term");
     if (query.boosts || !query.continuations.empty())
         throw usage_error("terms cannot be required with histories or a list of documents");

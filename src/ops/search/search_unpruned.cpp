@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 
+#include "ops/search/document_bits.hpp"
 #include "ops/search/postings.hpp"
 #include "ops/search/scoring.hpp"
 #include "ops/search/search_impl.hpp"
@@ -25,6 +26,8 @@ class unpruned_search {
           allowed_(query.allowed),
           boosts_(query.boosts),
           forbidden_(query.forbidden),
+          has_passing_(!query.passing.empty()),
+          passing_(query.passing),
           excluded_(query.excluded.value_or(~std::uint64_t{0})),
           prior_(query.prior),
           window_(how.window),
@@ -97,6 +100,7 @@ class unpruned_search {
         std::size_t found = 0;
         const auto find = [&](std::uint64_t document) {
             if (!held_[document - begin] || document == excluded_) return;
+            if (has_passing_ && !passing_.contains(static_cast<std::uint32_t>(document))) return;
             if (forbidden_.contains(static_cast<std::uint32_t>(document))) return;
             documents_[found] = static_cast<std::uint32_t>(document);
             scores_[found++] = sums_[document - begin];
@@ -169,6 +173,8 @@ class unpruned_search {
     std::optional<std::span<const std::uint32_t>> allowed_;  // those not yet passed
     std::optional<std::span<const std::int64_t>> boosts_;
     ascending_set forbidden_;
+    bool has_passing_;
+    bit_reader passing_;
     std::uint64_t excluded_;  // past all documents: none
     prior_scorer prior_;
     std::uint64_t window_;

@@ -16,6 +16,8 @@
 #include "ops/search/document_similarity.hpp"
 #include "quern/tasks/search.hpp"
 #include "quern/text/analyzer.hpp"
+#include "tasks/search/field_filter.hpp"
+#include "tasks/search/field_order.hpp"
 #include "tasks/search/query_plan.hpp"
 #include "tasks/search/score_components.hpp"
 #include "tasks/store/opened_store.hpp"
@@ -29,7 +31,8 @@ struct search_engine::planned_query {
     explicit planned_query(Arguments&&... arguments) : planned(std::forward<Arguments>(arguments)...) {}
 
     query_plan planned;
-    search_query whole;  ///< points into `planned` and into prepared data
+    search_query whole;      ///< points into `planned` and into prepared data
+    bool finds_all = false;  ///< every document that passes the filter, without words
 };
 
 struct search_engine::state : std::enable_shared_from_this<search_engine::state> {
@@ -44,6 +47,13 @@ struct search_engine::state : std::enable_shared_from_this<search_engine::state>
 
     void words_of(std::string_view text, text::token_list& words) const;
     void query_words_of(std::string_view text, between_words separators, text::token_list& words) const;
+    /// Whether a query has no words, but finds every document: query_for_all, or a blank one with a filter, sort or facets.
+    bool finds_all(std::string_view query, const search_options& options) const;
+    /// The k best of all documents that pass the filter: by the prior, if any, then in their order.
+    std::vector<scored_document> all_documents(const planned_query& of, const prepared& lists, std::size_t k,
+                                               const context& ctx) const;
+    /// All documents that the query finds, ascending.
+    std::vector<std::uint32_t> matching(const planned_query& of, const prepared& lists) const;
     /// Throws query_error.
     analysed_query analysed(std::string_view query, query_syntax syntax, bool phrases) const;
     search_hit hit(const scored_document& scored, std::uint32_t rank) const;
@@ -66,6 +76,7 @@ struct search_engine::state : std::enable_shared_from_this<search_engine::state>
     mutable std::once_flag finder_once;
     mutable std::optional<document_finder> made_finder;
     std::optional<word_space> thesaurus;
+    mutable filter_cache filters;
     mutable std::once_flag ranks_once, squares_once;
     mutable std::optional<prior_ranks> made_ranks;
     mutable std::optional<search_detail::vector_squares> made_squares;
@@ -79,6 +90,9 @@ struct search_engine::prepared {
     const prior_ranks* ranks = nullptr;
     const word_space* thesaurus = nullptr;
     std::optional<search_detail::similarity_list> like;
+    std::shared_ptr<const document_bits> filter;  // null: none
+    std::optional<field_order> order;
+    std::optional<facet_counter> facets;
 };
 
 }  // namespace quern

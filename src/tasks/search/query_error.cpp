@@ -27,8 +27,9 @@ std::size_t moved_back(std::string_view text, std::size_t byte, std::size_t byte
 
 }  // namespace
 
-query_error::query_error(std::string_view query, std::size_t byte, std::string_view reason)
-    : usage_error(fmt::format("the query is not understood at character {}: {}",
+query_error::query_error(std::string_view query, std::size_t byte, std::string_view reason,
+                         std::string_view what)
+    : usage_error(fmt::format("the {} is not understood at character {}: {}", what,
                               characters_in(query.substr(0, byte)) + 1, reason)),
       position_(characters_in(query.substr(0, byte))) {
     constexpr std::size_t before = 48, shown = 96;  // bytes

@@ -266,26 +266,37 @@ search_detail::condition query_plan::any_term() const {
     return any.members.size() == 1 ? any.members.front() : any;
 }
 
+search_detail::condition query_plan::found(const document_bits* filter) const {
+    condition found = allowed_ ? search_detail::one_of(*allowed_) : required_ ? *required_ : any_term();
+    const bool excludes = excluded_ && !required_;
+    if (!excludes && filter == nullptr) return found;
+    condition all{condition::kind::all};
+    all.members.push_back(std::move(found));
+    if (filter != nullptr) all.members.push_back(filter->condition());
+    if (excludes) all.excluded.push_back(*excluded_);
+    return all;
+}
+
 std::uint64_t query_plan::count(std::optional<std::span<const std::int64_t>> boosts,
-                                std::optional<std::uint32_t> besides) const {
-    if (!boosts && !besides && allowed_) return allowed_->size();
-    condition found = required_ ? *required_ : any_term();
-    if (excluded_ && !required_) {
-        condition all{condition::kind::all};
-        all.members.push_back(std::move(found));
-        all.excluded.push_back(*excluded_);
-        found = std::move(all);
-    }
-    if (!boosts && !besides) return search_detail::count_matching(collection_, found, &ctx_);
+                                std::optional<std::uint32_t> besides, const document_bits* filter) const {
+    if (boosts || besides) return matching(boosts, besides, filter).size();
+    return search_detail::count_matching(collection_, found(filter), &ctx_);
+}
+
+std::vector<std::uint32_t> query_plan::matching(std::optional<std::span<const std::int64_t>> boosts,
+                                                std::optional<std::uint32_t> besides,
+                                                const document_bits* filter) const {
+    auto documents = search_detail::matching_documents(collection_, found(filter), &ctx_);
+    if (!boosts && !besides) return documents;
     // Documents that are allowed have a term.
-    const auto documents = search_detail::matching_documents(collection_, found, &ctx_);
     search_detail::ascending_set with_term(documents), forbidden(forbidden_);
-    std::uint64_t count = 0;
+    std::vector<std::uint32_t> both;
     for (std::uint32_t d = 0; d < collection_.document_lengths.size(); ++d) {
-        const bool listed = boosts && !required_ && (*boosts)[d] != no_boost && !forbidden.contains(d);
-        if (d != besides && (with_term.contains(d) || listed)) ++count;
+        const bool listed = boosts && !required_ && (*boosts)[d] != no_boost && !forbidden.contains(d) &&
+                            (filter == nullptr || filter->contains(d));
+        if (d != besides && (with_term.contains(d) || listed)) both.push_back(d);
     }
-    return count;
+    return both;
 }
 
 void query_plan::add_similar(const word_space& thesaurus, const search_options& options) {

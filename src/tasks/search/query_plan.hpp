@@ -20,6 +20,7 @@
 #include "quern/tasks/similar.hpp"
 #include "quern/text/analyzer.hpp"
 #include "tasks/search/analysed_query.hpp"
+#include "tasks/search/field_filter.hpp"
 #include "tasks/search/part_lists.hpp"
 #include "tasks/search/snippet.hpp"
 #include "tasks/store/opened_store.hpp"
@@ -47,9 +48,13 @@ class query_plan {
     query_syntax syntax() const { return query_.syntax; }
     const std::string& syntax_note() const { return query_.note; }
     /// The number of documents that a search of view() finds; with `boosts`, also those that are listed there. `besides`:
-    /// a document that does not count.
+    /// a document that does not count. `filter`: the documents that may count; null: all.
     std::uint64_t count(std::optional<std::span<const std::int64_t>> boosts,
-                        std::optional<std::uint32_t> besides) const;
+                        std::optional<std::uint32_t> besides, const document_bits* filter) const;
+    /// These documents, ascending.
+    std::vector<std::uint32_t> matching(std::optional<std::span<const std::int64_t>> boosts,
+                                        std::optional<std::uint32_t> besides,
+                                        const document_bits* filter) const;
     /// Memory of the lists made for its phrases.
     std::uint64_t bytes_made() const;
     /// Words, and phrases in quotes, that no document has; sorted.
@@ -93,6 +98,8 @@ class query_plan {
     search_detail::condition group_condition(const query_group& group) const;
     /// The documents with a term.
     search_detail::condition any_term() const;
+    /// Those that the query finds, without boosts.
+    search_detail::condition found(const document_bits* filter) const;
 
     const opened_store& store_;
     const context& ctx_;

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/ascii.hpp"
 #include "io/retrieval/trec_files.hpp"
 #include "ops/search/search_impl.hpp"
 #include "quern/base/error.hpp"
@@ -59,7 +60,8 @@ search_engine::state::state(const std::filesystem::path& path, std::uint64_t mem
           of_prefixes.stem = stemmer::none;
           return text::analyzer(of_prefixes, std::span<const std::string>());
       }),
-      thesaurus(thesaurus_of(store)) {}
+      thesaurus(thesaurus_of(store)),
+      filters(memory / 4) {}
 
 /// The words of a text of the collection, by the rules of the build.
 void search_engine::state::words_of(std::string_view text, text::token_list& words) const {
@@ -176,6 +178,10 @@ search_engine::prepared::prepared(const state& of, const search_options& options
         like.emplace(vectors_for_similarity(of.store), of.squares(ctx), *options.like, options.like_weight,
                      ctx);
     }
+    if (!trimmed(options.filter).empty())
+        filter = of.filters.find(of.store, options.filter, of.query_memory, ctx);
+    if (!trimmed(options.sort).empty()) order.emplace(of.store, options.sort);
+    if (!trimmed(options.facets).empty()) facets.emplace(of.store, options.facets);
 }
 
 void search_engine::check(const search_options& options, const context& ctx) const {
@@ -202,11 +208,16 @@ search_result search_engine::result(std::string_view query, const search_options
     std::vector<scored_document> ranking;
     const collection_view collection = state_->store.collection();
     const auto required = planned->planned.required_terms();
-    if (!options.count && required.empty())
-        ranking = quern::search(collection, planned->whole, options.ranking, options.k);
-    else if (!options.count)
-        ranking =
-            search_detail::search_requiring(collection, planned->whole, required, options.ranking, options.k);
+    const std::size_t k = lists.order ? collection.document_lengths.size() : options.k;
+    if (options.count)
+        ranking = {};
+    else if (planned->finds_all)
+        ranking = state_->all_documents(*planned, lists, k, ctx);
+    else if (required.empty())
+        ranking = quern::search(collection, planned->whole, options.ranking, k);
+    else
+        ranking = search_detail::search_requiring(collection, planned->whole, required, options.ranking, k);
+    if (lists.order) lists.order->keep_first(ranking, options.k);
     return state_->result(*planned, ranking, options, lists, ctx);
 }
 
@@ -216,9 +227,13 @@ std::unique_ptr<search_engine::planned_query> search_engine::state::plan(std::st
                                                                          const context& ctx,
                                                                          bool by_terms) const {
     auto made = std::make_unique<planned_query>(
-        store, lists.thesaurus, analysed(query, options.syntax, options.phrases), options, query_memory, ctx,
+        store, lists.thesaurus,
+        analysed(finds_all(query, options) ? std::string_view() : query, options.syntax, options.phrases),
+        options, query_memory, ctx,
         [this](std::string_view text, text::token_list& words) { words_of(text, words); }, by_terms);
     made->whole = made->planned.view();
+    made->finds_all = finds_all(query, options);
+    if (lists.filter) made->whole.passing = lists.filter->words();
     if (lists.ranks != nullptr) made->whole.prior = lists.ranks->with_weight(options.prior);
     if (lists.like) {
         made->whole.boosts = lists.like->parts();
@@ -234,12 +249,21 @@ search_result search_engine::state::result(const planned_query& of, std::span<co
     const search_query& whole = of.whole;
     search_result result;
     result.opened = shared_from_this();
-    result.empty_query = planned.empty();
+    result.empty_query = planned.empty() && !of.finds_all;
     result.unknown_words = planned.unknown();
     result.similar_words = planned.similar();
     result.syntax = planned.syntax();
     result.syntax_note = planned.syntax_note();
-    if (options.total || options.count) result.total = planned.count(whole.boosts, whole.excluded);
+    if (lists.facets) {
+        const auto found = matching(of, lists);
+        if (options.total || options.count) result.total = found.size();
+        result.facets = lists.facets->count(found, options.facet_values, ctx);
+    } else if (of.finds_all) {
+        if (options.total || options.count)
+            result.total = lists.filter ? lists.filter->count() : store.info().documents;
+    } else if (options.total || options.count) {
+        result.total = planned.count(whole.boosts, whole.excluded, lists.filter.get());
+    }
     if (options.suggestions != 0)
         result.suggestions = suggest_words(store.words(), planned.unknown_words(), options.suggestions, ctx);
     const auto explained = [&](std::uint32_t document) {
@@ -278,6 +302,41 @@ search_result search_engine::state::result(const planned_query& of, std::span<co
         if (options.duplicates) add_duplicates(found, planned);
     }
     return result;
+}
+
+bool search_engine::state::finds_all(std::string_view query, const search_options& options) const {
+    if (options.like) return false;
+    const std::string_view typed = trimmed(query);
+    if (typed.empty())
+        return !trimmed(options.filter).empty() || !trimmed(options.sort).empty() ||
+               !trimmed(options.facets).empty();
+    return typed == query_for_all && !store.info().verbatim;
+}
+
+std::vector<scored_document> search_engine::state::all_documents(const planned_query& of,
+                                                                 const prepared& lists, std::size_t k,
+                                                                 const context& ctx) const {
+    constexpr std::uint32_t between_checks = 65'536;
+    search_detail::best_documents best(std::max<std::size_t>(k, 1));
+    const auto documents = static_cast<std::uint32_t>(store.info().documents);
+    for (std::uint32_t d = 0; d < documents; ++d) {
+        if (d % between_checks == 0) ctx.check_stop();
+        if (lists.filter && !lists.filter->contains(d)) continue;
+        // Without a prior the first ones are the best.
+        if (!of.whole.prior && best.threshold() == 0) break;
+        best.add(d, of.whole.prior ? prior_part(*of.whole.prior, d) : 0);
+        best.settle();
+    }
+    return k == 0 ? std::vector<scored_document>() : best.take();
+}
+
+std::vector<std::uint32_t> search_engine::state::matching(const planned_query& of,
+                                                          const prepared& lists) const {
+    if (!of.finds_all) return of.planned.matching(of.whole.boosts, of.whole.excluded, lists.filter.get());
+    std::vector<std::uint32_t> all;
+    for (std::uint32_t d = 0; d < store.info().documents; ++d)
+        if (!lists.filter || lists.filter->contains(d)) all.push_back(d);
+    return all;
 }
 
 const document_finder& search_engine::state::finder() const {

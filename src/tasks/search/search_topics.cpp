@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "base/ascii.hpp"
 #include "device/cpu/pipeline.hpp"
 #include "device/place.hpp"
 #include "quern/base/choose_device.hpp"
@@ -74,6 +75,8 @@ cut cut_for_gpu(std::uint64_t documents, std::span<const search_topic> topics, c
 /// The feature of topics with these options that a GPU does not support; nothing if it ranks them.
 std::string_view left_to_cpu(const search_options& options) {
     if (options.count) return "counts only";
+    if (!trimmed(options.filter).empty()) return "a filter";
+    if (!trimmed(options.sort).empty()) return "an order by fields";
     if (options.prior != 0) return "a prior";
     if (options.expand != 0) return "similar words";
     if (options.like) return "a document to be like";
@@ -192,6 +195,10 @@ void search_engine::search_on_device(std::span<const search_topic> topics, const
         std::vector<search_query> queries;
         for (const auto& planned : batch.planned) queries.push_back(planned->whole);
         batch.rankings = resident.search(queries, options.ranking, options.k);
+        for (std::size_t i = 0; i < queries.size(); ++i) {
+            if (batch.planned[i]->finds_all)
+                batch.rankings[i] = state_->all_documents(*batch.planned[i], lists, options.k, ctx);
+        }
     });
     line.in_order([&](batch_of_topics& batch) {
         std::vector<search_result> results(batch.topics.size());

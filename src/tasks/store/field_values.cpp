@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tasks/store/field_values.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <cmath>
@@ -93,6 +96,52 @@ std::optional<std::int64_t> microseconds_of_date(std::string_view text) {
         seconds += std::int64_t{hour} * 3600 + (minute - zone) * 60 + second;
     }
     return seconds * 1'000'000 + millionths;
+}
+
+std::optional<date_range> range_of_date(std::string_view text) {
+    using namespace std::chrono;
+    constexpr std::int64_t second = 1'000'000, minute = 60 * second;
+    const auto day_of = [](year_month_day date) {
+        return std::int64_t{sys_days(date).time_since_epoch().count()} * 86'400 * second;
+    };
+    date_scanner scan(text);
+    int year = 0, month = 0;
+    if (!scan.take_digits(4, year)) return std::nullopt;
+    const std::chrono::year named(year);
+    if (scan.at_end())
+        return date_range{day_of(named / January / 1), day_of((named + years(1)) / January / 1) - 1};
+    if (!scan.take('-') || !scan.take_digits(2, month) || month < 1 || month > 12) return std::nullopt;
+    const year_month first = named / std::chrono::month(static_cast<unsigned>(month));
+    if (scan.at_end()) return date_range{day_of(first / 1), day_of((first + months(1)) / 1) - 1};
+    const auto begin = microseconds_of_date(text);
+    if (!begin) return std::nullopt;
+    constexpr std::size_t of_date = 10, of_minute = 16, of_second = 19;  // characters
+    std::int64_t length = 1440 * minute;
+    if (text.size() > of_date) {
+        const bool has_seconds = text.size() > of_minute && text[of_minute] == ':';
+        length = has_seconds ? second : minute;
+        if (has_seconds && text.size() > of_second && text[of_second] == '.') {
+            for (std::size_t at = of_second + 1; at < text.size() && text[at] >= '0' && text[at] <= '9'; ++at)
+                length = std::max<std::int64_t>(1, length / 10);
+        }
+    }
+    return date_range{*begin, *begin + length - 1};
+}
+
+std::string text_of_date(std::int64_t microseconds) {
+    using namespace std::chrono;
+    constexpr std::int64_t second = 1'000'000;
+    const sys_days day =
+        floor<days>(sys_time<std::chrono::microseconds>(std::chrono::microseconds(microseconds)));
+    const year_month_day date(day);
+    std::string text = fmt::format("{:04}-{:02}-{:02}", static_cast<int>(date.year()),
+                                   static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()));
+    const std::int64_t rest = microseconds - std::int64_t{day.time_since_epoch().count()} * 86'400 * second;
+    if (rest == 0) return text;
+    const std::int64_t seconds = rest / second;
+    text += fmt::format("T{:02}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60);
+    if (rest % second != 0) text += fmt::format(".{:06}", rest % second);
+    return text + "Z";
 }
 
 std::optional<std::int64_t> integer_of(const io::json_value& value) {

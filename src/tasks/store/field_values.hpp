@@ -20,6 +20,16 @@ namespace quern {
 /// Digits beyond microseconds are dropped. Years 0000 to 9999. Nothing for other text, and for days that do not exist.
 std::optional<std::int64_t> microseconds_of_date(std::string_view text);
 
+/// The time that a date names, in microseconds, both ends included: "2024" a year, "2024-05" a month, "2024-05-01" a day,
+/// with a time of day its minute, its second, or the part of a second of that many digits. Nothing for other text.
+struct date_range {
+    std::int64_t first = 0, last = 0;
+    friend bool operator==(const date_range&, const date_range&) = default;
+};
+std::optional<date_range> range_of_date(std::string_view text);
+/// "2024-05-01" for midnight UTC, else "2024-05-01T12:30:00Z", with microseconds only if there are some.
+std::string text_of_date(std::int64_t microseconds);
+
 /// An integer of 64 bits; nothing for other values.
 std::optional<std::int64_t> integer_of(const io::json_value& value);
 /// A finite double, correctly rounded; nothing for other values.

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -33,6 +34,15 @@ class field_column {
     std::int64_t integer(std::uint32_t document) const { return value<std::int64_t>(document); }
     double number(std::uint32_t document) const { return value<double>(document); }
     bool boolean(std::uint32_t document) const { return value<std::uint8_t>(document) != 0; }
+    /// The values of all documents, 0 for those without the field: of integers and dates, of numbers, of booleans.
+    std::span<const std::int64_t> integers() const { return values_.values<std::int64_t>(0, documents_); }
+    std::span<const double> numbers() const { return values_.values<double>(0, documents_); }
+    std::span<const std::uint8_t> booleans() const { return values_.values<std::uint8_t>(0, documents_); }
+    /// A bit for each document that has the field, the first one as the lowest bit; nothing if all have it.
+    std::optional<std::string_view> present() const {
+        if (!present_) return {};
+        return present_->bytes(0, (documents_ + 7) / 8);
+    }
     /// Microseconds since 1970-01-01T00:00:00Z.
     std::int64_t date(std::uint32_t document) const { return value<std::int64_t>(document); }
     /// Of text: the string. Of json: the value as it is written, without white space.

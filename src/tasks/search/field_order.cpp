@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tasks/search/field_order.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <compare>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+
+#include "ops/search/search_impl.hpp"
+#include "quern/base/error.hpp"
+#include "quern/base/rows.hpp"
+#include "tasks/search/field_filter.hpp"
+#include "tasks/search/filter_expression.hpp"
+#include "tasks/store/field_values.hpp"
+
+namespace quern {
+namespace {
+
+constexpr std::size_t documents_between_checks = 65'536;
+
+void refuse(const field_column& column, std::string_view option, std::string_view why) {
+    throw usage_error(fmt::format("{}: the field {} is of the type {}, {}", option, column.info().name,
+                                  field_type_names[static_cast<std::size_t>(column.info().type)], why));
+}
+
+int sign_of(std::strong_ordering order) {
+    return order < 0 ? -1 : order > 0 ? 1 : 0;
+}
+
+int compare_values(const field_column& column, std::uint32_t a, std::uint32_t b) {
+    switch (column.info().type) {
+        case field_type::integer:
+        case field_type::date:
+            return sign_of(column.integer(a) <=> column.integer(b));
+        case field_type::number: {
+            const double x = column.number(a), y = column.number(b);
+            return x < y ? -1 : y < x ? 1 : 0;
+        }
+        case field_type::boolean:
+            return sign_of(column.boolean(a) <=> column.boolean(b));
+        case field_type::text:
+            return sign_of(column.text(a) <=> column.text(b));
+        case field_type::list:
+        case field_type::json:
+            break;
+    }
+    return 0;
+}
+
+/// Counts the documents of each value; `text` writes one.
+template <class Value, class Text>
+class value_counts {
+  public:
+    explicit value_counts(Text text) : text_(std::move(text)) {}
+    void add(const Value& value) { ++counts_[value]; }
+
+    void write(search_facet& into, std::size_t values) const {
+        std::vector<std::pair<Value, std::uint64_t>> all(counts_.begin(), counts_.end());
+        const auto before = [](const auto& a, const auto& b) {
+            return a.second != b.second ? a.second > b.second : a.first < b.first;
+        };
+        if (!all.empty()) {
+            const auto [least, greatest] =
+                std::ranges::minmax_element(all, {}, &std::pair<Value, std::uint64_t>::first);
+            if (into.type != field_type::text && into.type != field_type::list &&
+                into.type != field_type::boolean) {
+                into.min = text_(least->first);
+                into.max = text_(greatest->first);
+            }
+        }
+        into.distinct = all.size();
+        const std::size_t shown = std::min(values, all.size());
+        std::ranges::partial_sort(all, all.begin() + static_cast<std::ptrdiff_t>(shown), before);
+        for (std::size_t i = 0; i < shown; ++i) into.values.push_back({text_(all[i].first), all[i].second});
+    }
+
+  private:
+    Text text_;
+    std::unordered_map<Value, std::uint64_t> counts_;
+};
+
+template <class Value, class Text, class Visit>
+void count_into(search_facet& into, std::size_t values, Text text, const Visit& visit_all) {
+    value_counts<Value, Text> counts(std::move(text));
+    visit_all([&](const Value& value) { counts.add(value); });
+    counts.write(into, values);
+}
+
+}  // namespace
+
+field_order::field_order(const opened_store& store, std::string_view fields) {
+    for (const named_field& field : parse_field_names(fields, "sort", true)) {
+        const field_column& column = required_field(store, field.name.text, "sort");
+        if (column.info().type == field_type::list || column.info().type == field_type::json)
+            refuse(column, "sort", "which has no order (expected text, integer, number, boolean or date)");
+        keys_.push_back({&column, field.descending});
+    }
+}
+
+int field_order::compare(std::uint32_t a, std::uint32_t b) const {
+    for (const auto& [column, descending] : keys_) {
+        const bool has_a = column->has(a), has_b = column->has(b);
+        if (has_a != has_b) return has_a ? -1 : 1;
+        if (!has_a) continue;
+        if (const int order = compare_values(*column, a, b); order != 0) return descending ? -order : order;
+    }
+    return 0;
+}
+
+void field_order::keep_first(std::vector<scored_document>& documents, std::size_t k) const {
+    const auto before = [&](const scored_document& a, const scored_document& b) {
+        const int order = compare(a.document, b.document);
+        return order != 0 ? order < 0 : search_detail::ranks_before(a, b);
+    };
+    const std::size_t kept = std::min(k, documents.size());
+    std::ranges::partial_sort(documents, documents.begin() + static_cast<std::ptrdiff_t>(kept), before);
+    documents.resize(kept);
+}
+
+facet_counter::facet_counter(const opened_store& store, std::string_view fields) {
+    for (const named_field& field : parse_field_names(fields, "facets", false)) {
+        const field_column& column = required_field(store, field.name.text, "facets");
+        if (column.info().type == field_type::json)
+            refuse(column, "facets",
+                   "whose values are not counted (expected text, integer, number, boolean, date or list)");
+        columns_.push_back(&column);
+    }
+}
+
+std::vector<search_facet> facet_counter::count(std::span<const std::uint32_t> documents, std::size_t values,
+                                               const context& ctx) const {
+    std::vector<search_facet> facets;
+    for (const field_column* const column : columns_) {
+        search_facet& made = facets.emplace_back();
+        made.field = column->info().name;
+        made.type = column->info().type;
+        // `take(document)` for each one that has the field.
+        const auto each = [&](const auto& take) {
+            for (std::size_t i = 0; i < documents.size(); ++i) {
+                if (i % documents_between_checks == 0) ctx.check_stop();
+                if (!column->has(documents[i])) continue;
+                ++made.documents;
+                take(documents[i]);
+            }
+        };
+        const auto number_text = [](const auto& value) { return fmt::format("{}", value); };
+        const auto plain_text = [](std::string_view value) { return std::string(value); };
+        switch (made.type) {
+            case field_type::integer:
+                count_into<std::int64_t>(made, values, number_text, [&](const auto& add) {
+                    each([&](std::uint32_t d) { add(column->integer(d)); });
+                });
+                break;
+            case field_type::date:
+                count_into<std::int64_t>(made, values, text_of_date, [&](const auto& add) {
+                    each([&](std::uint32_t d) { add(column->date(d)); });
+                });
+                break;
+            case field_type::number:
+                count_into<double>(
+                    made, values, [](double value) { return shortest(value); },
+                    [&](const auto& add) { each([&](std::uint32_t d) { add(column->number(d)); }); });
+                break;
+            case field_type::boolean:
+                count_into<bool>(made, values, number_text, [&](const auto& add) {
+                    each([&](std::uint32_t d) { add(column->boolean(d)); });
+                });
+                break;
+            case field_type::text:
+                count_into<std::string_view>(made, values, plain_text, [&](const auto& add) {
+                    each([&](std::uint32_t d) { add(column->text(d)); });
+                });
+                break;
+            case field_type::list:
+                count_into<std::string_view>(made, values, plain_text, [&](const auto& add) {
+                    std::vector<std::string_view> own;
+                    each([&](std::uint32_t d) {
+                        own.clear();
+                        for (auto [at, end] = column->list(d); at != end; ++at)
+                            own.push_back(column->list_item(at));
+                        // A value counts once per document.
+                        std::ranges::sort(own);
+                        own.erase(std::ranges::unique(own).begin(), own.end());
+                        for (const std::string_view value : own) add(value);
+                    });
+                });
+                break;
+            case field_type::json:
+                break;
+        }
+    }
+    return facets;
+}
+
+std::string facets_json(const std::vector<search_facet>& facets) {
+    std::string json = "{";
+    const auto add = [&](std::string_view name, const cell& value) {
+        append_json(json, name);
+        json += ':';
+        append_json(json, value);
+    };
+    for (const search_facet& facet : facets) {
+        const bool quoted = facet.type == field_type::text || facet.type == field_type::list ||
+                            facet.type == field_type::date;
+        const auto value_of = [&](const std::string& value) {
+            return quoted ? cell(std::string_view(value)) : cell(raw_json{value});
+        };
+        if (json.size() > 1) json += ',';
+        append_json(json, std::string_view(facet.field));
+        json += ":{";
+        add("type", field_type_names[static_cast<std::size_t>(facet.type)]);
+        json += ',';
+        add("documents", facet.documents);
+        json += ',';
+        add("distinct", facet.distinct);
+        json += ",\"values\":[";
+        for (std::size_t i = 0; i < facet.values.size(); ++i) {
+            json += i == 0 ? "{" : ",{";
+            add("value", value_of(facet.values[i].value));
+            json += ',';
+            add("documents", facet.values[i].documents);
+            json += '}';
+        }
+        json += ']';
+        if (!facet.min.empty()) {
+            json += ',';
+            add("min", value_of(facet.min));
+            json += ',';
+            add("max", value_of(facet.max));
+        }
+        json += '}';
+    }
+    return json + "}";
+}
+
+}  // namespace quern

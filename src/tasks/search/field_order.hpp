@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// Documents in the order of kept fields, and how often the values of kept fields occur.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "quern/base/context.hpp"
+#include "quern/ops/search.hpp"
+#include "quern/tasks/search.hpp"
+#include "tasks/store/opened_store.hpp"
+
+namespace quern {
+
+/// The order of search_options::sort. Texts are compared by bytes, false is below true.
+class field_order {
+  public:
+    /// Throws usage_error for a field that the store lacks, for lists and for fields of different types.
+    field_order(const opened_store& store, std::string_view fields);
+
+    /// The k first of these in this order: documents without a value last, then higher scores, then lower documents first.
+    /// Cost: O(n log k) comparisons.
+    void keep_first(std::vector<scored_document>& documents, std::size_t k) const;
+
+  private:
+    struct key {
+        const field_column* column;
+        bool descending;
+    };
+    /// Negative if a comes before b, 0 if the fields do not tell.
+    int compare(std::uint32_t a, std::uint32_t b) const;
+
+    std::vector<key> keys_;
+};
+
+/// The fields of search_options::facets.
+class facet_counter {
+  public:
+    /// Throws usage_error for a field that the store lacks, and for fields of different types.
+    facet_counter(const opened_store& store, std::string_view fields);
+
+    /// Over these documents, ascending. Cost: a look-up in a hash table for each value, memory for each different one.
+    std::vector<search_facet> count(std::span<const std::uint32_t> documents, std::size_t values,
+                                    const context& ctx) const;
+
+  private:
+    std::vector<const field_column*> columns_;
+};
+
+}  // namespace quern
