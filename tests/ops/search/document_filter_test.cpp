@@ -28,6 +28,7 @@ struct lists {
     std::vector<std::uint32_t> lengths;
     std::vector<documents> sets;
     std::vector<std::vector<std::uint32_t>> vectors;
+    std::vector<std::vector<std::uint64_t>> bits;
     std::vector<encoded_list> encoded;
 
     lists(std::uint32_t size, std::mt19937_64& random) : lengths(size, 10) {
@@ -42,6 +43,7 @@ struct lists {
             for (const std::uint32_t d : chosen)
                 frequencies[d] = 1 + static_cast<std::uint32_t>(random() % 3);
             vectors.emplace_back(chosen.begin(), chosen.end());
+            bits.push_back(search_samples::bits_of(vectors.back(), size));
             encoded.emplace_back(frequencies, lengths);
         }
     }
@@ -55,14 +57,19 @@ struct random_condition {
 
 random_condition made(const lists& from, std::mt19937_64& random, unsigned depth) {
     random_condition result;
-    const auto which = random() % (depth == 0 ? 2 : 5);
+    const auto which = random() % (depth == 0 ? 3 : 6);
     const std::size_t list = random() % from.sets.size();
-    if (which < 2) {
+    if (which < 3) {
         result.where = which == 0 ? one_of(from.encoded[list].view()) : one_of(from.vectors[list]);
+        if (which == 2) {
+            result.where = {condition::kind::bits};
+            result.where.bits = from.bits[list];
+            result.where.bits_set = from.sets[list].size();
+        }
         result.expected = from.sets[list];
         return result;
     }
-    const bool all = which < 4;
+    const bool all = which < 5;
     result.where.what = all ? condition::kind::all : condition::kind::any;
     const std::size_t members = all ? 1 + random() % 3 : random() % 4;
     for (std::size_t i = 0; i < members; ++i) {

@@ -64,10 +64,38 @@ void expect_reference(const sample& collection, const query_plan& requested, con
     const collection_view view{collection.lengths, collection.total()};
     const auto expected = requested.expected(collection, options, k);
     ASSERT_EQ(search(view, requested.view(), options, k), expected);
-    for (const auto& how : all_strategies)
-        ASSERT_EQ(search_detail::rank_cpu(view, requested.view(), options, k, how), expected)
-            << "window " << how.window << (how.prune ? ", pruned" : "") << ", k " << k << ", model "
-            << static_cast<int>(options.model);
+    std::vector<search_query> forms{requested.view()};
+    const auto passing = bits_of(requested.allowed, collection.lengths.size());
+    if (requested.restricted) {  // the same documents as bits, and as both
+        forms.push_back(requested.view());
+        forms.back().passing = passing;
+        forms.push_back(forms.back());
+        forms.back().allowed.reset();
+    }
+    for (std::size_t form = 0; form < forms.size(); ++form)
+        for (const auto& how : all_strategies)
+            ASSERT_EQ(search_detail::rank_cpu(view, forms[form], options, k, how), expected)
+                << "form " << form << ", window " << how.window << (how.prune ? ", pruned" : "") << ", k " << k
+                << ", model " << static_cast<int>(options.model);
+}
+
+TEST(queries, a_list_and_bits_restrict_together) {
+    const auto collection = random_sample(9'000, {0.6, 0.1}, 31);
+    const collection_view view{collection.lengths, collection.total()};
+    const encoded_query encoded(collection, {{0, 1}, {1, 1}});
+    std::vector<std::uint32_t> second, third, sixth;
+    for (std::uint32_t d = 0; d < 9'000; ++d) {
+        if (d % 2 == 0) second.push_back(d);
+        if (d % 3 == 0) third.push_back(d);
+        if (d % 6 == 0) sixth.push_back(d);
+    }
+    const auto passing = bits_of(third, 9'000);
+    search_query both{encoded.terms};
+    both.allowed = second;
+    both.passing = passing;
+    const std::set<std::uint32_t> set(sixth.begin(), sixth.end());
+    EXPECT_EQ(search(view, both, {}, 50),
+              reference::search(collection.lengths, collection.total(), encoded.words, {}, 50, {}, &set));
 }
 
 /// The parts of every document found add up to its score.
@@ -223,6 +251,11 @@ TEST(queries, what_does_not_fit_is_refused) {
     };
     for (const auto& documents : {std::vector<std::uint32_t>{3, 3}, {4, 2}, {100}})
         refused({encoded.terms, {}, documents});
+    for (const auto& bits : {std::vector<std::uint64_t>{1}, {1, 1, 0}, {0, std::uint64_t{1} << 36}}) {
+        search_query query{encoded.terms};
+        query.passing = bits;
+        refused(query);
+    }
     const auto with_list = [&](std::vector<continued_document> list, std::uint64_t f, std::uint64_t h) {
         const query_continuation of{list, f, h};
         refused({encoded.terms, {&of, 1}});
@@ -264,6 +297,7 @@ TEST(search, required_words_are_in_every_result) {
             std::vector<std::uint32_t> third;  // forbidden
             for (std::uint32_t d = 0; d < documents; d += 3) third.push_back(d);
             const std::set<std::uint32_t> set(allowed.begin(), allowed.end());
+            const auto passing = bits_of(allowed, documents);
             ranking_options options;
             options.model = all_models[round % 4];
             options.title_weight = round % 5 == 0 ? 0.5 : 0;
@@ -280,7 +314,12 @@ TEST(search, required_words_are_in_every_result) {
                 ASSERT_EQ(found({4096, false}), expected);
                 restricted.allowed = allowed;  // both restrict
                 ASSERT_EQ(found({}), expected);
+                restricted.passing = passing;
+                ASSERT_EQ(found({}), expected);
                 restricted.allowed.reset();
+                ASSERT_EQ(found({}), expected);
+                ASSERT_EQ(found({4096, false}), expected);
+                restricted.passing = {};
             }
         }
     }

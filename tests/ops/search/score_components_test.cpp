@@ -26,6 +26,7 @@ struct components_sample {
     std::vector<std::int64_t> boosts;
     std::optional<std::uint32_t> excluded;
     std::vector<std::uint32_t> allowed;
+    std::vector<std::uint64_t> passing;  // the same as bits
     std::vector<std::uint32_t> weights;  // of the terms
     double prior_weight = 1;
     bool with_prior = true, with_list = true, with_allowed = false;
@@ -35,7 +36,7 @@ struct components_sample {
 
 components_sample make_sample(std::uint32_t documents, const std::vector<double>& densities,
                               std::uint64_t seed) {
-    components_sample made{random_sample(documents, densities, seed), {}, {}, {}, {}, {}};
+    components_sample made{random_sample(documents, densities, seed), {}, {}, {}, {}, {}, {}};
     std::mt19937_64 random(seed ^ 0x5eed);
     for (std::uint32_t d = 0; d < documents; ++d) {
         // Few different ones, so that scores tie; some that no graph produces.
@@ -48,6 +49,7 @@ components_sample make_sample(std::uint32_t documents, const std::vector<double>
         made.boosts.push_back(parts[random() % 5]);
         if (random() % 3 != 0) made.allowed.push_back(d);
     }
+    made.passing = bits_of(made.allowed, documents);
     if (documents != 0 && random() % 2 == 0) made.excluded = static_cast<std::uint32_t>(random() % documents);
     for (std::size_t w = 0; w < densities.size(); ++w)
         made.weights.push_back(w % 2 == 0 ? weight_one
@@ -67,7 +69,8 @@ struct requested_lists {
         whole.terms = encoded.terms;
         if (of.with_prior) whole.prior = document_prior{of.ranks, of.unit(), of.prior_weight};
         if (of.with_list) whole.boosts = of.boosts;
-        if (of.with_allowed) whole.allowed = of.allowed;
+        if (of.with_allowed && of.allowed.size() % 2 == 0) whole.allowed = of.allowed;
+        if (of.with_allowed && of.allowed.size() % 2 == 1) whole.passing = of.passing;
         whole.excluded = of.excluded;
     }
     requested_lists(const requested_lists&) = delete;

@@ -63,6 +63,13 @@ inline constexpr ranking_model all_models[] = {ranking_model::bm25, ranking_mode
 inline constexpr search_detail::strategy all_strategies[] = {{4096, false}, {4096, true}, {1, false},
                                                              {1, true},     {100, false}, {100, true}};
 
+/// As search_query::passing.
+inline std::vector<std::uint64_t> bits_of(std::span<const std::uint32_t> chosen, std::size_t documents) {
+    std::vector<std::uint64_t> bits((documents + 63) / 64);
+    for (const std::uint32_t d : chosen) bits[d / 64] |= std::uint64_t{1} << d % 64;
+    return bits;
+}
+
 using query = std::vector<std::pair<std::size_t, std::uint32_t>>;  // word, count
 
 struct encoded_query {
