@@ -430,7 +430,7 @@ const std::vector<std::string>& queries() {
 TEST(filtered_search, is_the_ranking_of_the_documents_that_pass) {
     const opened& of = shared();
     made_numbers next(11);
-    for (int round = 0; round < 500; ++round) {
+    for (int round = 0; round < 1500; ++round) {
         const made_filter filter = expression(next, static_cast<unsigned>(next(4)));
         const std::string& query = one_of(next, queries());
         search_options options = plain_options();
