@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // operator_bench STORE QUERIES PASSES: times queries with operators through search_engine on one thread, BM25 with k1 = 1.2
-// and b = 0.75, without snippets. A line of QUERIES is a collection mode, a tab and a query: TOP_10, TOP_100, COUNT or
-// TOP_100_COUNT. Prints JSON: the median seconds of each query over PASSES passes, its number of documents (0 if the mode
-// does not count) and its ten best documents. A pass before them warms the caches. Run by bench/run-operators.
+// and b = 0.75, without snippets. A line of QUERIES is a collection mode, a tab and a query, perhaps a tab and a filter by
+// kept fields: TOP_10, TOP_100, COUNT or TOP_100_COUNT. Prints JSON: the median seconds of each query over PASSES passes, its number of documents (0 if the mode
+// does not count) and its ten best documents. A pass before them warms the caches. Run by bench/run-operators
+// and bench/run-filters.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -28,11 +29,13 @@ timed_query query_of(const std::string& line) {
     const std::size_t tab = line.find('\t');
     if (tab == std::string::npos) throw std::runtime_error("a query needs a mode and a tab: " + line);
     const std::string mode = line.substr(0, tab);
-    timed_query made{line.substr(tab + 1), {}};
+    const std::size_t end = line.find('\t', tab + 1);
+    timed_query made{line.substr(tab + 1, end - tab - 1), {}};
+    if (end != std::string::npos) made.options.filter = line.substr(end + 1);
     made.options.ranking.k1 = 1.2;
     made.options.ranking.b = 0.75;
     made.options.syntax = quern::query_syntax::operators;
-    made.options.snippets = made.options.duplicates = false;
+    made.options.snippets = made.options.duplicates = made.options.fields = false;
     made.options.count = mode == "COUNT";
     made.options.total = mode == "TOP_100_COUNT";
     made.options.k = mode == "TOP_10" ? 10 : 100;

@@ -634,6 +634,7 @@ TEST(filtered_search, what_does_not_fit_the_fields_is_refused) {
     refuses("fresh = 1", "'1' is not true or false");
     refuses("fresh < true", "character 7: the field fresh is true or false");
     refuses("day > yesterday", "'yesterday' is not a date such as 2024");
+    refuses("lang < 10", "character 8: the field lang is of the type text, as columns of CSV");
     refuses("stock STARTS WITH 1", "STARTS WITH needs a field of texts; stock is of the type integer");
     search_options options = plain_options();
     options.sort = "tags";

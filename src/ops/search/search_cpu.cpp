@@ -112,7 +112,9 @@ class window_search {
             words_.back().required = is_required;
             background_ += words_.back().count * weighted(words_.back().scorer.background(), term.weight);
             query_length_.add(term);
+            postings_ += term.list.document_frequency;
             if (options.title_weight == 0 || term.titles.document_frequency == 0) continue;
+            postings_ += term.titles.document_frequency;
             words_.emplace_back(collection, term, options,
                                 title_part(collection, term.list, options.title_weight));
         }
@@ -137,6 +139,8 @@ class window_search {
     static constexpr std::uint64_t piece_size = 512;
     // If at most one in this many documents is allowed, looking words up for them costs less than reading the lists.
     static constexpr std::uint64_t dense_share = 8;
+    // In postings that are read: a look-up, and how many documents of a window to clear and collect.
+    static constexpr std::uint64_t look_up_cost = 32, documents_per_posting = 8;
     using length_model = typename Scorer::length_model;
 
     // The maximum that the length of a document with `shortest` words or more can add to its score.
@@ -284,7 +288,7 @@ class window_search {
                 std::ranges::copy(allowed, documents_.begin());
                 return score_few(allowed.size(), begin, end);
             }
-        } else if (has_passing_ && passing_.count(begin, end) * dense_share < end - begin) {
+        } else if (has_passing_ && few_pass(begin, end)) {
             std::size_t few = 0;
             passing_.each(begin, end, [&](std::uint32_t document) { documents_[few++] = document; });
             return score_few(few, begin, end);
@@ -306,6 +310,13 @@ class window_search {
         // In pieces, so that the first window's best documents soon exclude others.
         for (std::uint64_t piece = begin; piece < end; piece += piece_size)
             finish(begin, piece, std::min(end, piece + piece_size), optional, optional_bound);
+    }
+
+    // Whether looking words up for the documents that pass costs less than reading the lists.
+    bool few_pass(std::uint64_t begin, std::uint64_t end) const {
+        const std::uint64_t postings = postings_ * (end - begin) / lengths_.size();
+        return passing_.count(begin, end) * active_.size() * look_up_cost <
+               postings + (end - begin) / documents_per_posting;
     }
 
     // Few documents are allowed, the candidates: looks words up for them, those with the largest bounds first.
@@ -459,8 +470,9 @@ class window_search {
     std::vector<word<Scorer>*> active_;    // those with postings left; ordered by their bounds if pruned
     std::vector<word<Scorer>*> required_;  // the shortest list first
     std::vector<std::array<std::uint32_t, block_size + kernel_padding>>
-        frequencies_;       // of these, in the candidates
-    bool nothing_ = false;  // a required word is in no document
+        frequencies_;             // of these, in the candidates
+    bool nothing_ = false;        // a required word is in no document
+    std::uint64_t postings_ = 0;  // of all words
     std::int64_t background_ = 0;
     query_length query_length_;
     std::int64_t max_besides_ = 0;  // maximum from length and prior for a document of the window, or more

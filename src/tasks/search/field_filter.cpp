@@ -287,7 +287,27 @@ class evaluation {
         test_all(into, [&](std::uint32_t d) { return wanted[values[d] != 0 ? 1 : 0]; });
     }
 
+    static bool is_number(std::string_view text) {
+        double number = 0;
+        const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
+        return failure == std::errc() && end == text.data() + text.size();
+    }
+    [[noreturn]] void refuse_order_of_number(const field_column& column, const filter_value& value) const {
+        fail(value.position,
+             fmt::format("the field {} is of the type {}, as columns of CSV and TSV are, and not a number: "
+                         "the text 9 is "
+                         "above the text 10. To compare texts, put {} in quotes; for numbers, build from "
+                         "JSON lines or "
+                         "Parquet",
+                         column.info().name, field_type_names[static_cast<std::size_t>(column.info().type)],
+                         value.text));
+    }
+
     void compare_texts(const field_column& column, const filter_comparison& of, document_bits& into) const {
+        const bool by_order =
+            of.what != kind::equal && of.what != kind::one_of && of.what != kind::starts_with;
+        for (const filter_value& value : of.values)
+            if (by_order && !value.quoted && is_number(value.text)) refuse_order_of_number(column, value);
         std::vector<std::string_view> wanted;
         for (const filter_value& value : of.values) wanted.emplace_back(value.text);
         const std::string_view first = wanted.front(), last = wanted.back();

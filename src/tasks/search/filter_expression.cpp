@@ -200,7 +200,7 @@ class parser {
         if (next.what != token::kind::word && next.what != token::kind::quoted)
             from_.fail(next.position, fmt::format("expected {}", expected));
         token taken = from_.take();
-        return {std::move(taken.text), taken.position};
+        return {std::move(taken.text), taken.position, taken.what == token::kind::quoted};
     }
 
     filter_comparison comparison() {

@@ -16,6 +16,7 @@ inline constexpr std::size_t max_filter_depth = 100;  ///< parentheses in each o
 struct filter_value {
     std::string text;  ///< without quotes and escapes
     std::size_t position = 0;
+    bool quoted = false;
 };
 
 struct filter_comparison {

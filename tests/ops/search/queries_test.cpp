@@ -75,8 +75,8 @@ void expect_reference(const sample& collection, const query_plan& requested, con
     for (std::size_t form = 0; form < forms.size(); ++form)
         for (const auto& how : all_strategies)
             ASSERT_EQ(search_detail::rank_cpu(view, forms[form], options, k, how), expected)
-                << "form " << form << ", window " << how.window << (how.prune ? ", pruned" : "") << ", k " << k
-                << ", model " << static_cast<int>(options.model);
+                << "form " << form << ", window " << how.window << (how.prune ? ", pruned" : "") << ", k "
+                << k << ", model " << static_cast<int>(options.model);
 }
 
 TEST(queries, a_list_and_bits_restrict_together) {
