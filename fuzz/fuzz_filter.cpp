@@ -34,7 +34,7 @@ struct opened {
     opened() : engine(search_engine::open(store(), context::cpu(1))) {}
 
     std::filesystem::path store() {
-        const std::filesystem::path path = folder / "store";
+        std::filesystem::path path = folder / "store";
         quern::testing::write_file(folder / "corpus.jsonl", std::string(corpus));
         build_options options;
         options.inputs = {folder / "corpus.jsonl"};

@@ -306,7 +306,7 @@ const std::vector<api_parameter>& search_parameters() {
             parameter_of("correct", of_request, "1"),
             parameter_of("phrases", of_search, "1"),
             parameter_of("syntax", of_search, "operators"),
-            parameter_of("filter", of_search, "price%20%3C%2010"),
+            parameter_of("filter", of_search, "price < 10"),
             parameter_of("sort", of_search, "-price"),
             parameter_of("facets", of_search, "tag"),
             at_most(max_facet_values, parameter_of("facet_values", of_search, "5")),

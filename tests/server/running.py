@@ -50,7 +50,8 @@ def rich_documents():
         does = ("pulls", "carries", "draws") if i % 2 else ("sings", "nests", "flies")
         text = " ".join(f"The {chance.choice(animals)} {chance.choice(does)} near the {chance.choice(things)}." for _ in range(12))
         made.append({"id": f"page-{i}", "title": f"{'Beasts' if i % 2 else 'Birds'} {i}", "text": text + f" Note {i} of the hippopotamus house.",
-                     "links": [f"page-{i % 5}", f"page-{(7 * i + 1) % 120}"]})
+                     "links": [f"page-{i % 5}", f"page-{(7 * i + 1) % 120}"],
+                     "price": i / 4, "tag": ["even", "small"] if i % 2 == 0 else "odd"})
     original = "The mill at the old ford grinds barley for three villages, and its keeper writes down every sack that comes and goes. " * 3
     made.append({"id": "ford", "title": "The mill at the ford", "text": original, "links": ["page-0"]})
     made.append({"id": "ford-copy", "title": "The mill, again", "text": original.replace("barley", "barly"), "links": []})
@@ -87,7 +88,7 @@ def rich_store():
     if not path.exists():
         corpus = folder() / "rich.jsonl"
         corpus.write_text("".join(json.dumps(document) + "\n" for document in DOCUMENTS + rich_documents()))
-        subprocess.run([QUERN, "build", corpus, "-o", path, "--quiet"], check=True)
+        subprocess.run([QUERN, "build", corpus, "-o", path, "--keep-fields", "price,tag", "--quiet"], check=True)
     return path
 
 

@@ -32,9 +32,11 @@ def conforms(value, schema, schemas, where="answer"):
             if name not in value:
                 raise AssertionError(f"{where}: no {name}")
         for name, member in value.items():
-            if name not in schema["properties"]:
+            own = schema.get("properties", {}).get(name, schema.get("additionalProperties", True if "properties" not in schema else None))
+            if own is None:
                 raise AssertionError(f"{where}: {name} is not described")
-            conforms(member, schema["properties"][name], schemas, f"{where}.{name}")
+            if own is not True:
+                conforms(member, own, schemas, f"{where}.{name}")
     if isinstance(value, list):
         for i, item in enumerate(value):
             conforms(item, schema["items"], schemas, f"{where}[{i}]")
@@ -174,6 +176,45 @@ class Search(Api):
                 self.refused("/api/search?q=grain&" + bad)
         self.assertIn("2048", self.refused("/api/search?q=" + "a" * 2049))
         self.assertIn("together", self.refused("/api/search?q=grain&k=50&offset=1"))
+
+
+class Fields(Api):
+    store = staticmethod(rich_store)
+
+    def test_filters_orders_and_facets_are_those_of_the_program(self):
+        for given, options in (
+                ({"q": "hippopotamus", "filter": "price < 10 AND tag = odd"}, ["--filter", "price < 10 AND tag = odd"]),
+                ({"q": "*", "filter": "price BETWEEN 3 AND 4.5", "sort": "-price"}, ["--filter", "price BETWEEN 3 AND 4.5", "--sort", "-price"]),
+                ({"q": "grain", "filter": "price NOT EXISTS"}, ["--filter", "price NOT EXISTS"]),
+                ({"q": "grain page", "sort": "tag2"}, None)):
+            if options is None:
+                status, _, body = self.server.get("/api/search?" + urlencode(given))
+                self.assertEqual(status, 400)
+                self.assertIn("sort: there is no field 'tag2'; did you mean 'tag'?", json.loads(body)["detail"])
+                continue
+            answer = self.server.json("/api/search", total=1, **given)
+            lines = subprocess.run([QUERN, "search", rich_store(), given["q"], *options, "--format", "jsonl", "--quiet"],
+                                   capture_output=True, text=True, check=True).stdout
+            expected = [json.loads(line) for line in lines.splitlines()]
+            self.assertTrue(expected)
+            self.assertEqual([hit["id"] for hit in answer["hits"]], [row["id"] for row in expected])
+            self.assertEqual([hit["score"] for hit in answer["hits"]], [row["score"] for row in expected])
+
+    def test_a_filter_alone_finds_all_documents_that_pass(self):
+        answer = self.server.json("/api/search", filter="tag IN (even, odd)", total=1, k=3, facets="tag,price", facet_values=1)
+        self.assertEqual((answer["total"], len(answer["hits"]), answer["more"], answer["empty_query"]), (120, 3, True, False))
+        self.assertEqual(answer["facets"]["tag"], {"type": "list", "documents": 120, "distinct": 3, "values": [{"value": "even", "documents": 60}]})
+        self.assertEqual((answer["facets"]["price"]["min"], answer["facets"]["price"]["max"]), (0, 29.75))
+        self.assertIsNone(self.server.json("/api/search", q="grain")["facets"])
+
+    def test_a_filter_that_is_not_understood(self):
+        for filter, position, reason in (("prise < 1", 0, "did you mean 'price'?"), ("price < abc", 8, "'abc' is not a number"),
+                                         ("price <", 7, "expected a value"), ("x" * 3000, None, "too long")):
+            status, _, body = self.server.get("/api/search?" + urlencode({"q": "grain", "filter": filter}))
+            self.assertEqual(status, 400)
+            problem = json.loads(body)
+            self.assertEqual(problem.get("position"), position)
+            self.assertIn(reason, problem["detail"])
 
 
 class Lists(Api):
@@ -510,7 +551,7 @@ class Description(Api):
                 conforms(json.loads(body), self.schemas["Problem"], self.schemas)
 
     def test_bounds_are_those_of_the_command_line(self):
-        own = {"k", "offset", "expand", "suggestions"}  # limits of the server, and parameters of its own
+        own = {"k", "offset", "expand", "suggestions", "facet_values"}  # limits of the server, and parameters of its own
         checked = 0
         for parameter in self.api["paths"]["/api/search"]["get"]["parameters"]:
             name, schema = parameter["name"], parameter["schema"]

@@ -142,3 +142,37 @@ def test_update(tmp_path):
     assert [store.document(i).fields for i in range(2)] == [{"n": 1}, {"n": 2}]
     with pytest.raises(quern.UsageError, match="keep_fields: does not go with update"):
         quern.build([{"id": "c", "text": "u"}], str(path), update=True, keep_fields="all", progress=False)
+
+
+def test_filter_sort_and_facets(tmp_path, program):
+    rows = [{"id": str(n), "text": "apples and pears" if n % 2 else "apples", "n": n, "price": (n % 7) / 2,
+             "tag": [f"t{n % 3}", "all"], "day": f"2024-{n % 12 + 1:02}-01"} for n in range(200)]
+    for row in rows[::5]:
+        del row["price"]
+    store = built(tmp_path / "store", rows, keep_fields="all")
+    whole = store.search("apples pears", k=200)
+    passing = {row["id"] for row in rows if row.get("price", 9) < 2 and "t1" in row["tag"]}
+    found = store.search("apples pears", k=200, filter="price < 2 AND tag = t1", total=True)
+    assert [(hit.id, hit.score) for hit in found] == [(hit.id, hit.score) for hit in whole if hit.id in passing]
+    assert found.total == len(passing) == store.count_matches("apples pears", filter="price < 2 AND tag = t1")
+    by_price = store.search("*", k=200, sort="-price,n", filter="day = 2024-05 OR day > 2024-11")
+    expected = sorted((row for row in rows if row["day"] == "2024-05-01" or row["day"] > "2024-11-30"),
+                      key=lambda row: ("price" not in row, -row.get("price", 0), row["n"]))
+    assert [hit.id for hit in by_price] == [row["id"] for row in expected]
+    facets = store.search("pears", k=1, facets="tag,price", facet_values=2).facets
+    assert facets["tag"]["values"][0] == {"value": "all", "documents": 100}
+    assert (facets["price"]["min"], facets["price"]["max"]) == (0, 3)
+    assert store.search("pears").facets == {}
+    assert store.explain("pears", "1", filter="n = 1")[0].rank == 1
+    run = store.search_many({"q": "pears"}, filter="n < 10")
+    assert sorted(run["q"]) == ["1", "3", "5", "7", "9"]
+    with pytest.raises(quern.UsageError, match="there is no field 'prise'; did you mean 'price'") as caught:
+        store.search("apples", filter="n = 1 AND prise < 3")
+    assert caught.value.position == 10
+    with pytest.raises(quern.UsageError, match="has no order"):
+        store.search("apples", sort="tag")
+    with pytest.raises(TypeError, match="sort"):
+        store.search_many({"q": "pears"}, sort="n")
+    lines = subprocess.run([program, "search", tmp_path / "store", "apples", "--filter", "tag = t2", "--format", "tsv"],
+                           capture_output=True, text=True, check=True).stdout
+    assert [line.split("\t")[1] for line in lines.splitlines()] == [hit.id for hit in store.search("apples", filter="tag = t2")]
