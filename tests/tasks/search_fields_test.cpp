@@ -532,7 +532,7 @@ TEST(sorted_search, orders_by_values_then_scores) {
 }
 
 template <class Counts>
-std::vector<std::pair<std::uint64_t, std::string>> most_frequent(const Counts& counts, std::size_t size) {
+std::vector<std::pair<std::uint64_t, std::string>> frequent_values(const Counts& counts, std::size_t size) {
     std::vector<std::pair<std::uint64_t, std::string>> all;
     for (const auto& [value, count] : counts) {
         if constexpr (std::is_same_v<std::decay_t<decltype(value)>, std::string>)
@@ -583,10 +583,10 @@ TEST(facets, count_the_values_of_all_documents_found) {
         };
         ASSERT_EQ(of_tags.documents, with_tags);
         ASSERT_EQ(of_tags.distinct, tags.size());
-        ASSERT_EQ(found(of_tags), most_frequent(tags, 3));
+        ASSERT_EQ(found(of_tags), frequent_values(tags, 3));
         ASSERT_EQ(of_stock.documents, with_stock);
         ASSERT_EQ(of_stock.distinct, stock.size());
-        ASSERT_EQ(found(of_stock), most_frequent(stock, 3));
+        ASSERT_EQ(found(of_stock), frequent_values(stock, 3));
         ASSERT_EQ(of_stock.min, stock.empty() ? "" : std::to_string(stock.begin()->first));
         ASSERT_EQ(of_stock.max, stock.empty() ? "" : std::to_string(stock.rbegin()->first));
         std::uint64_t trues = 0;

@@ -506,9 +506,9 @@ class one_restriction {
 
 }  // namespace
 
-std::vector<scored_document> rank_cpu(const collection_view& collection, const search_query& asked,
+std::vector<scored_document> rank_cpu(const collection_view& collection, const search_query& requested,
                                       const ranking_options& options, std::size_t k, const strategy& how) {
-    const one_restriction one(asked);
+    const one_restriction one(requested);
     const search_query& query = one.query();
     const auto continued = [](const query_term& term) { return term.continued != 0; };
     if (query.boosts || !query.continuations.empty() || std::ranges::any_of(query.terms, continued))
@@ -518,12 +518,13 @@ std::vector<scored_document> rank_cpu(const collection_view& collection, const s
     });
 }
 
-std::vector<scored_document> search_requiring(const collection_view& collection, const search_query& asked,
+std::vector<scored_document> search_requiring(const collection_view& collection,
+                                              const search_query& requested,
                                               std::span<const std::uint8_t> required,
                                               const ranking_options& options, std::size_t k,
                                               const strategy& how) {
-    check_query(collection, asked, options);
-    const one_restriction one(asked);
+    check_query(collection, requested, options);
+    const one_restriction one(requested);
     const search_query& query = one.query();
     if (required.size() != query.terms.size()) throw usage_error("a query must have a flag for each term");
     if (query.boosts || !query.continuations.empty())

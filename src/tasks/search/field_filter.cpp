@@ -26,8 +26,8 @@ namespace {
 
 using kind = filter_comparison::kind;
 
-constexpr std::int64_t least_integer = std::numeric_limits<std::int64_t>::min();
-constexpr std::int64_t greatest_integer = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t min_integer = std::numeric_limits<std::int64_t>::min();
+constexpr std::int64_t max_integer = std::numeric_limits<std::int64_t>::max();
 
 /// Both ends included; empty if `first` is above `last`.
 template <class Value>
@@ -258,10 +258,10 @@ class evaluation {
     }
 
     static std::optional<std::int64_t> below(std::int64_t value) {
-        return value == least_integer ? std::nullopt : std::optional(value - 1);
+        return value == min_integer ? std::nullopt : std::optional(value - 1);
     }
     static std::optional<std::int64_t> above(std::int64_t value) {
-        return value == greatest_integer ? std::nullopt : std::optional(value + 1);
+        return value == max_integer ? std::nullopt : std::optional(value + 1);
     }
     static std::optional<double> below(double value) {
         return std::nextafter(value, -std::numeric_limits<double>::infinity());

@@ -27,7 +27,7 @@ void refuse(const field_column& column, std::string_view option, std::string_vie
 }
 
 int sign_of(std::strong_ordering order) {
-    return order < 0 ? -1 : order > 0 ? 1 : 0;
+    return std::is_lt(order) ? -1 : std::is_gt(order) ? 1 : 0;
 }
 
 int compare_values(const field_column& column, std::uint32_t a, std::uint32_t b) {

@@ -240,11 +240,13 @@ TYPED_TEST(resident_index_test, what_a_gpu_does_not_take) {
     boosts[77] = -5;
     queries.push_back({.terms = batch.queries[2].terms, .boosts = boosts});
     queries.push_back({.terms = batch.queries[2].terms, .excluded = collection.words[2].begin()->first});
+    const auto passing = bits_of(allowed, 5'000);
+    queries.push_back({.terms = batch.queries[0].terms, .passing = passing});
     resident_index resident(view, TypeParam::ctx());
     for (const std::size_t k : {1u, 10u, 10'000u}) this->expect_search(resident, view, queries, {}, k);
     const bool cpu = resident.record().place.starts_with("cpu");
-    EXPECT_EQ(resident.record().queries, 24u);
-    EXPECT_EQ(resident.record().queries_on_cpu, cpu ? 0u : 18u);
+    EXPECT_EQ(resident.record().queries, 27u);
+    EXPECT_EQ(resident.record().queries_on_cpu, cpu ? 0u : 21u);
     EXPECT_EQ(resident.record().bytes_brought == 0, cpu);
 }
 
