@@ -101,7 +101,7 @@ void declare(command_line& line, search_request& request) {
                  "Operators: mill but not wind, two words near each other, words that begin with grain.");
     line.example("quern search wiki 'title:mill AND (water OR wind)' --count",
                  "How many documents there are.");
-    line.example("quern search shop lamp --filter 'price < 20 AND NOT tag IN (used, broken)' --sort price",
+    line.example("quern search shop lamp --filter 'price < 20 AND tag != used' --sort price",
                  "Kept fields: which documents, and in which order.");
     line.example("quern search ~/notes garden -k 3 --format jsonl",
                  "A folder, indexed on the fly and remembered.");
