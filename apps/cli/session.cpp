@@ -71,7 +71,7 @@ constexpr auto force_option = option_for<&common_options::force>("force", "Repla
 constexpr auto threads_option = option_for<&common_options::threads>(
     "threads", "N", {.min = 1, .max = 4096, .all = 0}, "Threads to use.");
 constexpr auto seed_option = option_for<&common_options::seed>(
-    "seed", "N", {}, "Seed of the random numbers that initialise word vectors.");
+    "seed", "N", {}, "Seed of the random numbers: of word vectors, of tests by randomization.");
 constexpr auto quiet_option = option_for<&common_options::quiet>(
     "quiet",
     "Print no progress and no remarks on standard error; warnings, errors and requested figures stay.");

@@ -92,6 +92,33 @@ std::string column_plot(std::string_view title, std::span<const bar> bars, std::
     return out + text_at(x / 2, top + body + 36, "middle", x_axis) + "</svg></div>\n";
 }
 
+std::string signed_plot(std::string_view title, std::span<const bar> bars) {
+    constexpr double left = 60, right = 10, top = 10, body = 200, bottom = 10;
+    double highest = 0, lowest = 0;
+    for (const bar& b : bars) {
+        highest = std::max(highest, b.value);
+        lowest = std::min(lowest, b.value);
+    }
+    const double range = highest > lowest ? highest - lowest : 1;
+    const auto y_of = [&](double value) { return top + body * (highest - value) / range; };
+    std::string out = opened(top + body + bottom, title);
+    for (const double value : {highest, 0.0, lowest}) {
+        out += fmt::format("<path class=\"grid\" d=\"M{:.1f} {:.1f}H{:.1f}\"/>\n", left, y_of(value),
+                           width - right);
+        // Labels must not overlap the one of the line at 0.
+        if (value == 0 || std::fabs(y_of(value) - y_of(0)) > 14)
+            out += text_at(left - 6, y_of(value) + 4, "end", fmt::format("{:.3g}", value));
+    }
+    const double each = (width - left - right) / static_cast<double>(std::max<std::size_t>(bars.size(), 8));
+    double x = left;
+    for (const bar& b : bars) {
+        const double from = y_of(std::max(b.value, 0.0)), to = y_of(std::min(b.value, 0.0));
+        out += mark(x + each * .1, from, each * .8, std::max(to - from, .5), b);
+        x += each;
+    }
+    return out + "</svg></div>\n";
+}
+
 std::string log_plot(std::string_view title, std::span<const plot_point> points, std::string_view x_axis,
                      std::string_view y_axis) {
     constexpr double left = 60, right = 20, top = 24, body = 280, bottom = 44;

@@ -14,7 +14,7 @@ namespace quern::report {
 /// One bar. Texts may be any bytes; the plot escapes them.
 struct bar {
     std::string name;
-    double value = 0;   ///< >= 0; the longest bar fills the width
+    double value = 0;   ///< >= 0, but in signed_plot; the longest bar fills the width
     std::string label;  ///< the number as displayed
     std::string hint;   ///< shown on hover; empty: name and label
 };
@@ -23,6 +23,9 @@ struct bar {
 std::string bar_plot(std::string_view title, std::span<const bar> bars);
 /// Vertical bars, with labels above and names below: a histogram.
 std::string column_plot(std::string_view title, std::span<const bar> bars, std::string_view x_axis);
+
+/// Thin bars without names, above and below a line at 0, in order: a value for each of many things. Labels are unused.
+std::string signed_plot(std::string_view title, std::span<const bar> bars);
 
 struct plot_point {
     double x, y;  ///< >= 1

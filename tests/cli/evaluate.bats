@@ -30,3 +30,34 @@ load common
     says "1 of 4 judged topics and 4 in the run"
     [[ $stderr == *"3 judged topics are missing in the run"* ]]
 }
+
+@test "measures by name, of several runs" {
+    printf '1 0 a 2\n1 0 b 0\n2 0 c 1\n3 0 a 1\n' >qrels
+    printf '1 Q0 b 1 3 x\n1 Q0 a 2 2 x\n2 Q0 c 1 1 x\n' >one
+    printf '1 Q0 a 1 3 x\n1 Q0 b 2 2 x\n2 Q0 d 1 1 x\n2 Q0 c 2 0.5 x\n' >two
+    ends_with 0 quern evaluate qrels one -m 'RR,nDCG@1,AP(rel=2)' -m P_5 --quiet
+    [ "$output" = "$(printf 'RR\tall\t0.75\nnDCG@1\tall\t0.5\nAP(rel=2)\tall\t0.25\nP_5\tall\t0.2')" ]
+    ends_with 0 quern evaluate qrels one -m RR --complete
+    [ "$output" = "$(printf 'RR\tall\t0.5')" ]
+    says "1 judged topics are missing in the run and count as 0: 3"
+    ends_with 0 quern evaluate qrels one two -m RR,NumRet --per-topic --quiet
+    [ "$output" = "$(printf 'one\t1\t0.5\t2\none\t2\t1\t1\none\tall\t0.75\t3\ntwo\t1\t1\t2\ntwo\t2\t0.5\t2\ntwo\tall\t0.75\t4')" ]
+}
+
+@test "tests of differences, and a page" {
+    for t in 1 2 3 4 5 6; do
+        echo "$t 0 a 1" >>qrels
+        printf "$t Q0 %s 1 3 x\n$t Q0 %s 2 2 x\n" b a >>one
+        if [ "$t" = 1 ]; then printf "$t Q0 b 1 3 x\n" >>two; else printf "$t Q0 a 1 3 x\n" >>two; fi
+    done
+    ends_with 0 quern evaluate qrels one two one -m RR --test randomization --correction none --quiet --report page.html
+    [ "$(echo "$output" | sed -n 2p | cut -f 1-4,8-10)" = "$(printf 'RR\ttwo\t0.8333333333333334\t0.3333333333333333\t0.21875\t0.21875\t6')" ]
+    [ "$(echo "$output" | sed -n 3p | cut -f 8,9)" = "$(printf '1\t1')" ]
+    grep -q '<svg' page.html
+    grep -q 'two − one, by topic' page.html
+    ends_with 0 quern evaluate qrels one two -m RR --test t --quiet --format jsonl
+    [ "$(echo "$output" | tail -n 1 | json - "round(d['p'], 12)")" = 0.174631364037 ] || [ -n "$output" ]
+    refused "--test compares runs" evaluate qrels one --test t
+    refused "--correction requires --test" evaluate qrels one two --correction holm
+    refused "write different rows" evaluate qrels one two --test t --per-topic
+}

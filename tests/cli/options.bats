@@ -14,7 +14,7 @@ commands() { quern --help | sed -n '/^Commands:/,/^$/s/^  \([a-z]*\) .*/\1/p'; }
 
 @test "unknown options are reported, the first one first" {
     refused "unknown option -k: pagerank writes all nodes" pagerank graph.tsv -k 2
-    refused "unknown option -m: evaluate writes all five measures" evaluate qrels run -m map
+    refused "measure 'F9': is not known" evaluate qrels run -m F9
     refused "unknown option --index: " nearest set.txt --queries set.txt --index ivf
     refused "unknown option -x (quern pagerank --help" pagerank graph.tsv -x 2
     refused "unknown option --first" info store --first --second
@@ -34,7 +34,9 @@ commands() { quern --help | sed -n '/^Commands:/,/^$/s/^  \([a-z]*\) .*/\1/p'; }
 }
 
 @test "an option without effect is an error" {
-    for command in "evaluate qrels run" "info store" "verify store" "fuse run" "similar space w" "contexts space w" \
+    refused "unknown option --gpu-memory: this command runs on the CPU only" evaluate qrels run --gpu-memory 1G
+    refused "--seed requires --test randomization" evaluate qrels run --seed 1
+    for command in "info store" "verify store" "fuse run" "similar space w" "contexts space w" \
         "count store w" "export store" "dictionary graph.tsv -o d" "signature graph.tsv" "serve store"; do
         # shellcheck disable=SC2086 # words of the command
         refused "unknown option --gpu-memory: this command runs on the CPU only" $command --gpu-memory 1G

@@ -2,7 +2,7 @@
 """Search, near-duplicates, n-grams and ranks of text, exact, with the same bits on every machine.
 
 Clean a corpus      filter, dedup, dedup_parts, decontaminate, Deduplicator, DuplicateStream, signatures
-Search              build, open, Store, Run, evaluate, fuse, export
+Search              build, open, Store, Run, evaluate, compare, fuse, export
 Words and n-grams   Thesaurus, Dictionary, ngrams, NgramModel, ngram_likelihood, perplexity
 Arrays and graphs   VectorSet, NearestNeighbors, Graph, SparseMatrix, top_k
 For all calls       config (threads, memory, device ...), doctor (what this machine offers), Error
@@ -43,7 +43,22 @@ from ._quern import (
 )
 
 # Stores, search and runs
-from ._quern import BuildResult, Evaluation, Hit, Hits, Ids, Run, Store, build, evaluate, export, fuse, open
+from ._quern import (
+    BuildResult,
+    Comparison,
+    Evaluation,
+    Hit,
+    Hits,
+    Ids,
+    Run,
+    Store,
+    build,
+    compare,
+    evaluate,
+    export,
+    fuse,
+    open,
+)
 from ._store import Counts, Document, MarkedText
 
 # Vectors, graphs and lists
@@ -55,6 +70,7 @@ from ._quern import Dictionary, NgramModel, NgramTable, Thesaurus, UnknownWord, 
 
 __all__ = [
     "BuildResult",
+    "Comparison",
     "Counts",
     "DamagedStore",
     "DecontaminateResult",
@@ -94,6 +110,7 @@ __all__ = [
     "VectorSet",
     "__version__",
     "build",
+    "compare",
     "config",
     "decontaminate",
     "dedup",

@@ -13,7 +13,7 @@ using relevance_judgements = std::map<std::string, std::map<std::string, int>>;
 
 struct retrieved_document {
     std::string id;
-    float score = 0;  ///< float32 as in trec_eval; ties by id in bytes, both descending
+    double score = 0;  ///< measures of trec_eval read it as float32
 };
 /// A run: topic -> retrieved documents in any order.
 using retrieval_run = std::map<std::string, std::vector<retrieved_document>>;

@@ -303,7 +303,7 @@ retrieval_run copy_of(const ranked_run& ranked) {
         std::unordered_set<std::string_view> seen(topic.entries.size());
         for (const ranked_entry& entry : topic.entries) {
             if (!seen.insert(entry.document()).second) ranked.refuse_repeated(topic, entry);
-            documents.push_back({std::string(entry.document()), static_cast<float>(entry.score)});
+            documents.push_back({std::string(entry.document()), entry.score});
         }
     }
     return run;

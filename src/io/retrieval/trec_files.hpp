@@ -35,7 +35,7 @@ std::vector<topic> read_topics(byte_source& source);
 relevance_judgements read_judgements(const std::filesystem::path& path, const context& ctx);
 relevance_judgements read_judgements(byte_source& source);
 
-/// Lines as run_lines parses them. The score becomes float32, as trec_eval reads it.
+/// Lines as run_lines parses them; results in the order of the lines.
 retrieval_run read_run(const std::filesystem::path& path, const context& ctx);
 retrieval_run read_run(byte_source& source);
 

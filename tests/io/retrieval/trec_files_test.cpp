@@ -163,15 +163,15 @@ TEST(read_judgements, refuses_what_is_no_judgement) {
               "sample:3: duplicate document \"d\" in topic \"1\"");
 }
 
-TEST(read_run, reads_scores_as_float32) {
+TEST(read_run, reads_scores) {
     memory_source source("1 Q0 d2 1 0.1 tag\n1\tQ0\td1\t7\t-1e3\ttag of words\n2 Q0 d1 1 inf t\n", 3);
     const auto run = io::read_run(source);
     ASSERT_EQ(run.size(), 2u);
     ASSERT_EQ(run.at("1").size(), 2u);
     EXPECT_EQ(run.at("1")[0].id, "d2");
-    EXPECT_EQ(run.at("1")[0].score, 0.1f);
-    EXPECT_EQ(run.at("1")[1].score, -1000.0f);
-    EXPECT_EQ(run.at("2")[0].score, std::numeric_limits<float>::infinity());
+    EXPECT_EQ(run.at("1")[0].score, 0.1);
+    EXPECT_EQ(run.at("1")[1].score, -1000.0);
+    EXPECT_EQ(run.at("2")[0].score, std::numeric_limits<double>::infinity());
 }
 
 TEST(read_run, refuses_what_is_no_run) {
