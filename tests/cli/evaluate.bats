@@ -56,7 +56,7 @@ load common
     grep -q '<svg' page.html
     grep -q 'two − one, by topic' page.html
     ends_with 0 quern evaluate qrels one two -m RR --test t --quiet --format jsonl
-    [ "$(echo "$output" | tail -n 1 | json - "round(d['p'], 12)")" = 0.174631364037 ] || [ -n "$output" ]
+    [[ $output == *'"p":0.10193947882985'* ]]
     refused "--test compares runs" evaluate qrels one --test t
     refused "--correction requires --test" evaluate qrels one two --correction holm
     refused "write different rows" evaluate qrels one two --test t --per-topic

@@ -149,6 +149,53 @@ def test_measures():
     assert quern.evaluate({"t": {"a": 1}}, {"t": {"a": 1.0}}, measures="map").mean == {"map": 1.0}
 
 
+NAMES = """AP AP@100 AP(rel=2)@20 nDCG nDCG@10 nDCG(judged_only=True)@10 nDCG(gains={1:1,2:3,3:7})@10 P@5 P(rel=2)@20
+R@10 R(rel=2)@20 RR RR@3 RR(rel=2)@10 Rprec Bpref Bpref(rel=2) infAP IPrec@0.1 IPrec@1.0 SetP SetR SetF SetF(beta=0.5) SetAP
+SetRelP Success@1 ERR@10 nDCG(dcg='exp-log2')@10 Judged@3 NumQ NumRet NumRel NumRelRet""".split()
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.dictionaries(st.sampled_from("123"), st.dictionaries(documents, st.integers(0, 3), min_size=1), min_size=1),
+    run_strategy,
+)
+def test_measures_are_those_of_ir_measures(qrels, run):
+    ir_measures = pytest.importorskip("ir_measures")
+    run = {topic: documents for topic, documents in run.items() if topic in qrels}
+    if not has_overlap(qrels, run):
+        return
+    result = quern.evaluate(qrels, run, measures=NAMES, complete=True)
+    ours = {row.pop("topic"): row for row in result.topics.to_dicts()}
+    measures = [ir_measures.parse_measure(name) for name in NAMES]
+    for name, measure in zip(NAMES, measures):
+        for theirs in measure.iter_calc(qrels, run):
+            assert ours[theirs.query_id][name] == theirs.value, (name, theirs.query_id)
+    assert quern.evaluate(qrels, run, measures=measures[:3], complete=True).mean["AP"] == result.mean["AP"]
+
+
+def test_compare(tmp_path):
+    qrels = {str(t): {"a": 1} for t in range(6)}
+    one = {str(t): {"b": 2.0, "a": 1.0} for t in range(6)}
+    two = {**{str(t): {"a": 1.0} for t in range(6)}, "0": {"b": 1.0}}
+    result = quern.compare(qrels, {"one": one, "two": two}, measures=["RR", "NumRet"])
+    assert result.runs.to_dicts() == [
+        {"run": "one", "RR": 0.5, "NumRet": 12.0},
+        {"run": "two", "RR": 5 / 6, "NumRet": 6.0},
+    ]
+    assert len(result.topics) == 12
+    test = result.tests.to_dicts()[0]
+    stats = pytest.importorskip("scipy.stats")
+    theirs = stats.ttest_rel([0, 1, 1, 1, 1, 1], [0.5] * 6)
+    assert test["statistic"] == pytest.approx(theirs.statistic, rel=1e-14)
+    assert test["p"] == test["corrected_p"] == pytest.approx(theirs.pvalue, rel=1e-13)
+    drawn = quern.compare(qrels, [one, two], measures="RR", test="randomization").tests
+    assert drawn["p"].tolist() == [14 / 64]
+    result.write_report(tmp_path / "page.html")
+    assert "two − one, by topic" in (tmp_path / "page.html").read_text()
+    with pytest.raises(quern.UsageError, match="measure 'nope'"):
+        quern.compare(qrels, [one, two], measures="nope")
+
+
 def test_nothing_in_common_is_the_error_of_the_program(sample, program):
     import subprocess
 

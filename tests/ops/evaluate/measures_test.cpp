@@ -93,9 +93,9 @@ TEST(measures, names_of_trec_eval_are_those_of_ir_measures) {
         EXPECT_EQ(all[0].name, trec);
     }
     std::vector<std::string> names;
-    for (const measure& m : parse_measures("P.5,10,success nDCG( dcg = 'log2' )@3,P"))
+    for (const measure& m : parse_measures("map_cut.5,10,success nDCG( dcg = 'log2' )@3,P"))
         names.push_back(m.name);
-    EXPECT_THAT(names, testing::ElementsAre("P_5", "P_10", "success_1", "success_5", "success_10",
+    EXPECT_THAT(names, testing::ElementsAre("map_cut_5", "map_cut_10", "success_1", "success_5", "success_10",
                                             "nDCG(dcg='log2')@3", "P_5", "P_10", "P_15", "P_20", "P_30",
                                             "P_100", "P_200", "P_500", "P_1000"));
 }
