@@ -12,6 +12,7 @@ namespace quern::cli {
 
 int run_build(const command& self, const std::vector<std::string>& arguments);
 int run_search(const command& self, const std::vector<std::string>& arguments);
+int run_complete(const command& self, const std::vector<std::string>& arguments);
 int run_dedup(const command& self, const std::vector<std::string>& arguments);
 int run_decontaminate(const command& self, const std::vector<std::string>& arguments);
 int run_perplexity(const command& self, const std::vector<std::string>& arguments);

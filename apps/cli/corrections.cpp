@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace quern::cli {
@@ -18,6 +19,20 @@ std::string suggestions_in(const search_result& result) {
         if (result.unknown_words.size() > 1) text.append(" for ").append(of.unknown);
     }
     return text.empty() ? text : text + "?";
+}
+
+/// `; found by battle, bottle and 3 more`; if several words have variants, also for which one.
+std::string variants_in(const search_result& result) {
+    constexpr std::size_t shown = 3;
+    std::string text;
+    for (const found_variants& of : result.variants) {
+        text += text.empty() ? "found by " : ", ";
+        const std::size_t named = std::min(shown, of.words.size());
+        for (std::size_t i = 0; i < named; ++i) text.append(i == 0 ? "" : ", ").append(of.words[i].word);
+        if (named != of.words.size()) text += fmt::format(" and {} more", of.words.size() - named);
+        text.append(" for ").append(of.word);
+    }
+    return text;
 }
 
 /// `'battel', 'hasting'`; phrases already have quotes.
@@ -56,6 +71,8 @@ void tell(const corrected_result& given, console& messages) {
     const search_result& result = given.result;
     const std::string unknown =
         fmt::format("{}{}", fmt::join(result.unknown_words, ", "), suggestions_in(result));
+    if (const std::string variants = variants_in(result); !variants.empty() && !result.hits.empty())
+        messages.info(variants);
     if (result.total && *result.total != 0) {
         if (!unknown.empty()) messages.info(fmt::format("no document contains {}", unknown));
     } else if (result.empty_query && result.hits.empty()) {

@@ -85,6 +85,7 @@ void hit_rows::write(const search_engine& engine, std::string_view query, const 
     if (rows_.emphasises() && in_table_ && !result.hits.empty()) {
         words_ = engine.words_of(corrected ? *corrected : query, result.syntax);
         for (const similar_word& similar : result.similar_words) words_.push_back(similar.word);
+        words_.insert(words_.end(), result.variant_words.begin(), result.variant_words.end());
         std::ranges::sort(words_);
     }
     for (const search_hit& hit : result.hits) {

@@ -29,6 +29,7 @@ namespace {
 constexpr command commands[] = {
     {"build", "turn a raw collection into a store", run_build},
     {"search", "find documents by words, in a store or directly in a corpus", run_search},
+    {"complete", "complete a word from the words of a store", run_complete},
     {"dedup", "find near-duplicate documents and write a corpus without them", run_dedup},
     {"decontaminate", "remove training documents that contain evaluation items", run_decontaminate},
     {"filter", "remove documents of low quality or of other languages", run_filter},

@@ -63,6 +63,8 @@ void declare(command_line& line, search_request& request) {
     line.option("order", search);
     line.option("syntax", search, "auto; words with --topics");
     line.option("phrases", search, "on; off with --topics, unless --syntax is operators or auto");
+    line.option("typos", search, "auto; never with --topics");
+    line.option("prefix_last", search);
     line.option(correct_option, request);
     line.option("filter", search);
     line.option("sort", search);
@@ -99,6 +101,8 @@ void declare(command_line& line, search_request& request) {
                  "Only documents with these two words next to each other.");
     line.example("quern search wiki '+mill -wind \"grind stone\"~3 grain*'",
                  "Operators: mill but not wind, two words near each other, words that begin with grain.");
+    line.example("quern search wiki 'watermil~1 grinstone' --typos 1",
+                 "Words with typos, too; documents with the words themselves come first.");
     line.example("quern search wiki 'title:mill AND (water OR wind)' --count",
                  "How many documents there are.");
     line.example("quern search shop lamp --filter 'price < 20 AND tag != used' --sort price",
@@ -425,6 +429,8 @@ int run_search(const command& self, const std::vector<std::string>& arguments) {
         request.search.ranking.title_weight = interactive ? interactive_title_weight : 0;
     if (!line.given("--syntax"))
         request.search.syntax = interactive ? query_syntax::automatic : query_syntax::words;
+    if (!line.given("--typos"))
+        request.search.typos = interactive ? typo_tolerance::automatic : typo_tolerance::never;
     if (!line.given("--phrases"))
         request.search.phrases = interactive || request.search.syntax != query_syntax::words;
     request.search.suggestions = interactive ? interactive_suggestions : 0;

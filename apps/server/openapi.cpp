@@ -141,6 +141,7 @@ std::string openapi_document(std::string_view file) {
     put("/api/documents", document_parameters());
     put("/api/documents/{id}", document_path_parameters());
     put("/api/words", words_parameters());
+    put("/api/complete", completion_parameters());
     put("/api/dedup", dedup_parameters());
     return text;
 }

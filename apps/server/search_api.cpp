@@ -36,6 +36,7 @@ struct search_request {
         options.suggestions = interactive_suggestions;
         options.ranking.title_weight = interactive_title_weight;
         options.syntax = query_syntax::automatic;
+        options.typos = typo_tolerance::automatic;
     }
 };
 
@@ -115,7 +116,11 @@ void read_lists(const parameters& given, const search_engine& engine, bool like_
 void refuse_long_explanations(const search_request& request, const search_engine& engine,
                               const site_limits& limits) {
     const std::size_t words = engine.words_of(request.query).size();
-    const std::size_t terms = std::max<std::size_t>(words, 1) * (1 + std::size_t{request.options.expand});
+    const search_options& options = request.options;
+    constexpr std::size_t terms_of_variants = 3;
+    const bool has_variants = options.prefix_last || options.typos > typo_tolerance::automatic;
+    const std::size_t terms =
+        std::max<std::size_t>(words, 1) * (1 + options.expand + (has_variants ? terms_of_variants : 0));
     if (request.k * terms > limits.explained_terms)
         throw bad_request(fmt::format("explain: too many results with {} terms each (at most {} per request)",
                                       terms, std::max<std::size_t>(1, limits.explained_terms / terms)));
@@ -220,6 +225,14 @@ void write_hit(json_writer& json, const search_engine& engine, const search_requ
     json.end_object();
 }
 
+void write_known(json_writer& json, const suggested_words::known& known) {
+    json.begin_object();
+    json.member("word", std::string_view(known.word));
+    json.member("distance", std::uint64_t{known.distance});
+    json.member("documents", known.documents);
+    json.end_object();
+}
+
 void write_suggestions(json_writer& json, const std::vector<suggested_words>& suggestions) {
     json.key("suggestions");
     json.begin_list();
@@ -228,13 +241,26 @@ void write_suggestions(json_writer& json, const std::vector<suggested_words>& su
         json.member("unknown", std::string_view(of.unknown));
         json.key("words");
         json.begin_list();
-        for (const auto& known : of.words) {
-            json.begin_object();
-            json.member("word", std::string_view(known.word));
-            json.member("distance", std::uint64_t{known.distance});
-            json.member("documents", known.documents);
-            json.end_object();
-        }
+        for (const auto& known : of.words) write_known(json, known);
+        json.end_list();
+        json.end_object();
+    }
+    json.end_list();
+}
+
+/// Words that stand for words of the query because of typos.
+void write_variants(json_writer& json, const std::vector<found_variants>& variants) {
+    constexpr std::size_t shown = 10;
+    json.key("variants");
+    json.begin_list();
+    for (const found_variants& of : variants) {
+        json.begin_object();
+        json.member("word", std::string_view(of.word));
+        json.member("total", static_cast<std::uint64_t>(of.words.size()));
+        json.key("words");
+        json.begin_list();
+        for (const auto& known : std::span(of.words).first(std::min(shown, of.words.size())))
+            write_known(json, known);
         json.end_list();
         json.end_object();
     }
@@ -255,11 +281,12 @@ void write_similar(json_writer& json, const std::vector<similar_word>& words) {
     json.end_list();
 }
 
-/// The words to mark in titles and snippets: those of the query and those similar to them.
+/// The words to mark in titles and snippets: those of the query, their variants, and those similar to them.
 std::vector<std::string> marked_words(const search_engine& engine, std::string_view query,
-                                      query_syntax syntax, const std::vector<similar_word>& similar) {
-    std::vector<std::string> words = engine.discriminative_words_of(query, syntax);
-    for (const similar_word& of : similar) words.push_back(of.word);
+                                      const search_result& of) {
+    std::vector<std::string> words = engine.discriminative_words_of(query, of.syntax);
+    words.insert(words.end(), of.variant_words.begin(), of.variant_words.end());
+    for (const similar_word& similar : of.similar_words) words.push_back(similar.word);
     std::ranges::sort(words);
     return words;
 }
@@ -306,6 +333,8 @@ const std::vector<api_parameter>& search_parameters() {
             parameter_of("correct", of_request, "1"),
             parameter_of("phrases", of_search, "1"),
             parameter_of("syntax", of_search, "operators"),
+            parameter_of("typos", of_search, "1"),
+            parameter_of("prefix_last", of_search, "1"),
             parameter_of("filter", of_search, "price < 10"),
             parameter_of("sort", of_search, "-price"),
             parameter_of("facets", of_search, "tag"),
@@ -381,13 +410,14 @@ std::string search_json(const search_engine& engine, const parameters& given, co
     for (const std::string& word : handle.unknown_words) json.value(std::string_view(word));
     json.end_list();
     write_suggestions(json, handle.suggestions);
+    write_variants(json, handle.variants);
     json.member("did_you_mean", other_query ? cell(std::string_view(*other_query)) : cell(std::monostate()));
     json.member("corrected_query", corrected ? cell(finished) : cell(std::monostate()));
     const auto like = given.text("like");
     json.member("like", like ? cell(*like) : cell(std::monostate()));
     write_similar(json, handle.similar_words);
     std::vector<std::string> marked;
-    if (request.parts) marked = marked_words(engine, finished, handle.syntax, handle.similar_words);
+    if (request.parts) marked = marked_words(engine, finished, handle);
     json.flag("more", handle.hits.size() > request.k && request.options.offset + request.k < limits.results);
     json.key("hits");
     json.begin_list();

@@ -19,6 +19,7 @@
 #include "quern/base/lost_pages.hpp"
 #include "quern/tasks/statistics.hpp"
 #include "server/api_parameter.hpp"
+#include "server/complete_api.hpp"
 #include "server/dedup_api.hpp"
 #include "server/json_writer.hpp"
 #include "server/mcp.hpp"
@@ -213,6 +214,7 @@ const site::route* site::find_route(std::string_view path) {
         {"/api/documents", "/api/documents", false, true, false, search,
          &site::respond_document_by_parameter},
         {"/api/words", "/api/words", false, true, false, search, &site::respond_words},
+        {"/api/complete", "/api/complete", false, true, false, search, &site::respond_complete},
         {"/api/store", "/api/store", true, false, false, search, &site::respond_store},
         {"/api/dedup", "/api/dedup", false, true, true, dedup, &site::respond_dedup},
         {"/mcp", "/mcp", false, true, true, search, &site::respond_mcp},
@@ -341,6 +343,10 @@ context site::parsed_request::ctx() const {
 
 http_response site::respond_words(const parsed_request& request) const {
     return json_response(words_json(*engine_, request.query, limits_, request.ctx()));
+}
+
+http_response site::respond_complete(const parsed_request& request) const {
+    return json_response(completion_json(*engine_, request.query, limits_, request.ctx()));
 }
 
 http_response site::respond_search(const parsed_request& request) const {

@@ -69,6 +69,7 @@ class site : public http_service {
     void check_store() const;
     http_response respond_search(const parsed_request& request) const;
     http_response respond_words(const parsed_request& request) const;
+    http_response respond_complete(const parsed_request& request) const;
     http_response respond_document(const parsed_request& request) const;
     http_response respond_document_by_parameter(const parsed_request& request) const;
     http_response respond_store(const parsed_request& request) const;

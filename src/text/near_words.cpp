@@ -31,15 +31,20 @@ character character_at(std::string_view text, std::size_t at) {
 
 class walk {
   public:
-    walk(const dictionary_view& words, std::string_view requested, std::uint32_t bound, const context& ctx)
-        : words_(words), bound_(bound), ctx_(ctx) {
+    enum class of { whole_words, beginnings };
+
+    walk(const dictionary_view& words, std::string_view requested, std::uint32_t bound, const context& ctx,
+         of what = of::whole_words)
+        : words_(words), bound_(bound), of_beginnings_(what == of::beginnings), ctx_(ctx) {
         for (std::size_t at = 0; at < requested.size(); at += requested_.back().bytes.size())
             requested_.push_back(character_at(requested, at));
         // A word of more characters is further away.
         rows_.resize(requested_.size() + bound + 2);
         ends_.resize(rows_.size());
         for (auto& row : rows_) row.resize(requested_.size() + 1);
+        best_.assign(rows_.size(), bound + 1);
         for (std::size_t j = 0; j <= requested_.size(); ++j) rows_[0][j] = static_cast<std::uint32_t>(j);
+        best_[0] = rows_[0].back();
     }
 
     std::vector<near_word> found() {
@@ -70,13 +75,29 @@ class walk {
                 least = std::min(least, rows_[depth - 2][j - 2] + 1);
             row[j] = least;
         }
+        best_[depth] = std::min(best_[depth - 1], row.back());
     }
 
-    // Whether no word with this prefix is near.
+    /// The distance of a word that ends at this depth, or of its nearest beginning.
+    std::uint32_t distance(std::size_t depth) const {
+        return of_beginnings_ ? best_[depth] : rows_[depth].back();
+    }
+    void add(std::uint32_t id, std::uint32_t distance) {
+        if (distance <= bound_) found_.push_back({id, distance});
+    }
+    /// Words [first, last) that no longer beginning brings nearer.
+    void add_all(std::uint32_t first, std::uint32_t last, std::size_t depth) {
+        if (!of_beginnings_) return;
+        for (std::uint32_t id = first; id < last; ++id) add(id, best_[depth]);
+    }
+
+    // Whether no word with this prefix is near, or nearer than its beginnings seen.
     bool dead(std::size_t depth) const {
-        if (std::ranges::min(rows_[depth]) <= bound_) return false;
+        const std::uint32_t useful =
+            of_beginnings_ && best_[depth] <= bound_ ? best_[depth] : bound_ + 1;  // less than this is
+        if (std::ranges::min(rows_[depth]) < useful) return false;
         // Two characters transposed, of which the row has seen one.
-        return depth == 0 || std::ranges::min(rows_[depth - 1]) >= bound_;
+        return depth == 0 || std::ranges::min(rows_[depth - 1]) + 1 >= useful;
     }
 
     // Words [first, last) begin with `text`, of `depth` characters.
@@ -84,10 +105,10 @@ class walk {
         ctx_.check_stop();
         if (last - first <= short_range || depth + 2 >= rows_.size()) return read(depth, first, last);
         if (words_.word(first).size() == text.size()) {  // it ends here
-            if (rows_[depth].back() <= bound_) found_.push_back({first, rows_[depth].back()});
+            add(first, distance(depth));
             ++first;
         }
-        if (std::ranges::min(rows_[depth]) < bound_) {
+        if (std::ranges::min(rows_[depth]) < bound_ || (of_beginnings_ && best_[depth] <= bound_)) {
             while (first < last) {
                 const std::string word = words_.word(first);
                 const character next = character_at(word, text.size());
@@ -110,7 +131,10 @@ class walk {
                 read(depth, begin, end);
             } else {
                 fill_row(text, depth + 1, next.bytes);
-                if (!dead(depth + 1)) enter(text, depth + 1, begin, end);
+                if (dead(depth + 1))
+                    add_all(begin, end, depth + 1);
+                else
+                    enter(text, depth + 1, begin, end);
             }
         }
         text.resize(size);
@@ -144,16 +168,18 @@ class walk {
                 fill_row(word, ++row, c);
                 at += c.size();
             }
-            if (at == word.size() && rows_[row].back() <= bound_) found_.push_back({id, rows_[row].back()});
+            if (at == word.size() || of_beginnings_) add(id, distance(row));
         }
     }
 
     const dictionary_view& words_;
     std::uint32_t bound_;
+    bool of_beginnings_;
     const context& ctx_;
     std::vector<character> requested_;
     std::vector<std::vector<std::uint32_t>> rows_;  // by the number of characters of the other word
     std::vector<std::size_t> ends_;                 // of its characters, in bytes
+    std::vector<std::uint32_t> best_;               // the least distance of its beginnings so far
     std::vector<near_word> found_;
 };
 
@@ -163,6 +189,12 @@ std::vector<near_word> near_words(const dictionary_view& words, std::string_view
                                   const context& ctx) {
     if (words.size() == 0) return {};
     return walk(words, word, bound, ctx).found();
+}
+
+std::vector<near_word> near_beginnings(const dictionary_view& words, std::string_view beginning,
+                                       std::uint32_t bound, const context& ctx) {
+    if (words.size() == 0) return {};
+    return walk(words, beginning, bound, ctx, walk::of::beginnings).found();
 }
 
 // Optimal string alignment (Damerau 1964) with a cost for each kind of edit, after Kernighan, Church and Gale, "A

@@ -26,6 +26,11 @@ struct near_word {
 std::vector<near_word> near_words(const dictionary_view& words, std::string_view word, std::uint32_t bound,
                                   const context& ctx);
 
+/// All words of which a beginning is within `bound` edits of `beginning`, by id, each with the least distance of its
+/// beginnings. Otherwise as near_words.
+std::vector<near_word> near_beginnings(const dictionary_view& words, std::string_view beginning,
+                                       std::uint32_t bound, const context& ctx);
+
 // How likely a word was typed instead of another.
 
 /// A plain edit: a letter inserted or deleted.

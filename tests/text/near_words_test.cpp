@@ -25,7 +25,7 @@ std::vector<std::string> characters(const std::string& word) {
     return all;
 }
 
-std::uint32_t distance(const std::string& x, const std::string& y) {
+std::uint32_t last_cell(const std::string& x, const std::string& y, bool of_beginnings) {
     const auto a = characters(x), b = characters(y);
     std::vector<std::vector<std::uint32_t>> d(a.size() + 1, std::vector<std::uint32_t>(b.size() + 1));
     for (std::uint32_t i = 0; i <= a.size(); ++i) d[i][0] = i;
@@ -37,7 +37,18 @@ std::uint32_t distance(const std::string& x, const std::string& y) {
             if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
                 d[i][j] = std::min(d[i][j], d[i - 2][j - 2] + 1);
         }
-    return d[a.size()][b.size()];
+    std::uint32_t least = d[a.size()][b.size()];
+    if (of_beginnings)
+        for (const auto& row : d) least = std::min(least, row[b.size()]);
+    return least;
+}
+
+std::uint32_t distance(const std::string& x, const std::string& y) {
+    return last_cell(x, y, false);
+}
+/// Of the nearest beginning of `word`.
+std::uint32_t distance_of_beginning(const std::string& word, const std::string& requested) {
+    return last_cell(word, requested, true);
 }
 
 /// Returns how many are near.
@@ -53,6 +64,12 @@ std::size_t expect_all(const std::vector<std::string>& sorted, const std::string
     const auto found = near_words(*words, requested, bound, context());
     EXPECT_EQ(found.size(), expected.size()) << requested << ", bound " << bound;
     EXPECT_TRUE(found == expected) << requested << ", bound " << bound;
+    std::vector<near_word> beginning;
+    for (std::uint32_t id = 0; id < sorted.size(); ++id)
+        if (const auto far = distance_of_beginning(sorted[id], requested); far <= bound)
+            beginning.push_back({id, far});
+    EXPECT_TRUE(near_beginnings(*words, requested, bound, context()) == beginning)
+        << requested << ", bound " << bound;
     return expected.size();
 }
 

@@ -18,6 +18,7 @@ namespace quern::python {
 const std::vector<std::string>& found::marked_words() const {
     std::call_once(once_, [this] {
         words_ = (*opened)->engine().words_of(query, result.syntax);
+        words_.insert(words_.end(), result.variant_words.begin(), result.variant_words.end());
         for (const similar_word& similar : result.similar_words) words_.push_back(similar.word);
         std::ranges::sort(words_);
     });
@@ -279,6 +280,28 @@ pandas, polars and pyarrow read it as a table: `polars.DataFrame(hits)`.)")
             },
             nb::sig("def suggestions(self) -> dict[str, list[str]]"),
             "For unknown words: words of the store that are spelled alike, the likeliest first.")
+        .def_prop_ro(
+            "variants",
+            [](const hits& self) {
+                text_column words, stands_for;
+                number_column<std::uint32_t> distances;
+                number_column<std::uint64_t> documents;
+                for (const found_variants& of : self.of->result.variants) {
+                    for (const suggested_words::known& known : of.words) {
+                        words.add(known.word);
+                        stands_for.add(of.word);
+                        distances.push_back(known.distance);
+                        documents.push_back(known.documents);
+                    }
+                }
+                table rows("variants");
+                rows.add("word", std::move(words))
+                    .add("stands_for", std::move(stands_for))
+                    .add("distance", std::move(distances))
+                    .add("documents", std::move(documents));
+                return rows;
+            },
+            "Words with typos that were searched for words of the query (`typos`, `word~1`).")
         .def_prop_ro(
             "corrected",
             [](const hits& self) -> nb::object {

@@ -126,7 +126,7 @@ const parameters<topics_call>& topics_parameters() {
     static const parameters<topics_call> made =
         parameters<topics_call>("search_many")
             .table<&topics_call::search>({"offset", "snippets", "duplicates", "explain", "suggestions",
-                                          "total", "count", "sort", "facets", "facet_values"})
+                                          "prefix_last", "total", "count", "sort", "facets", "facet_values"})
             .table<&topics_call::search, &search_options::ranking>()
             .add({"like", "str | None", "None", like_help},
                  [](topics_call& r, nb::handle given) { r.like = text_argument("like", given); })
@@ -185,6 +185,42 @@ search_result searched(const opened_folder& of, const std::string& query, const 
 void set_weight_of_like_alone(const nb::kwargs& given, std::string_view query, search_options& options) {
     const bool has_weight = given.contains("like_weight") && !given["like_weight"].is_none();
     if (!has_weight && query.find_first_not_of(" \t\r\n") == std::string_view::npos) options.like_weight = 1;
+}
+
+struct completion_call : call {
+    completion_options completion;
+};
+
+const parameters<completion_call>& completion_parameters() {
+    static const auto made = parameters<completion_call>("complete").table<&completion_call::completion>();
+    return made;
+}
+
+table complete(const store& self, nb::handle text, const nb::kwargs& given) {
+    const completion_options options = completion_parameters().read_given(given).completion;
+    const std::string typed = text_argument("text", text);
+    completion_result found;
+    {
+        const nb::gil_scoped_release released;
+        found = self->engine().complete(typed, options, context());
+    }
+    text_column words, queries;
+    number_column<std::uint64_t> documents, occurrences;
+    number_column<std::uint32_t> distances;
+    for (const completed_word& of : found.words) {
+        words.add(of.word);
+        queries.add(found.before + of.word);
+        documents.push_back(of.documents);
+        occurrences.push_back(of.occurrences);
+        distances.push_back(of.distance);
+    }
+    table rows("words");
+    rows.add("word", std::move(words))
+        .add("query", std::move(queries))
+        .add("documents", std::move(documents))
+        .add("occurrences", std::move(occurrences))
+        .add("distance", std::move(distances));
+    return rows;
 }
 
 hits search(const store& self, nb::handle query, const nb::kwargs& given) {
@@ -575,6 +611,16 @@ path and the fingerprint, and opens the store again; it fails if the store has c
                  "Raises UsageError, with `position`, for a query that is not understood. "
                  "Cost: the postings of the query; of required words those of the rarest "
                  "one, looked up in the others."))
+        .def("complete", complete, nb::arg("text"), nb::arg("kwargs"),
+             nb::sig(completion_parameters().signature("self, text: str", "Table")),
+             completion_parameters().doc(
+                 "The words of the store that complete the last word of a text: a table of word, query (the "
+                 "text "
+                 "with this word), documents, occurrences and distance (in edits), by distance, then most "
+                 "documents first, then in byte order.\n\n"
+                 "Complete: all words that begin so are considered. Empty if the text ends with a blank. "
+                 "Cost: "
+                 "microseconds; with typos, a walk over the vocabulary."))
         .def("search_many", search_many, nb::arg("topics"), nb::arg("kwargs"),
              nb::sig(topics_parameters().signature("self, topics: object", "Run")),
              topics_parameters().doc("Runs many queries and returns a `Run`.\n\n`topics`: a dict of ids and "

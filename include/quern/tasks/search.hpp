@@ -38,6 +38,16 @@ enum class query_syntax {
 };
 inline constexpr std::string_view query_syntax_names[] = {"words", "operators", "auto"};
 
+/// Whether words of a query also find words that differ by a few edits (insertion, deletion, replacement or swap of two
+/// adjacent characters): none for words below four characters, one below eight, else two (docs/search.md).
+enum class typo_tolerance {
+    never,
+    automatic,  ///< for words that no document contains
+    one,        ///< for all words outside of quotes and prefixes, at most one edit
+    two,        ///< the same with at most two
+};
+inline constexpr std::string_view typo_tolerance_names[] = {"never", "auto", "1", "2"};
+
 /// A query with operators is not understood. `what()` names the place.
 class query_error : public usage_error {
   public:
@@ -77,6 +87,11 @@ struct search_options {
     /// Text in double quotes is a phrase: it must occur in every hit and scores as one term.
     bool phrases = true;
     query_syntax syntax = query_syntax::words;  ///< others require `phrases`, or automatic means words
+    /// Words with typos weigh less than the word itself in any document: docs/search.md has the weights.
+    typo_tolerance typos = typo_tolerance::never;
+    /// Whether the last word of the query is still being typed, if nothing follows it: words that begin with it stand for
+    /// it, too, as words with typos do.
+    bool prefix_last = false;
     /// Whether to count all documents that the query finds, for any k (search_result::total).
     bool total = false;
     /// Whether to only count them: without ranking, hits and suggestions are empty.
@@ -130,6 +145,7 @@ inline search_options interactive_search() {
     options.ranking.title_weight = interactive_title_weight;
     options.suggestions = interactive_suggestions;
     options.syntax = query_syntax::automatic;
+    options.typos = typo_tolerance::automatic;
     return options;
 }
 
@@ -210,6 +226,13 @@ struct suggested_words {
     std::vector<known> words;  ///< at least one
 };
 
+/// Words that stand for a word of the query because of typos (search_options::typos, word~1): the nearest first, then those
+/// in most documents, then by bytes.
+struct found_variants {
+    std::string word;
+    std::vector<suggested_words::known> words;  ///< at least one
+};
+
 /// How often the values of a kept field occur in the documents that a query finds.
 struct search_facet {
     struct value_count {
@@ -244,8 +267,32 @@ struct search_result {
     std::vector<search_facet> facets;          ///< with search_options::facets; in that order
     std::vector<similar_word> similar_words;   ///< with search_options::expand; in byte order
     std::vector<suggested_words> suggestions;  ///< with search_options::suggestions; in byte order
+    std::vector<found_variants> variants;      ///< in byte order
+    /// The words of `variants`, and with search_options::prefix_last those that begin with the last word, in byte order.
+    std::vector<std::string> variant_words;
     /// Keeps the opened store, in whose memory ids and titles are, also after the engine is gone.
     std::shared_ptr<const void> opened;
+};
+
+struct completion_options {
+    std::size_t k = 10;
+    /// Whether words with typos complete a beginning with which no word begins; `one` allows one edit.
+    typo_tolerance typos = typo_tolerance::automatic;
+};
+
+/// A word of the store that completes what is typed.
+struct completed_word {
+    std::string word;             ///< in the store's form: a stem if the store stems
+    std::uint64_t documents = 0;  ///< that contain it
+    std::uint64_t occurrences = 0;
+    std::uint32_t distance = 0;  ///< edits between what is typed and the nearest beginning of the word
+};
+
+struct completion_result {
+    std::string before;     ///< what is typed before the last word
+    std::string beginning;  ///< the last word as the store spells it; empty if a blank or the like follows it
+    std::uint64_t total = 0;            ///< words that complete it
+    std::vector<completed_word> words;  ///< the k best of these: by distance, documents (most first), bytes
 };
 
 /// A document of the store.
@@ -288,6 +335,10 @@ class search_engine {
     /// For many topics or long results use search_each.
     std::vector<search_result> search(std::span<const search_topic> topics, const search_options& options,
                                       const context& ctx) const;
+    /// The words of the store that complete the last word of `typed`: complete, exact. Cost: a pass over the numbers of
+    /// documents of the words that begin so; with typos a walk over the vocabulary.
+    completion_result complete(std::string_view typed, const completion_options& options,
+                               const context& ctx) const;
     /// The number of the document with this id. The first call makes a table of 6 bytes per document.
     std::optional<std::uint32_t> find(std::string_view id) const;
     /// A suggestion for an unknown id: the id of the first document with this text as its title, else of the

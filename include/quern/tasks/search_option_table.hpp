@@ -31,6 +31,14 @@ inline constexpr auto options_of<search_options> = std::array{
                                         "-word, \"a phrase\"~2, prefix*, title:word, AND, OR, NOT, "
                                         "parentheses; anything else is an error); or auto: operators if the "
                                         "query has one and can be read so, else words."),
+    option_for<&search_options::typos>("typos", "MODE", typo_tolerance_names,
+                                       "Whether words with typos are found: never; auto, for words that no "
+                                       "document contains; 1 or 2, for all words. One edit from four "
+                                       "characters, two from eight, at most that many. Documents with "
+                                       "the word itself come first."),
+    option_for<&search_options::prefix_last>("prefix_last",
+                                             "Whether the last word is still being typed: words that begin "
+                                             "with it are found, too."),
     option_for<&search_options::total>("total",
                                        "Whether to count all documents that the query finds, besides the "
                                        "best of them."),
@@ -73,5 +81,16 @@ inline constexpr auto options_of<search_options> = std::array{
         .with_note("1 without a query"),
     option_for<&search_options::suggestions>(
         "suggestions", "N", {}, "Number of words to suggest for each word that the store lacks.")};
+
+template <>
+inline constexpr auto options_of<completion_options> = std::array{
+    option_for<&completion_options::k>("k", "N", {.min = 1, .all = std::numeric_limits<std::size_t>::max()},
+                                       "Number of words; all writes all of them.")
+        .with_letter('k'),
+    option_for<&completion_options::typos>(
+        "typos", "MODE", typo_tolerance_names,
+        "Whether words complete it that begin with something similar, if none begins with it: never, auto "
+        "(one "
+        "edit from four characters, two from eight), 1 or 2 (at most that many).")};
 
 }  // namespace quern

@@ -14,8 +14,14 @@ using kind = syntax_node::kind;
 /// The groups and parts of a tree. What has no word after analysis is omitted.
 class tree_analysis {
   public:
-    tree_analysis(std::string_view query, const query_analysis& by, analysed_query& into)
-        : query_(query), by_(by), into_(into) {}
+    tree_analysis(std::string_view query, const syntax_node& tree, const query_analysis& by,
+                  analysed_query& into)
+        : query_(query), by_(by), into_(into) {
+        const syntax_node* last = &tree;
+        while (!last->members.empty()) last = &last->members.back();
+        if (by.unfinished && last->what == kind::words && last->edits == 0 && query.ends_with(last->text))
+            last_ = last;
+    }
 
     std::optional<query_group> group_of(const syntax_node& node, bool in_list, bool excluded) {
         excluded = excluded || node.occurs == occurrence::excluded;
@@ -51,6 +57,7 @@ class tree_analysis {
         part.joined = !part.quoted && !part.prefix && !loose;
         part.field = node.field;
         part.slop = node.slop;
+        part.edits = node.edits;
         part.excluded = excluded;
         if (part.prefix) {
             part.words = by_.words_of_prefix(node.text);
@@ -58,37 +65,59 @@ class tree_analysis {
                 throw query_error(query_, node.position, "a * must follow the beginning of one word");
         } else {
             part.words = by_.words_of_part(node.text, part.quoted);
+            if (part.edits != 0 && part.words.size() > 1)
+                throw query_error(query_, node.position, "a ~ and a number must follow one word");
+            if (&node == last_ && !excluded) add_beginning(part, node.text);
         }
         if (part.words.empty()) return std::nullopt;
         into_.parts.push_back(std::move(part));
         return into_.parts.size() - 1;
     }
 
+    void add_beginning(query_part& part, std::string_view text) {
+        if (part.words.size() > 1) return;
+        auto unfinished = by_.unfinished(text);
+        if (!unfinished || unfinished->begin != 0) return;
+        if (part.words.empty()) part.words.push_back(unfinished->beginning);
+        part.beginning = std::move(unfinished->beginning);
+    }
+
     std::string_view query_;
     const query_analysis& by_;
     analysed_query& into_;
+    const syntax_node* last_ = nullptr;  // the word that is still being typed
 };
 
 analysed_query with_operators(std::string_view query, const syntax_node& tree, const query_analysis& by) {
     analysed_query made;
     made.syntax = query_syntax::operators;
-    if (auto whole = tree_analysis(query, by, made).group_of(tree, true, false))
+    if (auto whole = tree_analysis(query, tree, by, made).group_of(tree, true, false))
         made.whole = std::move(*whole);
     return made;
 }
 
 analysed_query with_words(std::string_view query, bool phrases, const query_analysis& by) {
     analysed_query made;
-    const auto add = [&](const query_piece& piece) {
+    const auto add_part = [&](const query_piece& piece, std::string beginning) {
         query_part part;
         part.words = by.words_of(piece.text);
         part.quoted = piece.quoted;
+        if (!beginning.empty() && part.words.size() != 1) part.words = {beginning};
+        part.beginning = std::move(beginning);
         if (part.words.empty()) return;
         query_group of;
         of.part = made.parts.size();
         of.occurs = piece.quoted ? occurrence::required : occurrence::optional;
         made.whole.members.push_back(std::move(of));
         made.parts.push_back(std::move(part));
+    };
+    const auto add = [&](const query_piece& piece) {
+        const bool last =
+            !piece.quoted && piece.text.data() + piece.text.size() == query.data() + query.size();
+        auto unfinished = last && by.unfinished ? by.unfinished(piece.text) : std::nullopt;
+        if (!unfinished) return add_part(piece, {});
+        if (unfinished->begin != 0) add_part({piece.text.substr(0, unfinished->begin), false}, {});
+        add_part({piece.text.substr(unfinished->begin), false}, std::move(unfinished->beginning));
     };
     if (phrases) {
         std::ranges::for_each(split_at_quotes(query), add);
@@ -102,7 +131,10 @@ analysed_query with_words(std::string_view query, bool phrases, const query_anal
 
 std::string query_part::name() const {
     std::string text = field == query_field::title ? "title:" : field == query_field::text ? "text:" : "";
-    if (!is_phrase()) return text.append(words.front()).append(prefix ? "*" : "");
+    if (!is_phrase()) {
+        text.append(words.front()).append(prefix ? "*" : "");
+        return edits == 0 ? text : text + '~' + std::to_string(edits);
+    }
     text += '"';
     for (std::size_t i = 0; i < words.size(); ++i) text.append(i == 0 ? "" : " ").append(words[i]);
     text += '"';

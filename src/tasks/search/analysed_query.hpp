@@ -23,6 +23,9 @@ struct query_part {
     bool prefix = false;
     query_field field = query_field::any;
     std::uint32_t slop = 0;
+    std::uint32_t edits = 0;  ///< of one word: by how many edits a word of a document may differ
+    /// Of one word that is still being typed: what words begin with that stand for it, too; else empty.
+    std::string beginning = {};
     bool excluded = false;  ///< restricts the documents, without a score
 
     /// Whether the words have to be next to each other.
@@ -48,6 +51,12 @@ struct analysed_query {
     std::string note;  ///< search_result::syntax_note
 };
 
+/// The word at the end of a text that nothing follows.
+struct unfinished_word {
+    std::size_t begin = 0;  ///< its first byte
+    std::string beginning;  ///< neither stemmed nor dropped
+};
+
 struct query_analysis {
     /// The words of a text of the query.
     std::function<std::vector<std::string>(std::string_view text)> words_of;
@@ -55,6 +64,8 @@ struct query_analysis {
     std::function<std::vector<std::string>(std::string_view text, bool quoted)> words_of_part;
     /// The words of the beginning of a word: neither stemmed nor dropped.
     std::function<std::vector<std::string>(std::string_view text)> words_of_prefix;
+    /// If the last word of the query is still being typed; empty: it is not.
+    std::function<std::optional<unfinished_word>(std::string_view text)> unfinished = {};
 };
 
 /// Throws query_error with query_syntax::operators. `phrases`: whether quotes have a meaning if the syntax is words.

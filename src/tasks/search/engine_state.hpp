@@ -54,8 +54,11 @@ struct search_engine::state : std::enable_shared_from_this<search_engine::state>
                                                const context& ctx) const;
     /// All documents that the query finds, ascending.
     std::vector<std::uint32_t> matching(const planned_query& of, const prepared& lists) const;
-    /// Throws query_error.
-    analysed_query analysed(std::string_view query, query_syntax syntax, bool phrases) const;
+    /// Throws query_error. `unfinished`: whether the last word is still being typed.
+    analysed_query analysed(std::string_view query, query_syntax syntax, bool phrases,
+                            bool unfinished = false) const;
+    /// The last word of a text that nothing follows.
+    std::optional<unfinished_word> unfinished_word_of(std::string_view text, between_words separators) const;
     search_hit hit(const scored_document& scored, std::uint32_t rank) const;
     std::string snippet_of(std::uint32_t document, const query_plan& planned, const context& ctx) const;
     void add_duplicates(search_hit& hit, const query_plan& planned) const;

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <iterator>
+#include <numeric>
+#include <optional>
 #include <utility>
 
 #include "ops/search/proximity.hpp"
@@ -22,51 +24,74 @@ std::vector<std::uint32_t> common(std::span<const std::uint32_t> a, std::span<co
 }  // namespace
 
 part_documents part_finder::find(const query_part& part, bool with_titles) const {
-    if (part.prefix) return find_prefix(part, with_titles);
+    if (part.prefix)
+        return find_any(words_beginning_with(store_, part.words.front()), part.field, with_titles);
     return part.is_phrase() ? find_phrase(part, with_titles) : find_word(part, with_titles);
 }
 
-std::vector<std::string> words_with_prefix(const opened_store& store, std::string_view prefix) {
-    const auto [first, last] = store.words().dictionary().with_prefix(prefix);
-    std::vector<std::string> words;
-    words.reserve(last - first);
-    text::dictionary_view::walker walk(store.words().dictionary(), first);
-    for (std::uint32_t id = first; id < last; ++id) words.emplace_back(*walk.next());
-    return words;
+bool has_word(const opened_store& store, std::string_view word) {
+    return store.words().dictionary().find(word) || store.title_words().dictionary().find(word);
 }
 
-std::vector<posting_list> part_finder::title_lists(const std::string& prefix) const {
-    const auto [first, last] = store_.title_words().dictionary().with_prefix(prefix);
-    std::vector<posting_list> lists;
-    for (std::uint32_t id = first; id < last; ++id) lists.push_back(store_.title_words().postings(id));
-    return lists;
+store_words words_beginning_with(const opened_store& store, std::string_view prefix) {
+    const auto ids = [&](const word_index& index) {
+        const auto [first, last] = index.dictionary().with_prefix(prefix);
+        std::vector<std::uint32_t> range(last - first);
+        std::iota(range.begin(), range.end(), first);
+        return range;
+    };
+    return {ids(store.words()), ids(store.title_words())};
 }
 
-part_documents part_finder::find_prefix(const query_part& part, bool with_titles) const {
-    const std::string& prefix = part.words.front();
+std::vector<std::string> spelled(const opened_store& store, const store_words& words) {
+    std::vector<std::string> all;
+    all.reserve(words.ids.size());
+    const auto add = [&all](const word_index& index, const std::vector<std::uint32_t>& ids) {
+        std::optional<text::dictionary_view::walker> walk;
+        for (std::size_t i = 0; i < ids.size(); ++i) {
+            if (i == 0 || ids[i] != ids[i - 1] + 1) walk.emplace(index.dictionary(), ids[i]);
+            all.emplace_back(*walk->next());
+        }
+    };
+    add(store.words(), words.ids);
+    if (store.duplicates().size() != 0) {
+        const auto own = static_cast<std::ptrdiff_t>(all.size());
+        add(store.title_words(), words.title_ids);
+        std::inplace_merge(all.begin(), all.begin() + own, all.end());
+        all.erase(std::ranges::unique(all).begin(), all.end());
+    }
+    return all;
+}
+
+part_documents part_finder::find_any(const store_words& words, query_field field, bool with_titles) const {
+    const auto lists_of = [](const word_index& index, const std::vector<std::uint32_t>& ids) {
+        std::vector<posting_list> lists;
+        lists.reserve(ids.size());
+        for (const std::uint32_t id : ids) lists.push_back(index.postings(id));
+        return lists;
+    };
     part_documents made;
     postings in_titles;
-    if (with_titles || part.field != query_field::any)
-        in_titles = search_detail::united(collection_, title_lists(prefix));
-    if (part.field == query_field::title) {
+    if (with_titles || field != query_field::any)
+        in_titles = search_detail::united(collection_, lists_of(store_.title_words(), words.title_ids));
+    if (field == query_field::title) {
         made.found = in_titles;
     } else {
-        const auto [first, last] = store_.words().dictionary().with_prefix(prefix);
-        std::vector<posting_list> lists;
-        for (std::uint32_t id = first; id < last; ++id) lists.push_back(store_.words().postings(id));
-        if (part.field == query_field::any && store_.duplicates().size() != 0) {
+        std::vector<posting_list> lists = lists_of(store_.words(), words.ids);
+        if (field == query_field::any && store_.duplicates().size() != 0) {
             // A word that occurs only in titles of near-duplicates belongs to their kept documents.
             const auto& titles = store_.title_words();
-            const auto [begin, end] = titles.dictionary().with_prefix(prefix);
-            for (std::uint32_t id = begin; id < end; ++id)
+            for (const std::uint32_t id : words.title_ids)
                 if (!store_.words().dictionary().find(titles.dictionary().word(id)))
                     lists.push_back(titles.postings(id));
         }
         made.found = search_detail::united(collection_, lists);
     }
-    if (part.field == query_field::text) {
-        made.found = without_titles(std::move(made.found), in_titles,
-                                    [&](std::string_view word) { return word.starts_with(prefix); });
+    if (field == query_field::text) {
+        const std::vector<std::string> all = spelled(store_, words);
+        made.found = without_titles(std::move(made.found), in_titles, [&](std::string_view word) {
+            return std::ranges::binary_search(all, word);
+        });
     } else if (with_titles) {
         made.titles = std::move(in_titles);
     }

@@ -23,8 +23,16 @@ struct part_documents {
     std::vector<search_detail::phrase_posting> titles;  ///< those with it in the title
 };
 
-/// The words of the store's documents that begin with this, in byte order.
-std::vector<std::string> words_with_prefix(const opened_store& store, std::string_view prefix);
+/// Some words of a store, by their ids in its two indexes, ascending. A word of titles alone belongs to near-duplicates.
+struct store_words {
+    std::vector<std::uint32_t> ids, title_ids;
+    bool empty() const { return ids.empty() && title_ids.empty(); }
+};
+
+bool has_word(const opened_store& store, std::string_view word);
+store_words words_beginning_with(const opened_store& store, std::string_view prefix);
+/// Each once, in byte order.
+std::vector<std::string> spelled(const opened_store& store, const store_words& words);
 
 class part_finder {
   public:
@@ -35,14 +43,14 @@ class part_finder {
 
     /// Finds nothing if a word of the part is not in the store. Without `with_titles`, titles are empty.
     part_documents find(const query_part& part, bool with_titles) const;
+    /// The documents with any of some words, which count as one; `field` as in a part.
+    part_documents find_any(const store_words& words, query_field field, bool with_titles) const;
 
   private:
     using postings = std::vector<search_detail::phrase_posting>;
 
-    part_documents find_prefix(const query_part& part, bool with_titles) const;
     part_documents find_word(const query_part& part, bool with_titles) const;
     part_documents find_phrase(const query_part& part, bool with_titles) const;
-    std::vector<posting_list> title_lists(const std::string& prefix) const;
     /// Documents with all words of a phrase in titles.
     std::vector<std::uint32_t> documents_by_titles(const query_part& part) const;
     std::uint32_t count_in(std::string_view title, const query_part& phrase) const;

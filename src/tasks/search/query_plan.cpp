@@ -55,6 +55,7 @@ query_plan::query_plan(const opened_store& store, const word_space* thesaurus, a
       query_(std::move(query)),
       with_titles_(options.ranking.title_weight != 0),
       has_other_titles_(store.duplicates().size() != 0),
+      typos_(options.typos),
       collection_(store.collection()) {
     const bool has_made_parts = !std::ranges::all_of(query_.parts, &query_part::is_loose);
     if (has_made_parts || options.order > 1) tokens_ = ended_by(ctx, store.tokens());
@@ -62,6 +63,7 @@ query_plan::query_plan(const opened_store& store, const word_space* thesaurus, a
     const part_finder finder(store, tokens_ ? *tokens_ : no_tokens, words_of, ctx);
     add_words();
     if (has_made_parts) add_made_parts(finder);
+    add_variants(finder, options.ranking, !options.count);
     if (options.expand != 0) add_similar(*thesaurus, options);
     if (options.order > 1) add_histories(options.order, memory);
     if (options.snippets && !options.count) add_shown();
@@ -153,10 +155,14 @@ void query_plan::make_part(const part_finder& finder, const query_part& part, co
     const auto& list = lists_.emplace_back(search_detail::list_of(found.found, collection_.document_lengths));
     const auto& titles =
         lists_.emplace_back(search_detail::list_of(found.titles, collection_.document_lengths));
+    made_.emplace(key, made_part{list.view(), titles.view(), keep_documents(found.found), {}});
+}
+
+std::span<const std::uint32_t> query_plan::keep_documents(const std::vector<phrase_posting>& found) {
     auto& documents = documents_.emplace_back();
-    documents.reserve(found.found.size());
-    for (const phrase_posting& posting : found.found) documents.push_back(posting.document);
-    made_.emplace(key, made_part{list.view(), titles.view(), documents, {}});
+    documents.reserve(found.size());
+    for (const phrase_posting& posting : found) documents.push_back(posting.document);
+    return documents;
 }
 
 search_detail::condition query_plan::word_condition(const std::string& word, bool with_titles) const {
@@ -169,20 +175,24 @@ search_detail::condition query_plan::word_condition(const std::string& word, boo
 
 search_detail::condition query_plan::part_condition(const query_part& part) const {
     const bool other_titles = with_titles_ && has_other_titles_;
+    condition any;
+    const auto add = [&](std::span<const std::uint32_t> documents, const posting_list& titles, bool many) {
+        any.members.push_back(search_detail::one_of(documents));
+        if (other_titles && many && titles.document_frequency != 0)
+            any.members.push_back(search_detail::one_of(titles));
+    };
     if (part.is_loose()) {
-        condition any;
         for (const std::string& word : part.words)
             any.members.push_back(word_condition(word, other_titles && !part.quoted));
-        // A part in quotes has one word here.
-        return any.members.size() == 1 ? any.members.front() : any;
+    } else {
+        const made_part& made = made_.at(part_key(part.prefix, part.field, part.slop, part.words));
+        add(made.documents, made.titles, part.prefix);
     }
-    const made_part& made = made_.at(part_key(part.prefix, part.field, part.slop, part.words));
-    if (!other_titles || !part.prefix || made.titles.document_frequency == 0)
-        return search_detail::one_of(made.documents);
-    return {condition::kind::any,
-            {},
-            {},
-            {search_detail::one_of(made.documents), search_detail::one_of(made.titles)}};
+    for (const std::string& word : part.words)
+        if (const auto* const tiers = tiers_of(part, word))
+            for (const made_tier& tier : *tiers) add(tier.documents, tier.titles, true);
+    // A part in quotes has one word here.
+    return any.members.size() == 1 ? any.members.front() : any;
 }
 
 search_detail::condition query_plan::group_condition(const query_group& group) const {
@@ -204,6 +214,7 @@ search_detail::condition query_plan::group_condition(const query_group& group) c
 }
 
 std::optional<std::size_t> query_plan::term_of(const query_part& part) const {
+    if (part.words.size() == 1 && tiers_of(part, part.words.front()) != nullptr) return {};
     if (!part.is_loose()) return made_.at(part_key(part.prefix, part.field, part.slop, part.words)).term;
     const auto end =
         names_.begin() + static_cast<std::ptrdiff_t>(words_.size());  // words come first, in order
@@ -368,7 +379,7 @@ void query_plan::add_shown() {
         if (part.excluded || part.is_loose()) continue;
         if (part.prefix) {
             const auto& made = made_.at(part_key(part.prefix, part.field, part.slop, part.words));
-            for (std::string& word : words_with_prefix(store_, part.words.front()))
+            for (std::string& word : spelled(store_, words_beginning_with(store_, part.words.front())))
                 words.emplace(std::move(word), weight_of(made.list.document_frequency));
         } else if (!part.is_phrase() || part.slop != 0) {
             for (const std::string& word : part.words) {
@@ -376,6 +387,15 @@ void query_plan::add_shown() {
                 if (list.document_frequency != 0 && std::ranges::binary_search(discriminative, word))
                     words.emplace(word, weight_of(list.document_frequency));
             }
+        }
+    }
+    for (const auto& [request, tiers] : variants_) {
+        for (const made_tier& tier : tiers) {
+            if (tier.weight == 0) continue;
+            const std::uint64_t weight =
+                std::uint64_t{weight_of(tier.list.document_frequency)} * tier.weight / weight_one;
+            for (std::string& word : spelled(store_, tier.tier.words))
+                words.emplace(std::move(word), static_cast<std::uint32_t>(1 + weight));
         }
     }
     for (std::size_t i = 0; i < similar_.size(); ++i) {
@@ -441,8 +461,8 @@ std::vector<explained_term> query_plan::explain(const ranking_options& ranking,
         auto& made = add(names_[i], term.count - term.continued, parts[i]);
         made.documents = term.list.document_frequency;
         made.in_collection = term.list.collection_frequency;
+        made.weight = static_cast<double>(term.weight) / weight_one;
         if (const std::size_t others = terms_.size() - similar_.size(); i >= others) {
-            made.weight = similar_[i - others].weight;
             made.similar_to = similar_[i - others].similar_to;
         }
     }

@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "ops/search/document_filter.hpp"
@@ -23,6 +24,7 @@
 #include "tasks/search/field_filter.hpp"
 #include "tasks/search/part_lists.hpp"
 #include "tasks/search/snippet.hpp"
+#include "tasks/search/word_variants.hpp"
 #include "tasks/store/opened_store.hpp"
 
 namespace quern {
@@ -61,6 +63,10 @@ class query_plan {
     const std::vector<std::string>& unknown() const { return unknown_; }
     const std::vector<std::string>& unknown_words() const { return unknown_words_; }  ///< of these, the words
     const std::vector<similar_word>& similar() const { return similar_; }             ///< sorted
+    /// What stands for words of the query, by these.
+    const std::vector<found_variants>& variants() const { return shown_variants_; }
+    /// All of these words, each once, in byte order.
+    const std::vector<std::string>& variant_words() const { return variant_words_; }
 
     /// Words outside of phrases that the store has, sorted.
     const std::vector<std::string>& words() const { return words_; }
@@ -82,7 +88,24 @@ class query_plan {
         std::optional<std::size_t> term;  ///< if it is scored
     };
 
+    /// Documents with variants of a word, without those that have a nearer one or the word itself.
+    struct made_tier {
+        variant_tier tier;
+        posting_list list, titles;
+        std::span<const std::uint32_t> documents;
+        std::uint32_t weight = 0;  // of its term
+    };
+
     void add_words();
+    /// What stands for a word of a part besides itself.
+    variant_request request_of(const query_part& part, const std::string& word) const;
+    void add_variants(const part_finder& finder, const ranking_options& ranking, bool explained);
+    std::vector<made_tier> make_tiers(const part_finder& finder, const variant_request& request);
+    void show_variants(const variant_request& request, const std::vector<made_tier>& tiers);
+    /// The lists of the word itself.
+    std::pair<posting_list, posting_list> lists_of(const variant_request& request) const;
+    const std::vector<made_tier>* tiers_of(const query_part& part, const std::string& word) const;
+    std::span<const std::uint32_t> keep_documents(const std::vector<search_detail::phrase_posting>& found);
     void add_made_parts(const part_finder& finder);
     void make_part(const part_finder& finder, const query_part& part, const part_key& key);
     void add_similar(const word_space& thesaurus, const search_options& options);
@@ -106,6 +129,7 @@ class query_plan {
     const analysed_query query_;
     /// Whether titles count, and whether a document's titles can have words that the document lacks.
     const bool with_titles_, has_other_titles_;
+    const typo_tolerance typos_;
     collection_view collection_;
     std::optional<search_detail::token_stream> tokens_;  // if there is a phrase or a history
     std::vector<query_term> terms_;
@@ -113,6 +137,9 @@ class query_plan {
     std::deque<search_detail::made_list> lists_;        // of the made parts
     std::deque<std::vector<std::uint32_t>> documents_;  // of the made parts
     std::map<part_key, made_part> made_;
+    std::map<variant_request, std::vector<made_tier>> variants_;
+    std::vector<found_variants> shown_variants_;
+    std::vector<std::string> variant_words_;
     std::optional<search_detail::history_finder> histories_;
     std::vector<query_continuation> continuations_;
     std::optional<search_detail::condition> required_;  // of every document that the query finds

@@ -317,10 +317,23 @@ class parser {
                 has_operator_ = true;
                 return made;
             }
+            if (c == '~' && at_ > made.position && take_edits(made)) return made;
             if (!lenient_) refuse_unknown_operator(made.position);
             made.text += c;
         }
         return made;
+    }
+
+    /// ~1 or ~2 at the end of a word.
+    bool take_edits(syntax_node& of) {
+        const char digit = peek();
+        const bool fits = is_digit(digit) && digit != '0' && digit <= static_cast<char>('0' + max_edits);
+        if (!fits || !(ends_at(at_ + 2) || closes_at(at_ + 2))) return false;
+        if (lenient_ && !word_before(query_, at_) && (query_[at_ - 1] & 0x80) == 0) return false;
+        of.edits = static_cast<std::uint32_t>(digit - '0');
+        at_ += 2;
+        has_operator_ = true;
+        return true;
     }
 
     /// Operators of other search engines.
@@ -333,7 +346,7 @@ class parser {
         };
         if (c == '*') fail(at_, "a * can only end a word; write \\* for the character");
         if (c == '~' && at_ > begin && numbers_follow())
-            fail(at_, "a ~ can only follow a phrase; write \\~ for the character");
+            fail(at_, "the ~ after a word needs the number of edits, 1 or 2; write \\~ for the character");
         if (c == '^' && at_ > begin && numbers_follow())
             fail(at_, "words cannot have weights; write \\^ for the character");
         if (at_ == begin && (c == '&' || c == '|') && peek() == c && ends_at(at_ + 2))

@@ -32,6 +32,7 @@ struct syntax_node {
     occurrence occurs = occurrence::optional;  ///< in the list around it
     query_field field = query_field::any;
     std::uint32_t slop = 0;    ///< of a phrase: by how much the places of its words may differ
+    std::uint32_t edits = 0;   ///< of words: by how many edits a word of a document may differ
     std::string text;          ///< of words, a phrase or a prefix, without escapes
     std::size_t position = 0;  ///< its first byte in the query
     std::vector<syntax_node> members;
@@ -40,6 +41,7 @@ struct syntax_node {
 };
 
 inline constexpr std::uint32_t max_slop = 1'000'000;
+inline constexpr std::uint32_t max_edits = 2;
 inline constexpr unsigned max_query_depth = 100;
 
 /// The tree of a query, a list. Throws query_error for what the grammar does not have.

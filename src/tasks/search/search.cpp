@@ -81,8 +81,23 @@ void search_engine::state::query_words_of(std::string_view text, between_words s
     }
 }
 
-analysed_query search_engine::state::analysed(std::string_view query, query_syntax syntax,
-                                              bool phrases) const {
+std::optional<unfinished_word> search_engine::state::unfinished_word_of(std::string_view text,
+                                                                        between_words separators) const {
+    if (store.info().verbatim) {
+        const std::size_t before = text.find_last_of(separators == between_words::tabs ? "\t\n" : " \t\n");
+        const std::size_t begin = before == std::string_view::npos ? 0 : before + 1;
+        if (begin == text.size()) return {};
+        return unfinished_word{begin, std::string(text.substr(begin))};
+    }
+    text::token_list& words = token_lists.local();
+    prefix_analyzers.local().analyze(text, words);
+    if (words.tokens.empty() || words.tokens.back().source_end != text.size()) return {};
+    const text::token& last = words.tokens.back();
+    return unfinished_word{last.source_begin, std::string(words.word(last))};
+}
+
+analysed_query search_engine::state::analysed(std::string_view query, query_syntax syntax, bool phrases,
+                                              bool unfinished) const {
     text::token_list tokens;
     const auto found = [&tokens] {
         std::vector<std::string> words;
@@ -106,6 +121,8 @@ analysed_query search_engine::state::analysed(std::string_view query, query_synt
         prefix_analyzers.local().analyze(text, tokens);
         return found();
     };
+    if (unfinished)
+        by.unfinished = [&](std::string_view text) { return unfinished_word_of(text, separators); };
     // A tab separates verbatim words, which may have any character.
     const bool only_words =
         verbatim && syntax == query_syntax::automatic && separators == between_words::tabs;
@@ -228,7 +245,8 @@ std::unique_ptr<search_engine::planned_query> search_engine::state::plan(std::st
                                                                          bool by_terms) const {
     auto made = std::make_unique<planned_query>(
         store, lists.thesaurus,
-        analysed(finds_all(query, options) ? std::string_view() : query, options.syntax, options.phrases),
+        analysed(finds_all(query, options) ? std::string_view() : query, options.syntax, options.phrases,
+                 options.prefix_last),
         options, query_memory, ctx,
         [this](std::string_view text, text::token_list& words) { words_of(text, words); }, by_terms);
     made->whole = made->planned.view();
@@ -252,6 +270,8 @@ search_result search_engine::state::result(const planned_query& of, std::span<co
     result.empty_query = planned.empty() && !of.finds_all;
     result.unknown_words = planned.unknown();
     result.similar_words = planned.similar();
+    result.variants = planned.variants();
+    result.variant_words = planned.variant_words();
     result.syntax = planned.syntax();
     result.syntax_note = planned.syntax_note();
     if (lists.facets) {
@@ -470,7 +490,9 @@ std::vector<std::string> search_engine::words_of(std::string_view query, query_s
         };
         for (const query_part& part : read().parts) {
             if (part.excluded) continue;
-            const auto own = part.prefix ? words_with_prefix(state_->store, part.words.front()) : part.words;
+            const auto own =
+                part.prefix ? spelled(state_->store, words_beginning_with(state_->store, part.words.front()))
+                            : part.words;
             words.insert(words.end(), own.begin(), own.end());
         }
     }

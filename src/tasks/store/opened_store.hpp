@@ -32,6 +32,9 @@ class word_index {
                const store_layout::word_index_names& names);
     const text::dictionary_view& dictionary() const { return *words_; }
     posting_list postings(std::uint32_t word) const;
+    std::uint32_t document_frequency(std::uint32_t word) const {
+        return document_frequencies_.value<std::uint32_t>(std::uint64_t{word} * 4);
+    }
     /// The documents of a word; an empty list if there are none.
     posting_list find(std::string_view word) const;
 

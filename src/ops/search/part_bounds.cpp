@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/search/part_bounds.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "ops/search/postings.hpp"
+#include "ops/search/scoring.hpp"
+
+namespace quern::search_detail {
+
+part_bounds bounds_of(const collection_view& collection, const posting_list& list, const posting_list& titles,
+                      const ranking_options& options) {
+    part_bounds bounds{std::numeric_limits<std::int64_t>::max(), 0};
+    if (list.document_frequency != 0) {
+        with_scorer(options.model, [&]<typename Scorer>() {
+            const Scorer scorer(collection, list, options);
+            for (postings_cursor cursor(list, collection.document_lengths); !cursor.done();
+                 cursor.next_block()) {
+                cursor.decode();
+                for (std::size_t i = 0; i < cursor.documents().size(); ++i) {
+                    const auto length = collection.document_lengths[cursor.documents()[i]];
+                    const std::int64_t part = scorer.part(cursor.frequencies()[i], length);
+                    bounds.least = std::min(bounds.least, part);
+                    bounds.largest = std::max(bounds.largest, part);
+                }
+            }
+        });
+    }
+    if (titles.document_frequency != 0 && options.title_weight != 0) {
+        const std::int64_t title = title_part(collection, list, options.title_weight);
+        bounds.least = std::min(bounds.least, title);
+        bounds.largest += title;
+    }
+    if (bounds.largest == 0) bounds.least = 0;
+    return bounds;
+}
+
+std::uint32_t weight_below(std::int64_t least, const part_bounds& lower, std::uint32_t max) {
+    static_assert(weight_one == 1 << 16);
+    // Parts are rounded up to one unit, of a posting and of a title.
+    constexpr std::int64_t spare = 2;
+    if (least == 0 || lower.largest == 0) return max;
+    const std::int64_t fits = (std::max<std::int64_t>(least - spare, 0) << 16) / lower.largest;
+    return static_cast<std::uint32_t>(std::clamp<std::int64_t>(fits, 1, max));
+}
+
+}  // namespace quern::search_detail

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+// Words that stand for a word of the query. Those that are equally near count as one word, as a prefix does, in the
+// documents that have no nearer one: a document has at most one term of a word and its variants.
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <utility>
+
+#include "ops/search/part_bounds.hpp"
+#include "ops/search/search_impl.hpp"
+#include "tasks/search/query_plan.hpp"
+
+namespace quern {
+namespace {
+
+using search_detail::phrase_posting;
+using documents_of_tier = std::vector<std::uint32_t>;
+
+/// Of a term by its distance in edits: a half for each, and for words that begin with the word.
+std::uint32_t max_weight(std::uint32_t distance) {
+    return weight_one >> std::max<std::uint32_t>(distance, 1);
+}
+
+void remove(std::vector<phrase_posting>& found, const documents_of_tier& nearer) {
+    search_detail::ascending_set without(nearer);
+    std::erase_if(found, [&](const phrase_posting& of) { return without.contains(of.document); });
+}
+
+void add_to(documents_of_tier& documents, const std::vector<phrase_posting>& found) {
+    const auto before = static_cast<std::ptrdiff_t>(documents.size());
+    for (const phrase_posting& of : found) documents.push_back(of.document);
+    std::inplace_merge(documents.begin(), documents.begin() + before, documents.end());
+    documents.erase(std::ranges::unique(documents).begin(), documents.end());
+}
+
+}  // namespace
+
+variant_request query_plan::request_of(const query_part& part, const std::string& word) const {
+    variant_request request{word, part.field, part.edits, part.beginning};
+    if (part.edits != 0 || typos_ == typo_tolerance::never) return request;
+    if (part.quoted || part.excluded || part.prefix || part.is_phrase()) return request;
+    const std::string& typed = part.beginning.empty() ? word : part.beginning;
+    const auto known = [&] {
+        if (has_word(store_, word)) return true;
+        return !part.beginning.empty() && !words_beginning_with(store_, part.beginning).empty();
+    };
+    if (typos_ == typo_tolerance::automatic && known()) return request;
+    request.edits = max_typos(typed);
+    if (typos_ == typo_tolerance::one) request.edits = std::min(request.edits, 1U);
+    return request;
+}
+
+const std::vector<query_plan::made_tier>* query_plan::tiers_of(const query_part& part,
+                                                               const std::string& word) const {
+    if (variants_.empty() || part.prefix || part.is_phrase()) return nullptr;
+    const auto at = variants_.find(request_of(part, word));
+    return at == variants_.end() || at->second.empty() ? nullptr : &at->second;
+}
+
+std::pair<posting_list, posting_list> query_plan::lists_of(const variant_request& request) const {
+    if (request.field != query_field::any) {
+        const made_part& made = made_.at(part_key(false, request.field, 0, {request.word}));
+        return {made.list, made.titles};
+    }
+    const posting_list titles = store_.title_words().find(request.word);
+    const posting_list list = store_.words().find(request.word);
+    return {list.document_frequency != 0 ? list : titles, titles};
+}
+
+std::vector<query_plan::made_tier> query_plan::make_tiers(const part_finder& finder,
+                                                          const variant_request& request) {
+    std::vector<made_tier> tiers;
+    const auto [list, titles] = lists_of(request);
+    documents_of_tier nearer = search_detail::documents_of(list, collection_);
+    if (with_titles_) {
+        const auto in_titles = search_detail::documents_of(titles, collection_);
+        documents_of_tier both;
+        std::ranges::set_union(nearer, in_titles, std::back_inserter(both));
+        nearer = std::move(both);
+    }
+    for (variant_tier& tier : variants_of(store_, request, ctx_)) {
+        ctx_.check_stop();
+        part_documents found = finder.find_any(tier.words, request.field, with_titles_);
+        remove(found.found, nearer);
+        remove(found.titles, nearer);
+        // Titles of near-duplicates belong to their kept documents.
+        if (found.found.empty()) found.found = found.titles;
+        if (found.found.empty()) continue;
+        add_to(nearer, found.found);
+        add_to(nearer, found.titles);
+        auto& made = tiers.emplace_back();
+        made.list =
+            lists_.emplace_back(search_detail::list_of(found.found, collection_.document_lengths)).view();
+        made.titles =
+            lists_.emplace_back(search_detail::list_of(found.titles, collection_.document_lengths)).view();
+        made.documents = keep_documents(found.found);
+        made.tier = std::move(tier);
+    }
+    return tiers;
+}
+
+void query_plan::add_variants(const part_finder& finder, const ranking_options& ranking, bool shown) {
+    std::map<variant_request, std::uint32_t> counts;
+    for (const query_part& part : query_.parts) {
+        if (part.prefix || part.is_phrase()) continue;
+        for (const std::string& word : part.words) {
+            variant_request request = request_of(part, word);
+            if (request.none()) continue;
+            std::uint32_t& count = counts.try_emplace(std::move(request), 0).first->second;
+            if (!part.excluded) ++count;
+        }
+    }
+    for (const auto& [request, count] : counts) {
+        auto& tiers = variants_[request] = make_tiers(finder, request);
+        if (count == 0) continue;
+        const auto [list, titles] = lists_of(request);
+        const auto exact = search_detail::bounds_of(collection_, list, titles, ranking);
+        for (made_tier& tier : tiers) {
+            const auto bounds = search_detail::bounds_of(collection_, tier.list, tier.titles, ranking);
+            tier.weight = search_detail::weight_below(exact.least, bounds, max_weight(tier.tier.distance));
+            terms_.push_back({tier.list, count, tier.titles, 0, tier.weight});
+            names_.push_back(request.word +
+                             (tier.tier.distance == 0 ? "*" : "~" + std::to_string(tier.tier.distance)));
+        }
+        if (shown) show_variants(request, tiers);
+    }
+    std::ranges::sort(variant_words_);
+    variant_words_.erase(std::ranges::unique(variant_words_).begin(), variant_words_.end());
+}
+
+void query_plan::show_variants(const variant_request& request, const std::vector<made_tier>& tiers) {
+    found_variants shown;
+    shown.word = request.word;
+    for (const made_tier& tier : tiers) {
+        std::vector<std::string> words = spelled(store_, tier.tier.words);
+        if (tier.tier.distance != 0) {
+            for (const std::string& word : words) {
+                const auto list = store_.words().find(word);
+                const auto documents = list.document_frequency != 0
+                                           ? list.document_frequency
+                                           : store_.title_words().find(word).document_frequency;
+                shown.words.push_back({word, tier.tier.distance, documents});
+            }
+        }
+        std::ranges::move(words, std::back_inserter(variant_words_));
+    }
+    if (shown.words.empty()) return;
+    std::ranges::sort(shown.words, [](const auto& a, const auto& b) {
+        if (a.distance != b.distance) return a.distance < b.distance;
+        return a.documents != b.documents ? a.documents > b.documents : a.word < b.word;
+    });
+    shown_variants_.push_back(std::move(shown));
+}
+
+}  // namespace quern
