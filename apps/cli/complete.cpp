@@ -23,7 +23,7 @@ int run_complete(const command& self, const std::vector<std::string>& arguments)
         "typos. Writes word, documents, occurrences and distance (in edits). Words are in the store's form: "
         "stems if the store stems.");
     line.argument("STORE", "A store of quern build.", path);
-    line.arguments("TEXT", "What is typed; several arguments are joined by blanks.", words);
+    line.arguments("TEXT", "What is typed; several arguments are joined by blanks.", words, true);
     line.section("Options of complete");
     line.option("k", options);
     line.option("typos", options);

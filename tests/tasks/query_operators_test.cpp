@@ -36,7 +36,8 @@ std::string shown(const syntax_node& node) {
         const std::string_view mark = node.what == kind::phrase ? "'" : "";
         text.append(mark).append(node.text).append(mark);
         if (node.what == kind::prefix) text += '*';
-        return node.slop == 0 ? text : text + "~" + std::to_string(node.slop);
+        const auto number = node.slop + node.edits;
+        return number == 0 ? text : text + "~" + std::to_string(number);
     }
     text += node.what == kind::all ? "all(" : node.what == kind::any ? "any(" : "(";
     for (std::size_t i = 0; i < node.members.size(); ++i)
@@ -104,7 +105,7 @@ TEST(query_syntax, errors_name_the_place) {
     EXPECT_THAT(refused("title:text:x"), HasSubstr("6: a field cannot be within a field"));
     EXPECT_THAT(refused("a mi*ll"), HasSubstr("4: a * can only end a word"));
     EXPECT_THAT(refused("* a"), HasSubstr("0: a * can only end a word"));
-    EXPECT_THAT(refused("mill~2"), HasSubstr("4: a ~ can only follow a phrase"));
+    EXPECT_THAT(refused("mill~3"), HasSubstr("4: the ~ after a word needs the number of edits, 1 or 2"));
     EXPECT_THAT(refused("mill^2.5 a"), HasSubstr("4: words cannot have weights"));
     EXPECT_THAT(refused("a && b"), HasSubstr("2: write AND"));
     EXPECT_THAT(refused("\"a b\"~x"), HasSubstr("5: the ~ after a phrase needs a number"));
@@ -172,6 +173,9 @@ TEST(query_syntax, automatic_finds_operators) {
     EXPECT_EQ(automatic("mill -5 +wind"), "(mill -5 +wind)") << "a sign before a digit is text";
     EXPECT_EQ(read_automatically("mill -5 +wind").tree->members[1].occurs, occurrence::optional);
     EXPECT_EQ(automatic("mill AND wind"), "(all(mill wind))");
+    EXPECT_EQ(parsed("+mill~1 (stone~2)"), "(+mill~1 (stone~2))");
+    EXPECT_EQ(automatic("mill~1"), "(mill~1)");
+    EXPECT_EQ(automatic("mill~3 ~1"), "words");
     EXPECT_EQ(automatic("\"old mill\"~3"), "('old mill'~3)");
     EXPECT_EQ(automatic("mi* a:b"), "(mi* a:b)");
     EXPECT_EQ(automatic("title:mill http://x"), "(title:mill http://x)");
@@ -508,7 +512,7 @@ TEST_F(small_store, words_to_mark) {
     EXPECT_THAT(engine.words_of("+mill w* -\"e mail\" title:Stones", query_syntax::automatic),
                 ElementsAre("mill", "stones", "water", "wind"));
     EXPECT_THAT(engine.words_of("mill AND w*"), ElementsAre("and", "mill", "w"));
-    EXPECT_THAT(engine.words_of("+mill water~2", query_syntax::operators), ElementsAre("2", "mill", "water"))
+    EXPECT_THAT(engine.words_of("+mill water~3", query_syntax::operators), ElementsAre("3", "mill", "water"))
         << "read so by auto";
     search_options options = interactive_search();
     options.syntax = query_syntax::operators;
