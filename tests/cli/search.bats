@@ -232,7 +232,7 @@ PYTHON
 }
 
 @test "known words are suggested for unknown ones" {
-    ends_with 1 quern search store bese
+    ends_with 1 quern search store bese --typos never
     says "no document contains bese; did you mean bees?"
     ends_with 0 quern search store aple hony bees
     says "did you mean apple for aple, honey for hony?"
@@ -245,7 +245,7 @@ PYTHON
     for i in $(seq 20); do printf '{"id":"h%s","text":"the battle of hastings"}\n' "$i"; done >>near.jsonl
     printf '{"id":"html","text":"hypertext html"}\n' >>near.jsonl
     build near.jsonl near
-    ends_with 1 quern search near hasting
+    ends_with 1 quern search near hasting --typos never
     says "no document contains hasting; did you mean hastings,"
     ends_with 1 quern search near hotel # two edits from html: another word
     [[ $stderr != *"did you mean"* ]]
@@ -258,16 +258,16 @@ PYTHON
     ends_with 0 quern search store 'bees aple' '"hony"' --format table
     says "no document contains 'aple', 'hony'; showing results for 'bees apple \"honey\"'"
     [[ $output == *b2* ]]
-    ends_with 1 quern search store aple --format table --correct off
+    ends_with 1 quern search store aple --format table --correct off --typos never
     [ -z "$output" ]
     for form in tsv jsonl; do
-        ends_with 1 quern search store aple --format "$form"
+        ends_with 1 quern search store aple --format "$form" --typos never
         says "no document contains aple; did you mean apple?"
         [ -z "$output" ]
     done
     # Other words of the query are found: the rows are those of the query as typed.
     quern search store bees --format jsonl --quiet >plain
-    quern search store bees hony --format jsonl --quiet >typed
+    quern search store bees hony --format jsonl --quiet --typos never >typed
     cmp plain typed
     ends_with 2 quern search store --topics "$data/topics.tsv" --correct on
 }
@@ -284,6 +284,36 @@ PYTHON
     [ "$(grep -c '"query":1,.*"corrected_query":null' lines)" -ge 1 ]
     ends_with 1 quern search store '"aple zebra"' --correct on # and no document holds that
     says "did you mean apple for aple"
+}
+
+@test "words with typos are found, the word itself first" {
+    ends_with 0 quern search store aple
+    [[ $stderr == *"found by apple for aple"* ]]
+    says "no document contains aple; did you mean apple?"
+    cmp <(quern search store aple --quiet | cut -f 2) <(quern search store apple --quiet | cut -f 2)
+    ends_with 1 quern search store aple --typos never
+    cmp <(quern search store apple --quiet) <(quern search store apple --typos never --quiet)
+    quern search store 'aple~1' --typos never --quiet | cut -f 2 | cmp - <(quern search store apple --quiet | cut -f 2)
+    refused "invalid value '3' (expected one of never, auto, 1, 2)" search store bees --typos 3
+    ends_with 2 quern search store 'apple~3' --syntax operators
+    [[ ${stderr_lines[0]} == *"at character 6: the ~ after a word needs the number of edits, 1 or 2"* ]]
+    printf 't\taple\n' >typo.tsv
+    ends_with 1 quern search store --topics typo.tsv
+    quern search store --topics typo.tsv --typos auto --quiet | grep -q '^t Q0 a1 '
+    quern search store 'bees app' --prefix-last --quiet | cut -f 2 | sort >typed
+    quern search store 'bees app*' --quiet | cut -f 2 | sort | cmp - typed
+}
+
+@test "complete lists the words that begin so" {
+    quern complete store flowers ap --quiet --format jsonl | head -n 1 | grep -q '^{"word":"apple","documents":[0-9]*,"occurrences":[0-9]*,"distance":0}$'
+    quern complete store 'pa' -k 1 --quiet >one || test $? -eq 1
+    quern complete store aplpe --quiet --format tsv | head -n 1 | grep -qP '^apple\t.*\t1$'
+    ends_with 1 quern complete store aplpe --typos never
+    says "no word begins with aplpe"
+    ends_with 1 quern complete store 'apple '
+    says "'apple ' does not end with a word"
+    refused "TEXT" complete store
+    refused "-k: invalid value '0'" complete store a -k 0
 }
 
 @test "topics on a GPU: the same run, or the reason for failure" {

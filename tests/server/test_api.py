@@ -283,13 +283,39 @@ class Lists(Api):
         self.assertEqual([of["unknown"] for of in answer["suggestions"]], ["frod", "hipopotamus"])
         self.assertEqual(answer["suggestions"][1]["words"][0], {"word": "hippopotamus", "distance": 1, "documents": 120})
         self.assertIsNone(self.server.json("/api/search", q="horse")["did_you_mean"])
-        answer = self.server.json("/api/search", q="hipopotamus", suggestions=0)
+        answer = self.server.json("/api/search", q="hipopotamus", suggestions=0, typos="never")
         self.assertEqual((answer["did_you_mean"], answer["suggestions"]), (None, []))
+
+    def test_words_with_typos_are_found(self):
+        ids = lambda answer: [hit["id"] for hit in answer["hits"]]
+        answer = self.server.json("/api/search", q="hipopotamus", parts=1)
+        (variants,) = answer["variants"]
+        self.assertEqual((variants["word"], variants["total"]), ("hipopotamus", len(variants["words"])))
+        self.assertIn("hippopotamus", [of["word"] for of in variants["words"]])
+        self.assertIn("hippopotamus", answer["hits"][0]["snippet_parts"][1].lower())
+        self.assertEqual(self.server.json("/api/search", q="hippopotamus")["variants"], [])
+        typed = self.server.json("/api/search", q="hippop", prefix_last=1, typos="never", parts=1)
+        self.assertEqual(ids(typed)[0], ids(self.server.json("/api/search", q="hippop*"))[0])
+        self.refused("/api/search?q=x&typos=3")
+
+    def test_completions(self):
+        answer = self.server.json("/api/complete", q="a hippop", k=3)
+        self.assertEqual((answer["query"], answer["beginning"]), ("a hippop", "hippop"))
+        best = answer["words"][0]
+        self.assertEqual((best["word"], best["query"], best["distance"]), ("hippopotamus", "a hippopotamus", 0))
+        self.assertEqual(best["documents"], self.server.json("/api/search", q="hippopotamus", total=1)["total"])
+        self.assertGreaterEqual(answer["total"], len(answer["words"]))
+        self.assertEqual(self.server.json("/api/complete", q="hpipop")["words"][0]["word"], "hippopotamus")
+        self.assertEqual(self.server.json("/api/complete", q="hpipop", typos="never")["words"], [])
+        for typed in ("", "hippop ", "..."):
+            self.assertEqual(self.server.json("/api/complete", q=typed)["words"], [])
+        for bad in ("", "k=3", "q=a&k=0", "q=a&k=101", "q=a&typos=3", "q=" + "a" * 2049):
+            self.refused("/api/complete?" + bad)
 
     def test_a_corrected_query_is_answered_where_that_is_asked_for(self):
         ids = lambda answer: [hit["id"] for hit in answer["hits"]]
         meant = self.server.json("/api/search", q="hippopotamus")
-        plain = self.server.json("/api/search", q="hipopotamus")
+        plain = self.server.json("/api/search", q="hipopotamus", typos="never")
         self.assertEqual((plain["corrected_query"], plain["hits"]), (None, []))
         answer = self.server.json("/api/search", q="hipopotamus", correct=1, parts=1)
         self.assertEqual((answer["query"], answer["corrected_query"]), ("hipopotamus", "hippopotamus"))
@@ -507,7 +533,7 @@ class Description(Api):
         self.gets = {path: item for path, item in self.api["paths"].items() if path not in ("/api/dedup", "/mcp")}  # test_dedup.py, test_mcp.py
 
     def test_every_route_is_described_and_none_else(self):
-        for path in ("/", "/app.js", "/api/search?q=x", "/api/words?q=x", "/api/documents/plain", "/api/documents?id=plain", "/api/store", "/healthz", "/metrics", "/openapi.json", "/api/dedup", "/mcp"):
+        for path in ("/", "/app.js", "/api/search?q=x", "/api/words?q=x", "/api/complete?q=x", "/api/documents/plain", "/api/documents?id=plain", "/api/store", "/healthz", "/metrics", "/openapi.json", "/api/dedup", "/mcp"):
             self.server.get(path)
         routes = set(re.findall(r'quern_http_requests_total\{route="([^"]+)"', self.server.get("/metrics")[2]))
         pages = {"/", "/app.js", "/style.css", "/quern.svg", "/openapi.json", "other"}

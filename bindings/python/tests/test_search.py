@@ -180,13 +180,29 @@ def test_marks(tmp_path):
 
 def test_unknown_words_and_corrections(tmp_path):
     store = quern.build(["grain is ground in a mill", "salt of the sea"], tmp_path / "s").store
-    hits = store.search("gruund salt")
+    hits = store.search("gruund salt", typos="never")
     assert hits.unknown_words == ["gruund"] and hits.suggestions == {"gruund": ["ground"]}
     assert hits.corrected == "ground salt" and [hit.id for hit in hits] == [store.ids[1]]
+    assert [hit.id for hit in store.search("gruund")] == [store.ids[0]]
     corrected = store.search("gruund", correct=True)
     assert corrected.query == corrected.corrected == "ground" and len(corrected) == 1
     assert store.search("salt").corrected is None and store.search("salt", correct=True).corrected is None
     assert store.search("gruund", suggestions=0).suggestions == {}
+
+
+def test_typos_and_completions(tmp_path):
+    store = quern.build([("a", "mill mills miller"), ("b", "mill"), ("c", "mall")], tmp_path / "s").store
+    assert [hit.id for hit in store.search("mill", typos="1")] == ["b", "a", "c"]
+    assert [hit.id for hit in store.search("mill")] == ["b", "a"] and len(store.search("mill").variants) == 0
+    variants = store.search("mlil").variants
+    assert list(variants["word"]) == ["mill"] and list(variants["documents"]) == [2]
+    assert len(store.search("mil", typos="never")) == 0 and len(store.search("mil", prefix_last=True)) == 2
+    words = store.complete("old mil", k=2)
+    assert list(words["word"]) == ["mill", "miller"] and list(words["query"]) == ["old mill", "old miller"]
+    assert list(words["documents"]) == [2, 1] and list(words["distance"]) == [0, 0]
+    assert len(store.complete("mlil", typos="never")) == 0 and list(store.complete("mlil")["distance"]) == [1, 1, 1]
+    with pytest.raises(quern.UsageError, match="k: "):
+        store.complete("m", k=0)
 
 
 def test_duplicates(tmp_path):
