@@ -117,10 +117,17 @@ few_words() {
     quern pagerank graph -o ranks --threads 2 --memory "$(awk -v m="$memory" 'BEGIN { print int(m * 1048576) }')" --quiet
 }
 
-@test "neighbours that memory cannot hold are refused before words are counted" {
+@test "lists of neighbours larger than memory go to disk, with the same bytes" {
+    zipf 1500 100 >corpus.jsonl # some 7,000 words: lists of 34 MB
+    quern words corpus.jsonl -o roomy --top 400 --min-count 3 --memory 1G --quiet
+    within 16M 0 words corpus.jsonl -o tight --top 400 --min-count 3 --quiet
+    same_but_statistics roomy tight
+}
+
+@test "neighbours by vectors that memory cannot hold are refused before words are counted" {
     zipf 1500 400 >corpus.jsonl
-    ends_with 4 quern words corpus.jsonl -o space --top 1000 --memory 64M
-    says "a space of 13820 words with 1000 neighbours each needs 196.3 MiB of memory; 64 MiB are free"
+    ends_with 4 quern words corpus.jsonl -o space --measure lsa --vectors 50 --top 1000 --memory 64M
+    says "a space of 13820 words with 1000 neighbours each needs 199.8 MiB of memory; 64 MiB are free"
     [ ! -e space ]
 }
 

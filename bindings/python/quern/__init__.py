@@ -11,6 +11,10 @@ help(quern.dedup) shows the parameters of a function. Other libraries: quern.pyt
 quern.llama_index.
 """
 
+# What the compiled module lacks: signatures, and pickles of results
+from . import _kept as _kept
+from . import _signatures
+
 # How a call behaves
 from ._config import config
 from ._quern import (
@@ -128,3 +132,5 @@ __all__ = [
     "signatures",
     "top_k",
 ]
+
+_signatures.add_to(globals())

@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from . import _quern
 
 _private: Any = _quern  # the stubs leave out names that begin with _
+Mapping.register(_quern.Hit)
 
 
 class MarkedText(str):

@@ -159,7 +159,10 @@ nb::list texts(const std::vector<std::string>& of) {
 }  // namespace
 
 void declare_hits(nb::module_& module) {
-    nb::class_<hit>(module, "Hit", "A document that a search found.")
+    nb::class_<hit>(
+        module, "Hit",
+        "A document that a search found: attributes, and the same as a mapping, hit[\"id\"], so that "
+        "pandas.DataFrame(hits) has a column for each.")
         .def_prop_ro(
             "rank", [](const hit& self) { return self->rank; }, "Position in the ranking, from 1.")
         .def_prop_ro(
@@ -198,6 +201,26 @@ void declare_hits(nb::module_& module) {
                      "exactly to the "
                      "score.")
         .def("to_dict", dict_of, nb::sig("def to_dict(self) -> dict[str, Any]"), "All of these by name.")
+        .def(
+            "keys", [](const hit& self) { return nb::list(dict_of(self).keys()); },
+            nb::sig("def keys(self) -> list[str]"), "The names of to_dict(): dict(hit) is the same.")
+        .def(
+            "__getitem__",
+            [](const hit& self, nb::handle name) { return nb::borrow<nb::object>(dict_of(self)[name]); },
+            nb::arg("name"), nb::sig("def __getitem__(self, name: str, /) -> Any"))
+        .def(
+            "__iter__", [](const hit& self) { return nb::iter(dict_of(self)); },
+            nb::sig("def __iter__(self) -> Iterator[str]"))
+        .def(
+            "__len__", [](const hit& self) { return nb::len(dict_of(self)); },
+            nb::sig("def __len__(self) -> int"))
+        .def(
+            "__reduce__",
+            [](const hit& self) {
+                return nb::make_tuple(nb::module_::import_("operator").attr("getitem"),
+                                      nb::make_tuple(nb::cast(hits{self.of}), self.at));
+            },
+            nb::sig("def __reduce__(self) -> tuple[Any, ...]"))
         .def("_marks",
              [](const hit& self, const std::string& which) {
                  return marks_in(*self.of, which == "title" ? self->title : std::string_view(self->snippet));

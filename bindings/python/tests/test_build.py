@@ -5,6 +5,7 @@ import hashlib
 import json
 import os
 import pathlib
+import pickle
 import random
 
 import pandas
@@ -223,3 +224,12 @@ def test_progress_that_fails_ends_the_build(tmp_path):
     with pytest.raises(ValueError, match="no more"):
         quern.build(endless(), tmp_path / "s", progress=fail)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_results_can_be_pickled(tmp_path):
+    result = quern.build(documents(30), tmp_path / "made")
+    copy = pickle.loads(pickle.dumps(result))
+    assert isinstance(copy, quern.BuildResult) and repr(copy) == repr(result)
+    assert copy.store == result.store and copy.documents == 30 and copy.statistics == result.statistics
+    with pytest.raises(quern.UsageError, match="write_report"):
+        copy.write_report(tmp_path / "report.html")

@@ -277,6 +277,22 @@ def test_threads_share_a_stream() -> None:
     assert not failures and len(stream) == 6000
 
 
+def test_results_can_be_pickled(corpus):
+    path, _ = corpus
+    for options in ({}, {"list_pairs": False}):
+        result = quern.dedup(path, threshold=0.1, **options)
+        for copy in (pickle.loads(pickle.dumps(result)), pickle.loads(pickle.dumps(pickle.loads(pickle.dumps(result))))):
+            assert isinstance(copy, quern.DedupResult) and repr(copy) == repr(result)
+            assert copy.fingerprint == result.fingerprint and copy.keep.tolist() == result.keep.tolist()
+            assert copy.removed.to_dicts() == result.removed.to_dicts() and copy.counts == result.counts
+            assert copy._repr_html_() == result._repr_html_() and copy.pair_count == result.pair_count
+            with pytest.raises(quern.UsageError, match="no texts"):
+                copy.text(0)
+    assert pickle.loads(pickle.dumps(quern.dedup(path, threshold=0.1))).pairs.to_dicts()
+    with pytest.raises(quern.UsageError, match="not listed"):
+        copy.pairs
+
+
 def test_tables_can_be_pickled(corpus):
     path, _ = corpus
     result = quern.dedup(path, threshold=0.1)

@@ -132,7 +132,6 @@ def test_frames_without_pyarrow(monkeypatch):
         ([{"name": "x"}], quern.UsageError, "no field has a usual name for the text.*expected one of name"),
         ({"text": ["a"], "id": []}, quern.UsageError, "different numbers of values: text 1, id 0"),
         ([("a", "1"), ("a", "2")], quern.InvalidInput, "duplicate id"),
-        ([], quern.InvalidInput, "holds no documents"),
         (numpy.array([1.5]), quern.UsageError, "document 1 is of type"),
     ],
 )
@@ -233,3 +232,23 @@ def test_a_single_document_is_not_taken_for_columns(tmp_path):
         quern.fuse([{"1": [("a", 1.0)]}] * 2, rule="rff")
     with pytest.raises(TypeError, match="from_edges"):
         quern.Graph([(0, 1)])
+
+
+@pytest.mark.parametrize("nothing", [[], iter([]), pandas.Series([], dtype=str), {"id": [], "text": []}])
+def test_no_documents_give_an_empty_result(nothing):
+    result = quern.dedup(nothing)
+    assert result.documents == result.dropped == 0 and result.keep.tolist() == []
+    assert len(result.pairs) == len(result.groups) == len(result.removed) == 0
+
+
+def test_no_documents_for_every_way_to_clean(tmp_path):
+    for options in ({"method": "shingle"}, {"method": "exhaustive"}, {"rule": "connected"}, {"list_pairs": False},
+                    {"store": tmp_path / "seen"}, {"output": tmp_path / "kept.jsonl"}, {"report": tmp_path / "r.html"}):
+        assert quern.dedup([], **options).documents == 0
+    assert (tmp_path / "kept.jsonl").read_text() == ""
+    assert quern.dedup_parts([], level="line").texts == []
+    assert quern.decontaminate([], {"set": ["a b c"]}).keep.tolist() == []
+    assert len(quern.signatures([])) == 0
+    (tmp_path / "empty.jsonl").write_text("")
+    with pytest.raises(quern.InvalidInput, match="holds no documents"):
+        quern.dedup(tmp_path / "empty.jsonl")

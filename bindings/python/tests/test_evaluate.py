@@ -3,6 +3,7 @@
 
 import json
 import math
+import pickle
 import struct
 
 import pandas
@@ -236,3 +237,11 @@ def test_errors(qrels, run, error, message):
 def test_json_of_a_run_is_a_run():
     run = {"t": {"a": 1.5, "b": 3}}
     assert quern.Run(json.loads(json.dumps(run))) == quern.Run(run)
+
+
+def test_results_can_be_pickled():
+    result = quern.evaluate({"t1": {"a": 1}, "t2": {"b": 2}}, {"t1": {"b": 2.0, "a": 1.5}})
+    copy = pickle.loads(pickle.dumps(result))
+    assert isinstance(copy, quern.Evaluation) and copy.mean == result.mean and copy.fingerprint == result.fingerprint
+    assert copy.topics.to_dicts() == result.topics.to_dicts() and copy.missing_topics == ["t2"]
+    assert repr(copy) == repr(result) and copy._repr_html_() == result._repr_html_()

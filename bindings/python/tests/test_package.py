@@ -9,6 +9,7 @@ import importlib.util
 import inspect
 import os
 import pathlib
+import pickle
 import shutil
 import subprocess
 import sys
@@ -142,3 +143,31 @@ def test_a_missing_library_is_named(name: str, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setitem(sys.modules, needs, None)
     with pytest.raises(ImportError, match=f"{name} needs .*: pip install {package}"):
         importlib.import_module(name)
+
+
+def declared(node: ast.FunctionDef, method: bool) -> list[str]:
+    every = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
+    return [argument.arg for argument in every][1 if method else 0 :]
+
+
+def test_signatures_are_those_of_the_stubs() -> None:
+    for node in STUBS.body:
+        if node.__class__ is ast.FunctionDef and node.name in quern.__all__:
+            assert list(inspect.signature(getattr(quern, node.name)).parameters) == declared(node, False), node.name
+        for inner in node.body if isinstance(node, ast.ClassDef) and node.name in quern.__all__ else []:
+            made = getattr(quern, node.name)
+            if isinstance(inner, ast.FunctionDef) and inner.name == "__init__" and not issubclass(made, Exception):
+                assert list(inspect.signature(made).parameters) == declared(inner, True), node.name
+
+
+def test_signatures_have_defaults_and_types() -> None:
+    threshold = inspect.signature(quern.dedup).parameters["threshold"]
+    assert threshold.default == 0.05 and threshold.kind is threshold.KEYWORD_ONLY and "float" in threshold.annotation
+    assert quern.dedup.__name__ == "dedup" and quern.dedup.__module__ == "quern" and "edit rate" in quern.dedup.__doc__
+    assert pickle.loads(pickle.dumps(quern.dedup)) is quern.dedup
+
+    class Own(quern.DuplicateStream):
+        def __init__(self, path: str) -> None:
+            super().__init__()
+
+    assert list(inspect.signature(Own).parameters) == ["path"]

@@ -435,6 +435,20 @@ def test_hits_are_pickled(made):
         assert pool.apply(hits_of, (made, "mill stone")) == hits_of(made, "mill stone")
 
 
+def test_a_hit_is_a_mapping_and_is_pickled(made):
+    hits = made.search("mill stone", k=4)
+    for hit in hits:
+        assert dict(hit) == hit.to_dict() and list(hit) == list(hit.keys()) and len(hit) == len(hit.keys())
+        assert hit["id"] == hit.id and hit["score"] == hit.score
+        again = pickle.loads(pickle.dumps(hit))
+        assert again.to_dict() == hit.to_dict() and again.snippet.marks == hit.snippet.marks
+    with pytest.raises(KeyError):
+        hits[0]["colour"]
+    frame = pandas.DataFrame(hits)
+    assert frame["id"].tolist() == [hit.id for hit in hits] and frame["score"].tolist() == [hit.score for hit in hits]
+    assert len(pandas.DataFrame(made.search("unknwon"))) == 0
+
+
 def test_pickles_know_their_store(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     store = quern.build(["tea"], "s").store

@@ -176,6 +176,12 @@ struct neighbour_lists {
 /// sums; docs/word_similarity.md has the bounds).
 neighbour_lists similar_words(const context_matrix_view& matrix, const similarity_options& options,
                               const context& ctx);
+/// The same, but passes the neighbours on instead of keeping them: calls sink(words, scores) with pieces of
+/// them, in the order of the lists, from the calling thread. The result has no words and scores. On the CPU the
+/// lists need no memory beyond the run's: what does not fit is in the scratch folder. Throws what `sink` throws.
+using neighbour_sink = std::function<void(std::span<const std::uint32_t>, std::span<const double>)>;
+neighbour_lists similar_words(const context_matrix_view& matrix, const similarity_options& options,
+                              const context& ctx, const neighbour_sink& sink);
 
 /// All similarities, row by row: calls `row(w, scores)` for ascending w with scores[v] for each word, 1 for w
 /// itself unless its row is empty. Throws what `row` throws.

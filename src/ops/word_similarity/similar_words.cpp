@@ -9,19 +9,43 @@ namespace quern {
 namespace word_similarity_detail {
 namespace {
 
-template <class Place>
+/// `sink...`: on the CPU, where the lists go.
+template <class Place, class... Sink>
 neighbour_lists find(Place& place, cpu_place& host, const context_matrix_view& matrix,
-                     const similarity_options& options) {
+                     const similarity_options& options, Sink... sink) {
     const owned_rows owned = kept_rows(host, matrix, options);
     const fixed_rows& rows = owned.rows;
     switch (options.method) {
         case similarity_method::compressed:
-            return find_compressed(place, rows, options);
+            return find_compressed(place, rows, options, sink...);
         case similarity_method::column_reduced:
-            return find_column_reduced(place, rows, options);
+            return find_column_reduced(place, rows, options, sink...);
         default:
-            return find_automatically(place, rows, options);
+            return find_automatically(place, rows, options, sink...);
     }
+}
+
+neighbour_lists find_anywhere(const context_matrix_view& matrix, const similarity_options& options,
+                              const context& ctx, const neighbour_sink* sink) {
+    validate(options);
+    const chosen_device chosen = choose_device(ctx, "word similarity");
+    context chosen_ctx = ctx;  // resolved once: a second choice would log twice
+    chosen_ctx.device = {chosen.cuda ? device_choice::kind::cuda : device_choice::kind::cpu, chosen.ordinal};
+    neighbour_lists found = at_place(chosen_ctx, "word similarity", [&](auto& place) {
+        if constexpr (std::is_same_v<decltype(place), cpu_place&>) {
+            return find(place, place, matrix, options, sink);
+        } else {
+            cpu_place host(chosen_ctx);  // checks the matrix and fixes its sums
+            neighbour_lists all = find(place, host, matrix, options);
+            if (sink != nullptr) {
+                (*sink)(all.words, all.scores);
+                all.words = {}, all.scores = {};
+            }
+            return all;
+        }
+    });
+    found.place = chosen.name + " (" + chosen.reason + ")";
+    return found;
 }
 
 }  // namespace
@@ -43,21 +67,12 @@ void validate(const similarity_options& options) {
 
 neighbour_lists similar_words(const context_matrix_view& matrix, const similarity_options& options,
                               const context& ctx) {
-    using namespace word_similarity_detail;
-    validate(options);
-    const chosen_device chosen = choose_device(ctx, "word similarity");
-    context chosen_ctx = ctx;  // resolved once: a second choice would log twice
-    chosen_ctx.device = {chosen.cuda ? device_choice::kind::cuda : device_choice::kind::cpu, chosen.ordinal};
-    neighbour_lists found = at_place(chosen_ctx, "word similarity", [&](auto& place) {
-        if constexpr (std::is_same_v<decltype(place), cpu_place&>) {
-            return find(place, place, matrix, options);
-        } else {
-            cpu_place host(chosen_ctx);  // checks the matrix and fixes its sums
-            return find(place, host, matrix, options);
-        }
-    });
-    found.place = chosen.name + " (" + chosen.reason + ")";
-    return found;
+    return word_similarity_detail::find_anywhere(matrix, options, ctx, nullptr);
+}
+
+neighbour_lists similar_words(const context_matrix_view& matrix, const similarity_options& options,
+                              const context& ctx, const neighbour_sink& sink) {
+    return word_similarity_detail::find_anywhere(matrix, options, ctx, &sink);
 }
 
 }  // namespace quern

@@ -17,14 +17,17 @@ namespace quern::word_similarity_detail {
 /// The matrix checked, restricted to the kept columns, in fixed point.
 owned_rows kept_rows(cpu_place& place, const context_matrix_view& matrix, const similarity_options& options);
 
+// On the CPU, lists are passed on to `sink` unless it is null (quern/ops/word_similarity.hpp).
+
 neighbour_lists find_automatically(cpu_place& place, const fixed_rows& rows,
-                                   const similarity_options& options);
+                                   const similarity_options& options, const neighbour_sink* sink = nullptr);
 neighbour_lists find_automatically(cuda_place& place, const fixed_rows& rows,
                                    const similarity_options& options);
-neighbour_lists find_compressed(cpu_place& place, const fixed_rows& rows, const similarity_options& options);
+neighbour_lists find_compressed(cpu_place& place, const fixed_rows& rows, const similarity_options& options,
+                                const neighbour_sink* sink = nullptr);
 neighbour_lists find_compressed(cuda_place& place, const fixed_rows& rows, const similarity_options& options);
 neighbour_lists find_column_reduced(cpu_place& place, const fixed_rows& rows,
-                                    const similarity_options& options);
+                                    const similarity_options& options, const neighbour_sink* sink = nullptr);
 neighbour_lists find_column_reduced(cuda_place& place, const fixed_rows& rows,
                                     const similarity_options& options);
 

@@ -269,7 +269,7 @@ class decontaminate_run {
             if (kept) kept->flush();
         });
         corpus.run(line);
-        if (documents_ == 0) corpus.record().refuse_empty(options_);
+        if (documents_ == 0 && options_.source == nullptr) corpus.record().refuse_empty(options_);
         if (kept) kept->finish();
         contaminated_ = found.documents();
         record_ = std::move(corpus.record());

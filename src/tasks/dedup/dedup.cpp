@@ -292,9 +292,9 @@ class dedup_run {
         }
     }
 
-    /// Called at the end of the corpus.
+    /// Called at the end of the corpus. A list of a program may be empty; files without documents are a mistake.
     void refuse_nothing(const document_reader& reader) const {
-        if (found_->positions.empty()) reader.record().refuse_empty(options_);
+        if (found_->positions.empty() && options_.source == nullptr) reader.record().refuse_empty(options_);
     }
 
     void take_record(const document_reader& reader) {

@@ -145,7 +145,8 @@ class parts_run {
                                     ctx_.memory_limit() / 2);
             return v;
         });
-        if (table.size() == found_->first_new) reader.record().refuse_empty(options_);
+        if (table.size() == found_->first_new && options_.source == nullptr)
+            reader.record().refuse_empty(options_);
         table.map_texts(texts.finish_texts());
         record_.counts = reader.record().counts;
         const auto& issues = reader.record().issues;

@@ -20,6 +20,7 @@
 #include "tasks/search/field_order.hpp"
 #include "tasks/search/query_plan.hpp"
 #include "tasks/search/score_components.hpp"
+#include "tasks/search/text_cache.hpp"
 #include "tasks/store/opened_store.hpp"
 #include "tasks/store/query_words.hpp"
 
@@ -61,6 +62,8 @@ struct search_engine::state : std::enable_shared_from_this<search_engine::state>
     std::optional<unfinished_word> unfinished_word_of(std::string_view text, between_words separators) const;
     search_hit hit(const scored_document& scored, std::uint32_t rank) const;
     std::string snippet_of(std::uint32_t document, const query_plan& planned, const context& ctx) const;
+    /// Whether words need not be looked for in a whole text (word_places.hpp).
+    bool can_recognise_words() const;
     void add_duplicates(search_hit& hit, const query_plan& planned) const;
     /// Throws usage_error for options out of range, without reading the lists they need.
     void check(const search_options& options) const;
@@ -80,7 +83,9 @@ struct search_engine::state : std::enable_shared_from_this<search_engine::state>
     mutable std::optional<document_finder> made_finder;
     std::optional<word_space> thesaurus;
     mutable filter_cache filters;
-    mutable std::once_flag ranks_once, squares_once;
+    mutable text_cache texts;
+    mutable std::once_flag ranks_once, squares_once, recognise_once;
+    mutable bool recognises = false;
     mutable std::optional<prior_ranks> made_ranks;
     mutable std::optional<search_detail::vector_squares> made_squares;
 };

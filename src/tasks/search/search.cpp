@@ -19,11 +19,13 @@
 #include "tasks/search/suggestions.hpp"
 #include "tasks/words/space_layout.hpp"
 #include "tasks/words/space_writer.hpp"
+#include "text/word_places.hpp"
 
 namespace quern {
 namespace {
 
 constexpr std::size_t snippet_bytes = 240;
+constexpr std::uint64_t max_kept_texts = 8 << 20;
 constexpr std::size_t other_lists = 2;        // besides the words': the prior and the similarity
 constexpr std::size_t piece_bytes = 1 << 20;  // of a long text: its words are not all in memory
 
@@ -61,7 +63,8 @@ search_engine::state::state(const std::filesystem::path& path, std::uint64_t mem
           return text::analyzer(of_prefixes, std::span<const std::string>());
       }),
       thesaurus(thesaurus_of(store)),
-      filters(memory / 4) {}
+      filters(memory / 4),
+      texts(std::min(memory / 16, max_kept_texts)) {}
 
 /// The words of a text of the collection, by the rules of the build.
 void search_engine::state::words_of(std::string_view text, text::token_list& words) const {
@@ -129,17 +132,38 @@ analysed_query search_engine::state::analysed(std::string_view query, query_synt
     return analyse(query, only_words ? query_syntax::words : syntax, phrases, by);
 }
 
+bool search_engine::state::can_recognise_words() const {
+    std::call_once(recognise_once, [this] {
+        recognises = !store.info().verbatim && text::word_places::can_recognise(store.info().text);
+    });
+    return recognises;
+}
+
 std::string search_engine::state::snippet_of(std::uint32_t document, const query_plan& planned,
                                              const context& ctx) const {
-    const std::string text = store.text(document);
+    const std::shared_ptr<const std::string> kept = texts.text(store, document);
+    const std::string_view text = *kept;
     text::token_list& words = token_lists.local();
-    snippet_finder finder(planned.sought());
+    const sought_terms sought = planned.sought();
+    snippet_finder finder(sought);
+    std::optional<text::word_places> places;
+    if (can_recognise_words() && sought.phrases.empty() &&
+        sought.words.size() <= text::word_places::max_words)
+        places.emplace(sought.words);
+    const auto look_through = [&](std::size_t begin, std::size_t end) {
+        words_of(text.substr(begin, end - begin), words);
+        finder.look_through(words, begin);
+    };
     for (std::size_t begin = 0; begin < text.size();) {
         ctx.check_stop();
-        const std::string_view rest = std::string_view(text).substr(begin);
+        const std::string_view rest = text.substr(begin);
         const std::size_t bytes = first_piece(rest, piece_bytes);
-        words_of(rest.substr(0, bytes), words);
-        finder.look_through(words, begin);
+        if (places) {
+            for (const auto& part : places->find(rest.substr(0, bytes)))
+                look_through(begin + part.begin, begin + part.end);
+        } else {
+            look_through(begin, begin + bytes);
+        }
         begin += bytes;
     }
     return finder.passage(text, snippet_bytes);

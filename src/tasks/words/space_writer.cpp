@@ -87,10 +87,22 @@ void space_writer::end_contexts(const context_matrix& matrix) {
     write(layout::context_counts, std::span<const std::uint64_t>(matrix.column_counts));
 }
 
-void space_writer::write_neighbours(const neighbour_lists& lists) {
-    write(layout::neighbour_ends, std::span<const std::uint64_t>(lists.offsets));
-    write(layout::neighbours, std::span<const std::uint32_t>(lists.words));
-    write(layout::neighbour_scores, std::span<const double>(lists.scores));
+void space_writer::append_neighbours(std::span<const std::uint32_t> words, std::span<const double> scores) {
+    if (!neighbours_) {
+        neighbours_ = std::make_unique<io::section_writer>(layout::file_of(folder_, layout::neighbours));
+        scores_ = std::make_unique<io::section_writer>(layout::file_of(folder_, layout::neighbour_scores));
+    }
+    neighbours_->append_values(words);
+    scores_->append_values(scores);
+}
+
+void space_writer::end_neighbours(std::span<const std::uint64_t> offsets) {
+    append_neighbours({}, {});  // creates empty sections, too
+    write(layout::neighbour_ends, offsets);
+    end_section(layout::neighbours, *neighbours_);
+    end_section(layout::neighbour_scores, *scores_);
+    neighbours_.reset();
+    scores_.reset();
 }
 
 void space_writer::write_vectors(const word_vectors& vectors) {

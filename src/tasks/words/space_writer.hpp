@@ -29,7 +29,9 @@ class space_writer {
     void append_contexts(std::span<const std::uint32_t> columns, std::span<const float> weights);
     void end_contexts(const context_matrix& matrix);
     std::uint64_t entries() const { return entries_; }
-    void write_neighbours(const neighbour_lists& lists);
+    /// First the neighbours, as similar_words delivers them; then where the lists end.
+    void append_neighbours(std::span<const std::uint32_t> words, std::span<const double> scores);
+    void end_neighbours(std::span<const std::uint64_t> offsets);
     void write_vectors(const word_vectors& vectors);
 
     /// All N rows of N scores, in order: calls `rows(take)`, which calls take() for each.
@@ -50,7 +52,8 @@ class space_writer {
     void end_section(std::string_view name, io::section_writer& section);
 
     std::filesystem::path folder_, scratch_;
-    std::unique_ptr<io::section_writer> contexts_, weights_;  ///< until they are complete
+    std::unique_ptr<io::section_writer> contexts_, weights_, neighbours_,
+        scores_;  ///< until they are complete
     std::uint64_t entries_ = 0;
     std::vector<store_section> sections_;
     std::uint64_t matrix_bytes_ = 0, matrix_checksum_ = 0;

@@ -134,12 +134,18 @@ class words_run {
         }
     }
 
-    /// What stays in memory for each word, whatever is spilled: sums, ends of rows, neighbours, and vectors that are compared.
+    /// Neighbours by vectors or from a GPU stay in memory until all are known; others are written as they are sorted.
+    std::uint64_t bytes_of_kept_neighbours() const {
+        constexpr std::uint64_t neighbour = 12;
+        const bool passed_on =
+            params_.measure != word_measure::lsa && ctx_.device.where == device_choice::kind::cpu;
+        return passed_on ? 0 : neighbour * std::min<std::uint64_t>(params_.top, words_);
+    }
+    /// What stays in memory for each word, whatever is spilled: sums, ends of rows, and vectors that are compared.
     std::uint64_t bytes_of_a_word() const {
-        const std::uint64_t sums = 40, neighbour = 12;
+        constexpr std::uint64_t sums = 40;
         const bool keeps_vectors = params_.measure == word_measure::lsa;
-        return sums + neighbour * std::min<std::uint64_t>(params_.top, words_) +
-               (keeps_vectors ? sizeof(float) * params_.dimensions : 0);
+        return sums + bytes_of_kept_neighbours() + (keeps_vectors ? sizeof(float) * params_.dimensions : 0);
     }
     /// A quarter of the budget is for the steps themselves; 12 MB next to it are for what stays.
     void require_memory() const {
@@ -276,22 +282,25 @@ class words_run {
         weights_ = io::mapped_file(space_layout::file_of(folder_.temporary(), space_layout::context_weights));
         clock_.end_stage("write", writer_.bytes());
         if (makes_vectors()) make_vectors();
-        const std::uint64_t sums_of_a_word = 64, neighbour = 12;
-        const context ctx = with_extra_memory(
-            held_bytes() + 4 * vectors_.values.size() +
-            words_ * (sums_of_a_word + neighbour * std::min<std::uint64_t>(params_.top, words_)));
+        const std::uint64_t sums_of_a_word = 64;
+        const context ctx = with_extra_memory(held_bytes() + 4 * vectors_.values.size() +
+                                              words_ * (sums_of_a_word + bytes_of_kept_neighbours()));
         const similarity_options requested = similarity_of(params_, options_.method);
         neighbour_lists lists;
         if (params_.top == 0) {
             lists.offsets.assign(std::size_t{words_} + 1, 0);
         } else if (params_.measure == word_measure::lsa) {
             lists = similar_vectors(vectors_, params_.lsa_measure, params_.top, ctx);
+            writer_.append_neighbours(lists.words, lists.scores);
         } else {
-            lists = similar_words(contexts(), requested, ctx);
+            lists = similar_words(contexts(), requested, ctx,
+                                  [&](std::span<const std::uint32_t> words, std::span<const double> scores) {
+                                      writer_.append_neighbours(words, scores);
+                                  });
         }
-        info_.neighbours = lists.words.size();
+        info_.neighbours = lists.offsets.back();
         clock_.end_stage("similar", 0);
-        writer_.write_neighbours(lists);
+        writer_.end_neighbours(lists.offsets);
         lists = {};
         ctx_.check_stop();
         if (params_.full_matrix) write_all_similarities(requested, ctx);

@@ -43,7 +43,7 @@ TEST(search_cost_test, tells_pairs_and_time_and_what_is_faster) {
     EXPECT_NE(long_search[0].find("about 10 hours; a lower threshold is faster"), std::string::npos);
 }
 
-search_cost cost_of(const std::vector<std::string>& texts, std::uint64_t pairs) {
+search_cost cost_of(const std::vector<std::string>& texts, std::uint64_t pairs, bool links_suffice = false) {
     const context ctx = context::cpu(2);
     cpu_place place(ctx);
     std::string bytes;
@@ -57,7 +57,7 @@ search_cost cost_of(const std::vector<std::string>& texts, std::uint64_t pairs) 
     const unit_texts<std::uint8_t> units(place, list, sketches);
     const text_classes classes(place, sketches, 0, sketches.size(), true);
     const gram_rules rules = learn_rules(place, units, classes);
-    return estimate_cost(units, sketches, classes, rules, decimal{5, 100}, pairs);
+    return estimate_cost(units, sketches, classes, rules, decimal{5, 100}, pairs, links_suffice);
 }
 
 TEST(search_cost_test, bitmaps_are_for_texts_that_units_do_not_separate) {
@@ -76,6 +76,20 @@ TEST(search_cost_test, bitmaps_are_for_texts_that_units_do_not_separate) {
     const search_cost few = cost_of(alike, 10);
     EXPECT_EQ(few.cheaper(), second_filter::pair_counts);
     EXPECT_LT(few.with_counts, 1);
+}
+
+TEST(search_cost_test, pairs_of_one_group_cost_nothing_where_links_suffice) {
+    std::mt19937_64 random(1);
+    std::string page;
+    for (int k = 0; k < 10'000; ++k) page += static_cast<char>('a' + random() % 20);
+    std::vector<std::string> copies;
+    for (int i = 0; i < 300; ++i) {
+        copies.push_back(page);
+        for (int edits = 0; edits < 20; ++edits) copies.back()[random() % page.size()] = 'x';
+    }
+    constexpr std::uint64_t many = 1'000'000'000;
+    EXPECT_GT(cost_of(copies, many).edits, 1000);
+    EXPECT_LT(cost_of(copies, many, true).edits, 1);
 }
 
 }  // namespace

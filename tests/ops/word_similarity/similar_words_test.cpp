@@ -72,6 +72,20 @@ void expect_same(const neighbour_lists& a, const neighbour_lists& b) {
 template <class Tested>
 class similar_words_test : public on_place<Tested> {
   protected:
+    /// The same lists, passed on in pieces.
+    neighbour_lists find_in_pieces(const context_matrix& matrix, const similarity_options& options) {
+        neighbour_lists gathered;
+        neighbour_lists found =
+            similar_words(matrix.view(), options, Tested::ctx(),
+                          [&](std::span<const std::uint32_t> words, std::span<const double> scores) {
+                              EXPECT_EQ(words.size(), scores.size());
+                              gathered.words.insert(gathered.words.end(), words.begin(), words.end());
+                              gathered.scores.insert(gathered.scores.end(), scores.begin(), scores.end());
+                          });
+        EXPECT_TRUE(found.words.empty() && found.scores.empty());
+        gathered.offsets = std::move(found.offsets);
+        return gathered;
+    }
     neighbour_lists find(const context_matrix& matrix, const similarity_options& options) {
         return similar_words(matrix.view(), options, Tested::ctx());
     }
@@ -88,6 +102,7 @@ class similar_words_test : public on_place<Tested> {
                 SCOPED_TRACE(similarity_method_names[static_cast<int>(method)]);
                 SCOPED_TRACE(measure == similarity_measure::lin ? "lin" : "cosine");
                 expect_same(find(matrix, options_of(method, measure, top, columns)), plain);
+                expect_same(find_in_pieces(matrix, options_of(method, measure, top, columns)), plain);
                 if (testing::Test::HasFatalFailure()) return;
             }
         }

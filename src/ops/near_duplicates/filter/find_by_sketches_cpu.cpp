@@ -295,7 +295,8 @@ std::vector<duplicate_pair> find_by_sketches(cpu_place& place, const text_list& 
     const std::uint64_t to_compare =
         about_pairs_with_old(place, sketches, classes, options.threshold) + pairs_with_new;
     const gram_rules rules = learn_rules(place, texts, classes);
-    const search_cost cost = estimate_cost(texts, sketches, classes, rules, options.threshold, to_compare);
+    const search_cost cost =
+        estimate_cost(texts, sketches, classes, rules, options.threshold, to_compare, wants_links(scope));
     report_cost(
         place.ctx(), to_compare,
         (std::min(cost.with_counts, cost.with_bitmaps) + cost.edits) / static_cast<double>(place.threads()));

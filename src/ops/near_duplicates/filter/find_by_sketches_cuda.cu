@@ -308,7 +308,8 @@ std::vector<duplicate_pair> find_by_sketches(cuda_place& place, const text_list&
         return result();
     }
     const gram_rules rules = learn_rules(host, texts, fresh);
-    const search_cost cost = estimate_cost(texts, sketches, fresh, rules, options.threshold, to_compare);
+    const search_cost cost =
+        estimate_cost(texts, sketches, fresh, rules, options.threshold, to_compare, wants_links(scope));
     const double seconds_on_host = scope.first_new != 0 ? cost.with_bitmaps : cost.making_bitmaps;
     report_cost(host.ctx(), to_compare,
                 seconds_on_host / static_cast<double>(host.threads()) +

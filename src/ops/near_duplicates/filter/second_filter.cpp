@@ -10,6 +10,7 @@
 #include "base/grouped.hpp"
 #include "ops/near_duplicates/filter/gram_filter.hpp"
 #include "ops/near_duplicates/filter/pair_bounds.hpp"
+#include "primitives/edit_distance/edit_distance.hpp"
 
 namespace quern::near_duplicates_detail {
 namespace {
@@ -66,7 +67,7 @@ double slowness(std::chrono::steady_clock::duration taken, double expected) {
 template <class Unit>
 search_cost estimate_cost(const unit_texts<Unit>& texts, const sketch_list& sketches,
                           const text_classes& classes, const gram_rules& rules, const decimal& threshold,
-                          std::uint64_t pairs) {
+                          std::uint64_t pairs, bool links_suffice) {
     double units = 0;
     for (const std::uint32_t length : classes.lengths()) units += length;
     double count = 0;
@@ -85,6 +86,16 @@ search_cost estimate_cost(const unit_texts<Unit>& texts, const sketch_list& sket
     gram_sketcher sketcher(rules);
     gram_filter<Unit> grams;
     std::vector<std::uint64_t> all, disjoint;
+    cpu_place place(context::cpu(1));
+    primitives::pair_aligner<Unit> aligner(place);
+    double spent = 0;  // nanoseconds, by the constants: the same in every run
+    const auto are_near = [&](std::span<const Unit> a, std::span<const Unit> b, std::uint32_t d) {
+        constexpr double enough = 50e6;
+        const double cost = to_edit_a_unit * static_cast<double>(a.size()) * d;
+        if (spent + cost > enough) return false;
+        spent += cost;
+        return aligner.distance(a, b, d) != primitives::beyond_bound;
+    };
     double words = 0, after_counts = 0, after_bitmaps = 0, after_both = 0, edits = 0, mapped = 0;
     double passed_weight = 0, read_weight = 0;
     for (const sampled_pair& pair : passed) passed_weight += pair.weight;
@@ -114,6 +125,7 @@ search_cost estimate_cost(const unit_texts<Unit>& texts, const sketch_list& sket
         common_bits(disjoint.data(), &bits, 1, bitmap_words(scale), &common);
         const bool bitmaps_allow = population - common <= d;
         words += weight * static_cast<double>(bitmap_words(scale));
+        if (links_suffice && counts_allow && bitmaps_allow && are_near(text, other, d)) continue;
         if (counts_allow) after_counts += weight * static_cast<double>(x);
         if (bitmaps_allow) after_bitmaps += weight * static_cast<double>(x);
         if (!counts_allow || !bitmaps_allow) continue;
@@ -135,9 +147,9 @@ search_cost estimate_cost(const unit_texts<Unit>& texts, const sketch_list& sket
 }
 
 template search_cost estimate_cost(const unit_texts<std::uint8_t>&, const sketch_list&, const text_classes&,
-                                   const gram_rules&, const decimal&, std::uint64_t);
+                                   const gram_rules&, const decimal&, std::uint64_t, bool);
 template search_cost estimate_cost(const unit_texts<std::uint32_t>&, const sketch_list&, const text_classes&,
-                                   const gram_rules&, const decimal&, std::uint64_t);
+                                   const gram_rules&, const decimal&, std::uint64_t, bool);
 
 namespace {
 

@@ -32,7 +32,7 @@ namespace {
 /// Every row against all columns' postings with exact sums: for few words, and where most of them are wanted.
 template <class Terms>
 neighbour_lists find_row_by_row(cpu_place& place, const fixed_rows& rows, const Terms& terms,
-                                std::uint32_t top) {
+                                std::uint32_t top, const neighbour_sink* sink) {
     const inverted_rows columns(place, rows, terms.values());
     best_words best(place, rows.words, top);
     tbb::enumerable_thread_specific<std::vector<std::uint64_t>> sums;
@@ -50,7 +50,7 @@ neighbour_lists find_row_by_row(cpu_place& place, const fixed_rows& rows, const 
         }
         meter.add(part.end - part.begin);
     });
-    return best.take(place);
+    return best.take(place, sink);
 }
 
 /// Adds what some entries of a row share with the words of a tile. `Products`: cosine.
@@ -132,7 +132,7 @@ class pair_search {
         capacity_ = (max + kernel_group - 1) / kernel_group * kernel_group;
     }
 
-    neighbour_lists find() {
+    neighbour_lists find(const neighbour_sink* sink) {
         for (std::size_t t = 0; t < tiles_.size(); ++t)
             for (std::size_t begin = tiles_[t].words.begin; begin < tiles_[t].words.end;
                  begin += rows_at_once)
@@ -149,7 +149,7 @@ class pair_search {
                 meter.add(1);
             }
         });
-        return score_exactly(meter);
+        return score_exactly(meter, sink);
     }
 
   private:
@@ -275,7 +275,7 @@ class pair_search {
         return static_cast<float>(scored[top_ - 1].first.score) * (1 - bound_margin);
     }
 
-    neighbour_lists score_exactly(progress_meter& meter);
+    neighbour_lists score_exactly(progress_meter& meter, const neighbour_sink* sink);
 
     cpu_place& place_;
     const fixed_rows& exact_;
@@ -292,7 +292,7 @@ class pair_search {
 
 /// The row of a word laid out by column; then a candidate costs one look at each of its entries.
 template <class Terms>
-neighbour_lists pair_search<Terms>::score_exactly(progress_meter& meter) {
+neighbour_lists pair_search<Terms>::score_exactly(progress_meter& meter, const neighbour_sink* sink) {
     using value = typename Terms::value;
     best_words best(place_, exact_.words, top_);
     tbb::enumerable_thread_specific<std::vector<value>> spread(
@@ -321,13 +321,13 @@ neighbour_lists pair_search<Terms>::score_exactly(progress_meter& meter) {
             for (std::uint64_t i = begin; i < end; ++i) mine[columns[i]] = 0;
         }
     });
-    return best.take(place_);
+    return best.take(place_, sink);
 }
 
 }  // namespace
 
 neighbour_lists find_automatically(cpu_place& place, const fixed_rows& rows,
-                                   const similarity_options& options) {
+                                   const similarity_options& options, const neighbour_sink* sink) {
     return with_terms(place, rows, options.measure, [&](const auto& terms) {
         // Sums of bounds have 31 bits where no row has more entries (docs/word_similarity.md).
         constexpr std::uint64_t longest_bounded = std::uint64_t{1} << 26;
@@ -335,8 +335,8 @@ neighbour_lists find_automatically(cpu_place& place, const fixed_rows& rows,
         for (std::uint32_t w = 0; w < rows.words; ++w)
             longest = std::max(longest, rows.offsets[w + 1] - rows.offsets[w]);
         if (rows.words / 8 <= options.top || longest > longest_bounded)
-            return find_row_by_row(place, rows, terms, options.top);
-        return pair_search(place, rows, terms, options).find();
+            return find_row_by_row(place, rows, terms, options.top, sink);
+        return pair_search(place, rows, terms, options).find(sink);
     });
 }
 

@@ -52,31 +52,44 @@ class best_words {
         return counts_.data()[word] < top_ ? 0 : found_.data()[std::size_t{word} * top_].score;
     }
 
-    /// Sorts and returns the lists; leaves this empty.
-    neighbour_lists take(cpu_place& place) {
+    /// Sorts the lists and returns them, or passes them on to `sink` unless it is null.
+    neighbour_lists take(cpu_place& place, const neighbour_sink* sink) {
         neighbour_lists lists;
         lists.offsets.resize(std::size_t{words_} + 1);
         for (std::uint32_t w = 0; w < words_; ++w)
             lists.offsets[w + 1] = lists.offsets[w] + counts_.data()[w];
-        lists.words.resize(lists.offsets.back());
-        lists.scores.resize(lists.offsets.back());
-        const std::size_t pieces = pieces_for(place, words_, 256);
-        for_each_piece(place, pieces, [&](std::size_t p) {
-            const item_range part = piece_of(words_, pieces, p);
-            for (std::size_t w = part.begin; w < part.end; ++w) {
-                place.ctx().check_stop();
-                scored_word* const first = found_.data() + w * top_;
-                std::sort_heap(first, first + counts_.data()[w], better);
-                for (std::uint32_t k = 0; k < counts_.data()[w]; ++k) {
-                    lists.words[lists.offsets[w] + k] = first[k].word;
-                    lists.scores[lists.offsets[w] + k] = first[k].score;
-                }
-            }
-        });
+        constexpr std::uint64_t passed_at_once = 1 << 16;  // neighbours
+        const std::size_t at_once = sink == nullptr ? words_ : passed_at_once / (top_ + 1) + 1;
+        for (std::size_t begin = 0; begin < words_; begin += at_once) {
+            const item_range some{begin, std::min<std::size_t>(words_, begin + at_once)};
+            lists.words.resize(lists.offsets[some.end] - lists.offsets[some.begin]);
+            lists.scores.resize(lists.words.size());
+            sort_lists(place, some, lists);
+            if (sink != nullptr) (*sink)(lists.words, lists.scores);
+        }
+        if (sink != nullptr) lists.words = {}, lists.scores = {};
         return lists;
     }
 
   private:
+    /// Sorts some lists and copies them to the front of `lists`.
+    void sort_lists(cpu_place& place, item_range some, neighbour_lists& lists) {
+        const std::size_t words = some.end - some.begin, pieces = pieces_for(place, words, 256);
+        for_each_piece(place, pieces, [&](std::size_t p) {
+            const item_range part = piece_of(words, pieces, p);
+            for (std::size_t w = some.begin + part.begin; w < some.begin + part.end; ++w) {
+                place.ctx().check_stop();
+                scored_word* const first = found_.data() + w * top_;
+                std::sort_heap(first, first + counts_.data()[w], better);
+                std::uint64_t at = lists.offsets[w] - lists.offsets[some.begin];
+                for (std::uint32_t k = 0; k < counts_.data()[w]; ++k, ++at) {
+                    lists.words[at] = first[k].word;
+                    lists.scores[at] = first[k].score;
+                }
+            }
+        });
+    }
+
     std::uint32_t words_, top_;
     spilled_array<scored_word> found_;
     cpu_array<std::uint32_t> counts_;

@@ -41,7 +41,7 @@ struct dense_tiles {
 }  // namespace
 
 neighbour_lists find_column_reduced(cpu_place& place, const fixed_rows& rows,
-                                    const similarity_options& options) {
+                                    const similarity_options& options, const neighbour_sink* sink) {
     return with_terms(place, rows, options.measure, [&](const auto& terms) {
         using value = typename std::decay_t<decltype(terms)>::value;
         tbb::enumerable_thread_specific<dense_tiles<value>> dense(
@@ -68,7 +68,7 @@ neighbour_lists find_column_reduced(cpu_place& place, const fixed_rows& rows,
                         shared == 0 ? 0 : terms.score(shared, tiles.a.begin + i, tiles.b.begin + j);
                 }
         };
-        return best_of_tile_pairs(place, rows.words, options.top, tile_words, compute);
+        return best_of_tile_pairs(place, rows.words, options.top, tile_words, sink, compute);
     });
 }
 

@@ -7,7 +7,8 @@
 
 namespace quern::word_similarity_detail {
 
-neighbour_lists find_compressed(cpu_place& place, const fixed_rows& rows, const similarity_options& options) {
+neighbour_lists find_compressed(cpu_place& place, const fixed_rows& rows, const similarity_options& options,
+                                const neighbour_sink* sink) {
     return with_terms(place, rows, options.measure, [&](const auto& terms) {
         const auto compute = [&](const tile_pair& tiles) {
             const std::size_t width = tiles.b.end - tiles.b.begin;
@@ -19,7 +20,7 @@ neighbour_lists find_compressed(cpu_place& place, const fixed_rows& rows, const 
                         shared == 0 ? 0 : terms.score(shared, a, b);
                 }
         };
-        return best_of_tile_pairs(place, rows.words, options.top, tile_words_within(options.tile_bytes),
+        return best_of_tile_pairs(place, rows.words, options.top, tile_words_within(options.tile_bytes), sink,
                                   compute);
     });
 }

@@ -23,10 +23,11 @@ struct tile_pair {
     double* scores;  ///< row-major, b.end - b.begin columns
 };
 
-/// Calls compute(tile_pair) for each pair of `tile_words` words and keeps the best. compute fills the scores.
+/// Calls compute(tile_pair) for each pair of `tile_words` words and takes the best. compute fills the scores.
 template <class Compute>
 neighbour_lists best_of_tile_pairs(cpu_place& place, std::uint32_t words, std::uint32_t top,
-                                   std::size_t tile_words, const Compute& compute) {
+                                   std::size_t tile_words, const neighbour_sink* sink,
+                                   const Compute& compute) {
     best_words best(place, words, top);
     const std::size_t tiles = (words + tile_words - 1) / tile_words, pairs = tiles * (tiles + 1) / 2;
     const std::unique_ptr<std::mutex[]> locks(new std::mutex[tiles]);
@@ -60,7 +61,7 @@ neighbour_lists best_of_tile_pairs(cpu_place& place, std::uint32_t words, std::u
         for (; p >= tiles - i; ++i) p -= tiles - i;
         compute_pair(i, i + p);
     });
-    return best.take(place);
+    return best.take(place, sink);
 }
 
 /// The tile size so that a block of scores takes at most `bytes`, 512 KB if 0 is given.

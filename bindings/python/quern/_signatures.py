@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Signatures of functions and classes of the compiled module, as inspect.signature, IPython and Jupyter ask for them.
+
+nanobind keeps the signature of a function as text, and its functions can have no `__signature__`. So the functions of quern are
+thin wrappers of them. A signature is made when somebody asks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from . import _quern
+
+_function, _method = type(_quern.dedup), type(_quern.Store.search)
+
+
+class _Declared:
+    """What inspect.unwrap finds behind a wrapper."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._function = function
+
+    def __call__(self, *arguments: Any, **options: Any) -> Any:
+        return self._function(*arguments, **options)
+
+    @property
+    def __signature__(self) -> Any:
+        from ._signature_text import declared
+
+        return declared(self._function)
+
+
+class _OfClass:
+    """The signature of a class is that of its own __init__; a class that is derived from it in Python has another."""
+
+    def __init__(self, made: type) -> None:
+        self._made = made
+
+    def __get__(self, instance: Any, owner: type) -> Any:
+        if instance is not None or owner is not self._made:
+            raise AttributeError("__signature__")
+        from ._signature_text import declared_class
+
+        return declared_class(owner)
+
+
+def _wrapper(name: str, function: Any) -> Any:
+    def call(*arguments: Any, **options: Any) -> Any:
+        return function(*arguments, **options)
+
+    call.__name__ = call.__qualname__ = name
+    call.__module__, call.__doc__ = "quern", function.__doc__
+    setattr(call, "__wrapped__", _Declared(function))
+    return call
+
+
+def add_to(names: dict[str, Any]) -> None:
+    """Replaces the functions of a namespace by wrappers, and gives its classes signatures."""
+    for name, value in list(names.items()):
+        if isinstance(value, _function):
+            names[name] = _wrapper(name, value)
+        elif (
+            isinstance(value, type)
+            and value.__module__ == _quern.__name__
+            and isinstance(vars(value).get("__init__"), _method)
+        ):
+            setattr(value, "__signature__", _OfClass(value))
