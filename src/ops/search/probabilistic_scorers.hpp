@@ -17,7 +17,7 @@ namespace quern::search_detail {
 constexpr std::uint32_t lucene_length(std::uint32_t length) {
     constexpr std::uint32_t exact = 24;
     const std::uint32_t rest = length < exact ? 0 : length - exact;
-    const int dropped = std::max(0, std::bit_width(rest) - 4);
+    const int dropped = std::max(0, static_cast<int>(std::bit_width(rest)) - 4);
     return length - rest + (rest >> dropped << dropped);
 }
 

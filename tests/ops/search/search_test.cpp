@@ -232,11 +232,11 @@ TEST(search, variants_are_those_of_the_formulas) {
 std::uint32_t by_lucene(std::uint32_t length) {
     if (length < 24) return length;
     const std::uint64_t rest = length - 24;
-    const int bits = std::bit_width(rest);
+    const auto bits = static_cast<int>(std::bit_width(rest));
     const int encoded =
         bits < 4 ? static_cast<int>(rest) : static_cast<int>(rest >> (bits - 4) & 7) | (bits - 3) << 3;
     const int shift = (encoded >> 3) - 1;
-    return 24 + static_cast<std::uint32_t>(shift < 0 ? encoded & 7 : std::uint64_t(encoded & 7 | 8) << shift);
+    return 24 + static_cast<std::uint32_t>(shift < 0 ? encoded & 7 : std::uint64_t((encoded & 7) | 8) << shift);
 }
 
 TEST(search, lucene_keeps_lengths_in_a_byte) {
