@@ -29,7 +29,7 @@ struct search_request {
     search_options search;
     build_options corpus;
     text_choice text;
-    std::string path, topics, run_file;
+    std::string path, topics, topic_fields = "title", run_file;
     std::vector<std::string> words;
     correction correct = correction::automatic;
     std::optional<std::string> like;
@@ -60,7 +60,17 @@ void declare(command_line& line, search_request& request) {
     line.option("b", ranking);
     line.option("mu", ranking);
     line.option("lambda", ranking);
+    line.option("delta", ranking);
+    line.option("c", ranking);
     line.option("order", search);
+    line.option("dependence", search);
+    line.option("ordered_weight", search);
+    line.option("unordered_weight", search);
+    line.option("window", search);
+    line.option("feedback", search);
+    line.option("feedback_documents", search);
+    line.option("feedback_terms", search);
+    line.option("original_weight", search);
     line.option("syntax", search, "auto; words with --topics");
     line.option("phrases", search, "on; off with --topics, unless --syntax is operators or auto");
     line.option("typos", search, "auto; never with --topics");
@@ -86,9 +96,13 @@ void declare(command_line& line, search_request& request) {
     line.option("like_weight", search);
     line.option(
         "--topics", "FILE",
-        "Run every query of FILE: lines of id, tab, text; or TREC topics, title field. Writes a TREC run. A "
-        "GPU (--device) processes many topics at a time, but not with --prior, --expand, --like or --order.",
+        "Run every query of FILE: lines of id, tab, text; JSON lines; or TREC topics. Writes a TREC run. A "
+        "GPU (--device) processes many topics at a time, but not with --prior, --expand, --feedback, "
+        "--dependence, --like or --order.",
         "", [&](const std::string& value) { request.topics = value; });
+    line.option("--topic-fields", "FIELDS",
+                "Fields of TREC topics that make the query: title, desc, narr, separated by commas.", "title",
+                [&](const std::string& value) { request.topic_fields = value; });
     line.option("--run", "FILE", "File for the TREC run (topic Q0 id rank score quern).", "--output",
                 [&](const std::string& value) { request.run_file = output_name(value); });
     line.section("Options for a corpus");
@@ -313,7 +327,8 @@ bool writes_run(const search_request& request) {
 
 found_counts search_topics_to(const search_engine& engine, search_request& request, session& job,
                               output& to) {
-    const auto topics = job.stage("topics", [&] { return read_topics(request.topics, job.ctx); });
+    const auto topics =
+        job.stage("topics", [&] { return read_topics(request.topics, job.ctx, request.topic_fields); });
     if (topics.empty()) job.messages.warning(fmt::format("{} contains no topics", request.topics));
     const bool as_run = writes_run(request);
     request.search.snippets = !as_run;
@@ -359,15 +374,21 @@ found_counts search_topics_to(const search_engine& engine, search_request& reque
 
 /// Refuses options that would have no effect.
 void refuse_idle_options(command_line& line, const search_request& request) {
-    using model = ranking_model;
-    const model chosen = request.search.ranking.model;
+    const ranking_model chosen = request.search.ranking.model;
     for (const char* name : {"--k1", "--b"})
-        line.require_used(name, chosen == model::bm25, "requires --model bm25");
-    line.require_used("--mu", chosen == model::dirichlet || chosen == model::two_stage,
-                      "requires --model dirichlet or two-stage");
-    line.require_used("--lambda", chosen == model::ql || chosen == model::two_stage,
-                      "requires --model ql or two-stage");
+        line.require_used(name, uses_k1(chosen), "requires --model bm25 or a variant of it");
+    line.require_used("--mu", uses_mu(chosen), "requires --model dirichlet or two-stage");
+    line.require_used("--lambda", uses_lambda(chosen), "requires --model ql or two-stage");
+    line.require_used("--delta", uses_delta(chosen), "requires --model bm25+ or bm25l");
+    line.require_used("--c", uses_c(chosen), "requires --model pl2 or inl2");
+    line.require_used("--topic-fields", !request.topics.empty(), "requires --topics");
     line.require_used("--expand-weight", request.search.expand != 0, "requires --expand");
+    for (const char* name : {"--feedback-documents", "--feedback-terms", "--original-weight"})
+        line.require_used(name, request.search.feedback != feedback_method::none,
+                          "requires --feedback rm3 or bo1");
+    for (const char* name : {"--ordered-weight", "--unordered-weight", "--window"})
+        line.require_used(name, request.search.dependence != dependence_model::none,
+                          "requires --dependence sdm");
     line.require_used("--like-weight", request.like.has_value(), "requires --like");
     line.require_used("--facet-values", !request.search.facets.empty(), "requires --facets");
     const bool builds = !is_store(request.path);

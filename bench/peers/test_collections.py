@@ -60,6 +60,12 @@ def med(folder):
             [(topic, document, int(grade)) for topic, _, document, grade in judged])
 
 
+def adi(folder):
+    judged = [line.split() for line in read(folder / "ADI.REL").splitlines() if line.strip()]
+    return (smart_documents(read(folder / "ADI.ALL")), smart_topics(read(folder / "ADI.QRY")),
+            [(topic, document, 1) for topic, document, *_ in judged])
+
+
 def time(folder):
     """`*TEXT ...` begins a document, which judgements name by its position; `*FIND n` begins a topic. The file lacks two of the
     425 documents: judgements of the last two are dropped. (The missing ones are unknown. From about the 376th on, judgements

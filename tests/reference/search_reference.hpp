@@ -46,6 +46,51 @@ inline std::int64_t fixed(double x) {
     return static_cast<std::int64_t>(std::nearbyint(x * 4294967296.0));
 }
 
+/// Kamphuis et al. 2020; the sum of the part and of `constant`.
+inline double variant_of_bm25(const ranking_options& options, double n, double df, double f, double length,
+                              double average, std::int64_t& constant) {
+    const double k1 = options.k1, b = options.b, delta = options.delta;
+    const auto saturated = [&](double weight, double k) {
+        return weight * f / (f + (k * (1.0 - b) + k * b / average * length));
+    };
+    switch (options.model) {
+        case ranking_model::robertson:
+            return saturated(std::max(0.0, canonical_log((n - df + 0.5) / (df + 0.5))), k1);
+        case ranking_model::atire:
+            return saturated(canonical_log(n / df) * (k1 + 1.0), k1);
+        case ranking_model::bm25_plus:
+            constant = fixed(canonical_log((n + 1.0) / df) * delta);
+            return saturated(canonical_log((n + 1.0) / df) * (k1 + 1.0), k1);
+        case ranking_model::bm25l: {
+            const double all = canonical_log((n + 1.0) / (df + 0.5)) * (k1 + 1.0);
+            if (k1 + delta == 0) return saturated(all, 0);
+            constant = fixed(all * delta / (k1 + delta));
+            return saturated(all * k1 / (k1 + delta), k1 + delta);
+        }
+        default: {
+            // Lucene's byte: 24 values as they are, then the four highest bits of the rest.
+            double kept = 1;
+            while (length >= 24 && (length - 24) / kept >= 16) kept *= 2;
+            if (length >= 24) length = 24 + std::floor((length - 24) / kept) * kept;
+            return saturated(canonical_log(1.0 + (n - df + 0.5) / (df + 0.5)), k1);
+        }
+    }
+}
+
+/// Amati and van Rijsbergen 2002: PL2 and InL2.
+inline double divergence(const ranking_options& options, double n, double df, double cf, double f,
+                         double length, double average) {
+    const double log2_of_e = 0x1.71547652b82fep+0;
+    const double t =
+        std::max(f * (canonical_log(1.0 + options.c * average / std::max(1.0, length)) * log2_of_e), 0x1p-60);
+    if (options.model == ranking_model::inl2)
+        return canonical_log((n + 1.0) / (df + 0.5)) * log2_of_e * t / (t + 1.0);
+    const double mean = cf / n;
+    const double nats = t * (canonical_log(t) - (canonical_log(mean) + 1.0)) +
+                        (mean + 0.5 * (canonical_log(t) + 0x1.d67f1c864beb5p+0));
+    return std::min(4095.0, nats * log2_of_e / (t + 1.0));
+}
+
 inline std::vector<scored_document> search(const std::vector<std::uint32_t>& lengths, std::uint64_t words,
                                            const std::vector<query_word>& query,
                                            const ranking_options& options, std::size_t k,
@@ -74,6 +119,7 @@ inline std::vector<scored_document> search(const std::vector<std::uint32_t>& len
             const double f = holds ? found->second : 0;
             holds_a_word |= holds;
             double part = 0;
+            std::int64_t constant = 0;  // of every occurrence
             // By the term's weight: of 2^16 whole, rounded down.
             const auto share = [&, of = weight](std::int64_t x) {
                 if (of == weight_one) return x;
@@ -84,6 +130,10 @@ inline std::vector<scored_document> search(const std::vector<std::uint32_t>& len
                 const double idf = canonical_log(1.0 + (n - df + 0.5) / (df + 0.5));
                 part = idf * f /
                        (f + (options.k1 * (1.0 - options.b) + options.k1 * options.b / (total / n) * length));
+            } else if (uses_k1(options.model)) {
+                part = variant_of_bm25(options, n, df, f, length, total / n, constant);
+            } else if (uses_c(options.model)) {
+                part = divergence(options, n, df, cf, f, length, total / n);
             } else if (options.model == ranking_model::ql) {
                 const double weighted = (1.0 - options.lambda) * cf;
                 score += count * share(fixed(canonical_log(weighted / total)));
@@ -101,7 +151,7 @@ inline std::vector<scored_document> search(const std::vector<std::uint32_t>& len
                 part = canonical_log(1.0 + f / prior);
             }
             const auto positive = [](std::int64_t x) { return std::max<std::int64_t>(1, x); };
-            if (holds) score += count * positive(share(positive(fixed(part))));
+            if (holds) score += count * positive(share(positive(fixed(part)) + constant));
             if (options.title_weight != 0 && titles.contains(d)) {
                 holds_a_word = true;
                 const double idf = canonical_log(1.0 + (n - df + 0.5) / (df + 0.5));

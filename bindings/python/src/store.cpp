@@ -84,6 +84,7 @@ struct topics_call : call {
         return of_runs;
     }();
     std::optional<std::string> like;
+    std::string topic_fields = "title";
 };
 
 constexpr const char* like_help =
@@ -130,6 +131,12 @@ const parameters<topics_call>& topics_parameters() {
             .table<&topics_call::search, &search_options::ranking>()
             .add({"like", "str | None", "None", like_help},
                  [](topics_call& r, nb::handle given) { r.like = text_argument("like", given); })
+            .add({"topic_fields", "str", "'title'",
+                  "Fields of a file of TREC topics that make the query: title, desc, narr, separated by "
+                  "commas."},
+                 [](topics_call& r, nb::handle given) {
+                     r.topic_fields = text_argument("topic_fields", given);
+                 })
             .common();
     return made;
 }
@@ -148,15 +155,18 @@ void refuse_idle_options(const nb::kwargs& given, const search_options& options,
         if (!used && given.contains(name) && !given[name].is_none()) refuse(std::string(name) + ": " + why);
     };
     const ranking_model chosen = options.ranking.model;
-    const bool is_bm25 = chosen == ranking_model::bm25, is_two_stage = chosen == ranking_model::two_stage;
-    refuse_unless("k1", is_bm25, "requires model='bm25'");
-    refuse_unless("b", is_bm25, "requires model='bm25'");
-    refuse_unless("mu", chosen == ranking_model::dirichlet || is_two_stage,
-                  "requires model='dirichlet' or 'two-stage'");
-    refuse_unless("lambda_", chosen == ranking_model::ql || is_two_stage,
-                  "requires model='ql' or 'two-stage'");
+    for (const char* name : {"k1", "b"})
+        refuse_unless(name, uses_k1(chosen), "requires model='bm25' or a variant of it");
+    refuse_unless("mu", uses_mu(chosen), "requires model='dirichlet' or 'two-stage'");
+    refuse_unless("lambda_", uses_lambda(chosen), "requires model='ql' or 'two-stage'");
+    refuse_unless("delta", uses_delta(chosen), "requires model='bm25+' or 'bm25l'");
+    refuse_unless("c", uses_c(chosen), "requires model='pl2' or 'inl2'");
     refuse_unless("expand_weight", options.expand != 0, "requires expand");
     refuse_unless("like_weight", has_like, "requires like");
+    for (const char* name : {"feedback_documents", "feedback_terms", "original_weight"})
+        refuse_unless(name, options.feedback != feedback_method::none, "requires feedback='rm3' or 'bo1'");
+    for (const char* name : {"ordered_weight", "unordered_weight", "window"})
+        refuse_unless(name, options.dependence != dependence_model::none, "requires dependence='sdm'");
 }
 
 std::uint32_t number_of_id(const opened_folder& of, std::string_view id, const char* what) {
@@ -297,7 +307,7 @@ topic_run search_many(const store& self, const nb::object& topics, const nb::kwa
                 {text_argument("the id of a topic", pair[0]), text_argument("the text of a topic", pair[1])});
     }
     return run_for(requested.run, [&](const context& ctx) {
-        if (!file.empty()) list = read_topics(file, ctx);
+        if (!file.empty()) list = read_topics(file, ctx, requested.topic_fields);
         if (list.empty()) ctx.log(log_level::warning, "there are no topics");
         run_builder made;
         self->engine().search_each(

@@ -23,21 +23,50 @@ enum class ranking_model {
     /// Query likelihood, both: with p = f(t,C)/|C|, sum of ln(λ (f(t,d) + μ p) / (|d| + μ) + (1-λ) p) (Zhai and
     /// Lafferty 2002)
     two_stage,
+    // Variants of BM25, as in Kamphuis, de Vries, Boytsov and Lin 2020; N, df, f, K = k1 (1 - b + b |d| / average):
+    lucene,     ///< bm25 with lengths in one byte, as Lucene keeps them
+    robertson,  ///< idf = ln((N - df + .5) / (df + .5)), at least 0 (Robertson et al. 1994)
+    atire,      ///< ln(N / df) (k1 + 1) f / (K + f) (Trotman, Jia and Crane 2012)
+    bm25_plus,  ///< ln((N + 1) / df) (δ + (k1 + 1) f / (K + f)) (Lv and Zhai 2011)
+    bm25l,  ///< ln((N + 1) / (df + .5)) (k1 + 1) (c + δ) / (k1 + c + δ), c = f k1 / K (Lv and Zhai 2011)
+    // Divergence from randomness (Amati and van Rijsbergen 2002), t = f log2(1 + c average / |d|):
+    pl2,  ///< Poisson, λ = f(t,C) / N: (t log2(t/λ) + (λ - t) log2 e + log2(2πt) / 2) / (t + 1), at least 0
+    inl2,  ///< t / (t + 1) log2((N + 1) / (df + .5))
 };
-inline constexpr std::string_view ranking_model_names[] = {"bm25", "ql", "dirichlet", "two-stage"};
+inline constexpr std::string_view ranking_model_names[] = {
+    "bm25", "ql", "dirichlet", "two-stage", "lucene", "robertson", "atire", "bm25+", "bm25l", "pl2", "inl2"};
+/// Which parameters a model uses.
+constexpr bool uses_k1(ranking_model model) {
+    return model == ranking_model::bm25 || (model >= ranking_model::lucene && model <= ranking_model::bm25l);
+}
+constexpr bool uses_delta(ranking_model model) {
+    return model == ranking_model::bm25_plus || model == ranking_model::bm25l;
+}
+constexpr bool uses_mu(ranking_model model) {
+    return model == ranking_model::dirichlet || model == ranking_model::two_stage;
+}
+constexpr bool uses_lambda(ranking_model model) {
+    return model == ranking_model::ql || model == ranking_model::two_stage;
+}
+constexpr bool uses_c(ranking_model model) {
+    return model == ranking_model::pl2 || model == ranking_model::inl2;
+}
 
 struct ranking_options {
     ranking_model model = ranking_model::bm25;
-    double k1 = 0.9;      ///< BM25: 0 <= k1 <= 2^64
+    double k1 = 0.9;      ///< BM25: 0 <= k1 <= 2^64; atire, bm25+ and bm25l: at most 100
     double b = 0.4;       ///< BM25: 0 <= b <= 1
     double mu = 1000;     ///< Dirichlet and two-stage: 2^-64 <= mu <= 2^64
     double lambda = 0.5;  ///< Jelinek-Mercer and two-stage: weight of the document model, 0 < lambda < 1
+    double delta = 1;     ///< bm25+ and bm25l: 0 <= delta <= 10
+    double c = 1;         ///< pl2 and inl2: 2^-64 <= c <= 2^64
     /// Bonus for a query word in a document's title, in units of the word's idf; 0: none. The published models
     /// have no titles: keep 0 to compare with them.
     double title_weight = 0;  ///< 0 <= title_weight <= 100
 };
 
-/// Throws usage_error if an option of any model is out of range (quern/ops/search_option_table.hpp).
+/// Throws usage_error if an option of any model is out of range (quern/ops/search_option_table.hpp), and for k1 above 100
+/// with a model that multiplies by it.
 void validate(const ranking_options& options);
 
 /// The documents that contain one word, encoded by postings_writer (src/ops/search/postings.hpp).

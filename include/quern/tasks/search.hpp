@@ -76,6 +76,14 @@ class filter_error : public query_error {
 /// prior.
 inline constexpr std::string_view query_for_all = "*";
 
+/// Pseudo-relevance feedback: a second search, with words of the best documents of the first.
+enum class feedback_method { none, rm3, bo1 };
+inline constexpr std::string_view feedback_method_names[] = {"none", "rm3", "bo1"};
+
+/// Whether neighbouring words of the query also count as pairs.
+enum class dependence_model { none, sdm };
+inline constexpr std::string_view dependence_model_names[] = {"none", "sdm"};
+
 struct search_options {
     ranking_options ranking;
     std::size_t k = 10;
@@ -129,6 +137,20 @@ struct search_options {
     std::optional<std::uint32_t> like;
     double like_weight = 10;  ///< above 0, to 100; with 1 and no query, scores are cosines
 
+    /// Not none: the words of the best documents are added to the query by their weights, and it is searched again. Of the
+    /// query's words and of those, the weights are shares: original_weight and 1 - original_weight. Rounded to 2^-16 of the
+    /// highest. docs/search.md has the formulas. usage_error with `order` above 1.
+    feedback_method feedback = feedback_method::none;
+    std::uint32_t feedback_documents = 10;
+    std::uint32_t feedback_terms = 10;
+    double original_weight = 0.5;  ///< 0 to 1
+    /// sdm: the sequential dependence model (Metzler and Croft 2005). Each pair of neighbouring words, outside of quotes,
+    /// counts as two terms: where they follow each other, with ordered_weight, and where both are within `window` words, in
+    /// any order, with unordered_weight; single words have the rest of 1. usage_error with `order` above 1.
+    dependence_model dependence = dependence_model::none;
+    double ordered_weight = 0.1, unordered_weight = 0.05;  ///< above 0, together below 1
+    std::uint32_t window = 8;                              ///< 2 to 1,000
+
     /// Number of known words to suggest for each of the first 8 unknown words of at most 64 characters
     /// (search_result::suggestions).
     std::size_t suggestions = 0;
@@ -158,7 +180,8 @@ struct explained_term {
     explained_list list = explained_list::text;
     /// A word; a phrase in quotes; `word | history`; for the list like, the document's id.
     std::string term;
-    double weight = 1;  ///< below 1 for similar words; for prior and like that of the options
+    /// Below 1 for similar words, words of feedback and with a dependence model; for prior and like that of the options.
+    double weight = 1;
     /// For a similar word: the words of the query that it is similar to, separated by blanks.
     std::string similar_to;
     std::optional<double> value;  ///< for prior N · rank; for like the cosine
@@ -208,7 +231,7 @@ std::string duplicates_json(const search_hit& hit);
 /// A word by which the query was expanded.
 struct similar_word {
     std::string word;
-    std::string similar_to;  ///< as in explained_term
+    std::string similar_to;  ///< as in explained_term; empty for a word of feedback
     double weight = 0;
 };
 
@@ -418,8 +441,11 @@ class search_engine {
     std::shared_ptr<const state> state_;  ///< shared with results
 };
 
-/// Reads a topics file: `id TAB text` or TREC topics.
-std::vector<search_topic> read_topics(const std::filesystem::path& path, const context& ctx);
+/// Reads a topics file: `id TAB text`, JSON lines, or TREC topics. `fields`: those of TREC topics that make the query: title,
+/// desc, narr, separated by commas. Throws usage_error for other names; invalid_input for a topic without one of them, and for
+/// fields other than title of another file.
+std::vector<search_topic> read_topics(const std::filesystem::path& path, const context& ctx,
+                                      std::string_view fields = "title");
 
 /// The store of a corpus: built under `cache` at the first call and reused as long as the names, sizes and
 /// times of the inputs do not change; otherwise a new store replaces it. Other inputs or options have a

@@ -79,6 +79,27 @@ inline constexpr auto options_of<search_options> = std::array{
     option_for<&search_options::like_weight>("like_weight", "X", {.above = 0, .max = 100},
                                              "Weight of the cosine with the --like document in a score.")
         .with_note("1 without a query"),
+    option_for<&search_options::feedback>(
+        "feedback", "METHOD", feedback_method_names,
+        "Search again with words of the best documents: rm3 (relevance model) or bo1 (Bose-Einstein)."),
+    option_for<&search_options::feedback_documents>("feedback_documents", "N", {.min = 1, .max = 1000},
+                                                    "Documents that --feedback takes words from."),
+    option_for<&search_options::feedback_terms>("feedback_terms", "N", {.min = 1, .max = 10'000},
+                                                "Words that --feedback takes."),
+    option_for<&search_options::original_weight>(
+        "original_weight", "X", {.min = 0, .max = 1},
+        "Weight of the query's own words with --feedback; the others have 1 - X."),
+    option_for<&search_options::dependence>(
+        "dependence", "MODEL", dependence_model_names,
+        "sdm, the sequential dependence model: neighbouring words of the query also count as pairs, next to "
+        "each other and near each other. Usual is --model dirichlet."),
+    option_for<&search_options::ordered_weight>("ordered_weight", "X", {.above = 0, .below = 1},
+                                                "Weight of pairs next to each other, with --dependence; "
+                                                "single words have the rest of 1."),
+    option_for<&search_options::unordered_weight>("unordered_weight", "X", {.above = 0, .below = 1},
+                                                  "Weight of pairs near each other, with --dependence."),
+    option_for<&search_options::window>("window", "N", {.min = 2, .max = 1000},
+                                        "Words within which a pair is near, with --dependence."),
     option_for<&search_options::suggestions>(
         "suggestions", "N", {}, "Number of words to suggest for each word that the store lacks.")};
 

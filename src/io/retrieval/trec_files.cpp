@@ -140,7 +140,12 @@ std::string_view without_label(std::string_view text, std::string_view label) {
 /// <top> … <num> Number: 301 … <title> words … <desc> … </top>: tags by lines, in any case.
 class trec_topic_parser {
   public:
-    explicit trec_topic_parser(line_reader& lines) : lines_(lines), topics_(lines) {}
+    trec_topic_parser(line_reader& lines, topic_fields taken) : lines_(lines), topics_(lines) {
+        fields_[0].taken = true;
+        fields_[1].taken = taken.title;
+        fields_[2].taken = taken.description;
+        fields_[3].taken = taken.narrative;
+    }
 
     std::vector<topic> parse(std::string_view first_line) {
         for (std::optional<std::string_view> line = first_line; line; line = lines_.next()) take_line(*line);
@@ -188,36 +193,51 @@ class trec_topic_parser {
             open_ = true;
         } else if (name == "/top") {
             finish_topic();
-        } else if (open_ && name == "num") {
-            begin_field(number_, has_number_, "<num>");
-        } else if (open_ && name == "title") {
-            begin_field(title_, has_title_, "<title>");
+        } else if (open_) {
+            const auto field = std::ranges::find(fields_, name, &topic_field::tag);
+            if (field != fields_.end() && field->taken) begin_field(*field);
         }
     }
 
-    void begin_field(std::string& field, bool& present, std::string_view name) {
-        if (present) lines_.refuse("a topic with two fields " + std::string(name));
-        present = true;
-        field_ = &field;
+    struct topic_field {
+        std::string_view tag, label;
+        bool taken = false, is_present = false;
+        std::string text = {};
+    };
+
+    void begin_field(topic_field& field) {
+        if (field.is_present) lines_.refuse("a topic with two fields <" + std::string(field.tag) + ">");
+        field.is_present = true;
+        field_ = &field.text;
     }
 
     void finish_topic() {
         if (open_) {
-            if (!has_number_) lines_.refuse("a topic without <num> ends here");
-            if (!has_title_) lines_.refuse("a topic without <title> ends here");
-            topics_.add(without_label(number_, "Number:"), plain(without_label(title_, "Topic:")));
+            std::string query;
+            for (const topic_field& field : fields_) {
+                if (!field.taken) continue;
+                if (!field.is_present)
+                    lines_.refuse("a topic without <" + std::string(field.tag) + "> ends here");
+                if (&field == &fields_.front()) continue;
+                if (!query.empty()) query += ' ';
+                query += plain(without_label(field.text, field.label));
+            }
+            topics_.add(without_label(fields_.front().text, fields_.front().label), std::move(query));
         }
         field_ = nullptr;
-        open_ = has_number_ = has_title_ = false;
-        number_.clear();
-        title_.clear();
+        open_ = false;
+        for (topic_field& field : fields_) {
+            field.is_present = false;
+            field.text.clear();
+        }
     }
 
     line_reader& lines_;
     topic_list topics_;
-    std::string number_, title_;
-    std::string* field_ = nullptr;  // the current field, null outside the two that matter
-    bool open_ = false, has_number_ = false, has_title_ = false;
+    std::array<topic_field, 4> fields_{
+        topic_field{"num", "Number:"}, {"title", "Topic:"}, {"desc", "Description:"}, {"narr", "Narrative:"}};
+    std::string* field_ = nullptr;  // the current field, null outside those taken
+    bool open_ = false;
 };
 
 /// Column and member names in addition to those of documents, in order of preference.
@@ -311,10 +331,12 @@ retrieval_run copy_of(const ranked_run& ranked) {
 
 }  // namespace
 
-std::vector<topic> read_topics(byte_source& source) {
+std::vector<topic> read_topics(byte_source& source, topic_fields fields) {
     line_reader lines(source);
     auto line = lines.next();
-    if (line && trimmed(*line).front() == '<') return trec_topic_parser(lines).parse(*line);
+    if (line && trimmed(*line).front() == '<') return trec_topic_parser(lines, fields).parse(*line);
+    if (line && !(fields == topic_fields{}))
+        lines.refuse("only TREC topics have fields (expected <top> at the beginning)");
     if (line && trimmed(*line).front() == '{') return parse_json_topics(lines, line);
     if (line && is_topic_heading(*line)) line = lines.next();
     topic_list topics(lines);
@@ -364,8 +386,8 @@ retrieval_run read_run(byte_source& source) {
     return copy_of(ranked_run(source, {}));
 }
 
-std::vector<topic> read_topics(const std::filesystem::path& path, const context& ctx) {
-    return read_topics(*open_bytes(path, ctx));
+std::vector<topic> read_topics(const std::filesystem::path& path, const context& ctx, topic_fields fields) {
+    return read_topics(*open_bytes(path, ctx), fields);
 }
 relevance_judgements read_judgements(const std::filesystem::path& path, const context& ctx) {
     return read_judgements(*open_bytes(path, ctx));

@@ -17,18 +17,25 @@ struct topic {
     std::string query;
 };
 
+/// Fields of TREC topics; a query is the texts of those taken, in this order.
+struct topic_fields {
+    bool title = true, description = false, narrative = false;
+    bool operator==(const topic_fields&) const = default;
+};
+
 // Each reader throws invalid_input for: a wrong number of fields, an invalid number, a repeated topic or document, a
 // line beyond 1 MiB. Lines end with LF or CR LF; empty lines and a byte-order mark are skipped.
 
 /// Reads one of these, detected by the first character that is not white space, with any compression:
 /// - `id TAB text` lines (a heading of such names is skipped);
 /// - JSON lines with an id and a text (as BEIR's queries.jsonl);
-/// - TREC topics (<top>, <num>, <title>, closing tags optional): uses the title, without the words "Number:" and
-///   "Topic:" that label the fields, white space collapsed to single blanks, the five entities of XML decoded.
+/// - TREC topics (<top>, <num>, <title>, closing tags optional): uses `fields`, without the words ("Number:",
+///   "Topic:", "Description:", "Narrative:") that label them, white space collapsed to single blanks, the five entities of XML decoded.
 ///
-/// Ids are trimmed and contain no white space.
-std::vector<topic> read_topics(const std::filesystem::path& path, const context& ctx);
-std::vector<topic> read_topics(byte_source& source);
+/// Ids are trimmed and contain no white space. Of other forms than TREC topics, only the default fields.
+std::vector<topic> read_topics(const std::filesystem::path& path, const context& ctx,
+                               topic_fields fields = {});
+std::vector<topic> read_topics(byte_source& source, topic_fields fields = {});
 
 /// `topic 0 document grade`, separated by white space; under a heading (`query-id corpus-id score`) the columns that it
 /// names.

@@ -239,8 +239,9 @@ void device_collection::state::search_in(document_range range, std::span<const s
         std::size_t taken = fit.count;
         if (taken != 0) {
             bring(missing);
-            with_scorer(options.model,
-                        [&]<typename Scorer>() { rank<Scorer>(queries.first(taken), results.first(taken)); });
+            with_device_scorer(options.model, [&]<typename Scorer>() {
+                rank<Scorer>(queries.first(taken), results.first(taken));
+            });
         } else {
             // The lists of one query do not fit: half of the documents have half of them.
             if (range.size() <= tile_documents)

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ops/search/postings.hpp"
+#include "ops/search/probabilistic_scorers.hpp"
 #include "ops/search/scoring.hpp"
 #include "ops/search/search_impl.hpp"
 

@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "ops/search/postings.hpp"
-#include "ops/search/scoring.hpp"
+#include "ops/search/probabilistic_scorers.hpp"
 
 namespace quern::search_detail {
 

@@ -79,4 +79,31 @@ std::vector<phrase_posting> find_near(const collection_view& collection, const t
     return found;
 }
 
+std::vector<phrase_posting> find_window(const collection_view& collection, const token_stream& tokens,
+                                        const phrase_word& a, const phrase_word& b, std::uint32_t window,
+                                        const context* ctx) {
+    condition both{condition::kind::all};
+    both.members.push_back(one_of(a.list));
+    if (a.word != b.word) both.members.push_back(one_of(b.list));
+    std::vector<std::uint32_t> document;
+    std::vector<phrase_posting> found;
+    for (const std::uint32_t candidate : matching_documents(collection, both, ctx)) {
+        if (ctx != nullptr) ctx->check_stop();
+        document.clear();
+        tokens.code->decode(tokens.words_of(candidate), document);
+        // From the end: where each word occurs next.
+        std::size_t next_a = document.size(), next_b = document.size();
+        std::uint32_t count = 0;
+        for (std::size_t at = document.size(); at-- > 0;) {
+            const bool is_a = document[at] == a.word, is_b = document[at] == b.word;
+            const std::size_t other = is_a ? next_b : next_a;
+            if ((is_a || is_b) && other < document.size() && other - at < window) ++count;
+            if (is_a) next_a = at;
+            if (is_b) next_b = at;
+        }
+        if (count != 0) found.push_back({candidate, count, 0});
+    }
+    return found;
+}
+
 }  // namespace quern::search_detail

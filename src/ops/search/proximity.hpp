@@ -25,4 +25,11 @@ std::vector<phrase_posting> find_near(const collection_view& collection, const t
                                       std::span<const phrase_word> phrase, std::uint32_t slop,
                                       const context* ctx = nullptr);
 
+/// Every document with both words within `window` words, in any order, ascending. The frequency is the number of positions of
+/// either word from which the other one follows within window - 1 words; of a word paired with itself, of its positions with
+/// another one there. `followed` is 0. Otherwise as find_near.
+std::vector<phrase_posting> find_window(const collection_view& collection, const token_stream& tokens,
+                                        const phrase_word& a, const phrase_word& b, std::uint32_t window,
+                                        const context* ctx = nullptr);
+
 }  // namespace quern::search_detail

@@ -10,6 +10,7 @@
 #include "device/cpu/pipeline.hpp"
 #include "device/place.hpp"
 #include "ops/search/device_collection.hpp"
+#include "ops/search/scoring.hpp"
 #include "ops/search/search_impl.hpp"
 
 namespace quern {
@@ -21,7 +22,7 @@ using ranking = std::vector<scored_document>;
 class held_collection {
   public:
     virtual ~held_collection() = default;
-    virtual bool takes(const search_query& query) const = 0;
+    virtual bool takes(const search_query& query, ranking_model model) const = 0;
     virtual void search(std::span<const search_query* const> queries, const ranking_options& options,
                         std::size_t k, std::span<ranking> results) = 0;
     virtual std::uint64_t bytes_brought() const { return 0; }
@@ -31,7 +32,7 @@ class collection_on_cpu final : public held_collection {
   public:
     collection_on_cpu(const collection_view& collection, context ctx)
         : collection_(collection), ctx_(std::move(ctx)) {}
-    bool takes(const search_query&) const override { return true; }
+    bool takes(const search_query&, ranking_model) const override { return true; }
     void search(std::span<const search_query* const> queries, const ranking_options& options, std::size_t k,
                 std::span<ranking> results) override {
         for_each_index(ctx_, queries.size(), [&](std::uint64_t i) {
@@ -51,13 +52,14 @@ class collection_on_device final : public held_collection {
   public:
     collection_on_device(const collection_view& collection, const context& ctx, int ordinal)
         : place_(ctx, ordinal), collection_(place_, collection) {}
-    bool takes(const search_query& query) const override {
+    bool takes(const search_query& query, ranking_model model) const override {
         const auto plain = [](const query_term& term) {
             return term.continued == 0 && term.weight == weight_one;
         };
-        return query.continuations.empty() && !query.allowed && query.forbidden.empty() &&
-               query.passing.empty() && !query.prior && !query.boosts && !query.excluded &&
-               2 * query.terms.size() <= max_device_lists && std::ranges::all_of(query.terms, plain);
+        return runs_on_device(model) && query.continuations.empty() && !query.allowed &&
+               query.forbidden.empty() && query.passing.empty() && !query.prior && !query.boosts &&
+               !query.excluded && 2 * query.terms.size() <= max_device_lists &&
+               std::ranges::all_of(query.terms, plain);
     }
     void search(std::span<const search_query* const> queries, const ranking_options& options, std::size_t k,
                 std::span<ranking> results) override {
@@ -118,7 +120,7 @@ std::vector<std::vector<scored_document>> resident_index::search(std::span<const
     std::vector<const search_query*> taken, others;
     std::vector<std::size_t> of_taken, of_others;
     for (std::size_t i = 0; i < queries.size(); ++i) {
-        const bool taken_by_device = state_->held->takes(queries[i]);
+        const bool taken_by_device = state_->held->takes(queries[i], options.model);
         (taken_by_device ? taken : others).push_back(&queries[i]);
         (taken_by_device ? of_taken : of_others).push_back(i);
     }

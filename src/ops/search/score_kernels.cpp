@@ -106,6 +106,39 @@ void two_stage_parts(const std::uint32_t* frequencies, const std::uint32_t* leng
     }
 }
 
+// normalised_frequency of probabilistic_scorers.hpp, lane by lane.
+HWY_INLINE vector normalised_frequency(const std::uint32_t* frequency, const std::uint32_t* length,
+                                       double norm) {
+    const doubles d;
+    const vector one = hn::Set(d, 1.0), l = hn::Max(load_as_double(length), one);
+    const vector bits =
+        hn::Mul(log_normal(hn::Add(one, hn::Div(hn::Set(d, norm), l))), hn::Set(d, 0x1.71547652b82fep+0));
+    return hn::Max(hn::Mul(load_as_double(frequency), bits), hn::Set(d, 0x1p-60));
+}
+
+void pl2_parts(const std::uint32_t* frequencies, const std::uint32_t* lengths, std::size_t size, double norm,
+               double mean, double shift, std::int64_t* parts) {
+    const doubles d;
+    const auto constant = [d](double value) { return hn::Set(d, value); };
+    for (std::size_t i = 0; i < size; i += hn::Lanes(d)) {
+        const vector t = normalised_frequency(frequencies + i, lengths + i, norm), log_t = log_normal(t);
+        const vector half = hn::Mul(constant(0.5), hn::Add(log_t, constant(0x1.d67f1c864beb5p+0)));
+        const vector nats =
+            hn::Add(hn::Mul(t, hn::Sub(log_t, constant(shift))), hn::Add(constant(mean), half));
+        const vector part = hn::Div(hn::Mul(nats, constant(0x1.71547652b82fep+0)), hn::Add(t, constant(1.0)));
+        store_positive(hn::Min(part, constant(4095)), parts + i);
+    }
+}
+
+void inl2_parts(const std::uint32_t* frequencies, const std::uint32_t* lengths, std::size_t size, double norm,
+                double idf, std::int64_t* parts) {
+    const doubles d;
+    for (std::size_t i = 0; i < size; i += hn::Lanes(d)) {
+        const vector t = normalised_frequency(frequencies + i, lengths + i, norm);
+        store_positive(hn::Div(hn::Mul(hn::Set(d, idf), t), hn::Add(t, hn::Set(d, 1.0))), parts + i);
+    }
+}
+
 void dirichlet_lengths(const std::uint32_t* lengths, std::size_t size, double mu, std::int64_t* parts) {
     const doubles d;
     const vector mus = hn::Set(d, mu);
@@ -180,6 +213,8 @@ HWY_EXPORT(bm25_parts);
 HWY_EXPORT(jelinek_mercer_parts);
 HWY_EXPORT(dirichlet_parts);
 HWY_EXPORT(two_stage_parts);
+HWY_EXPORT(pl2_parts);
+HWY_EXPORT(inl2_parts);
 HWY_EXPORT(dirichlet_lengths);
 HWY_EXPORT(two_stage_lengths);
 HWY_EXPORT(prior_parts);
@@ -192,6 +227,14 @@ void bm25_parts(const std::uint32_t* frequencies, const std::uint32_t* lengths, 
 void jelinek_mercer_parts(const std::uint32_t* frequencies, const std::uint32_t* lengths, std::size_t size,
                           double ratio, std::int64_t* parts) {
     HWY_DYNAMIC_DISPATCH(jelinek_mercer_parts)(frequencies, lengths, size, ratio, parts);
+}
+void pl2_parts(const std::uint32_t* frequencies, const std::uint32_t* lengths, std::size_t size, double norm,
+               double mean, double shift, std::int64_t* parts) {
+    HWY_DYNAMIC_DISPATCH(pl2_parts)(frequencies, lengths, size, norm, mean, shift, parts);
+}
+void inl2_parts(const std::uint32_t* frequencies, const std::uint32_t* lengths, std::size_t size, double norm,
+                double idf, std::int64_t* parts) {
+    HWY_DYNAMIC_DISPATCH(inl2_parts)(frequencies, lengths, size, norm, idf, parts);
 }
 void dirichlet_parts(const std::uint32_t* frequencies, std::size_t size, double prior, std::int64_t* parts) {
     HWY_DYNAMIC_DISPATCH(dirichlet_parts)(frequencies, size, prior, parts);

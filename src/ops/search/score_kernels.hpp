@@ -19,6 +19,11 @@ void jelinek_mercer_parts(const std::uint32_t* frequencies, const std::uint32_t*
                           double ratio, std::int64_t* parts);
 /// parts[i] = max(1, fixed(ln(1 + f / prior)))
 void dirichlet_parts(const std::uint32_t* frequencies, std::size_t size, double prior, std::int64_t* parts);
+/// The parts of pl2_scorer and inl2_scorer.
+void pl2_parts(const std::uint32_t* frequencies, const std::uint32_t* lengths, std::size_t size, double norm,
+               double mean, double shift, std::int64_t* parts);
+void inl2_parts(const std::uint32_t* frequencies, const std::uint32_t* lengths, std::size_t size, double norm,
+                double idf, std::int64_t* parts);
 /// parts[i] = max(1, fixed(ln(1 + (ratio f) / (mu + rest length))))
 void two_stage_parts(const std::uint32_t* frequencies, const std::uint32_t* lengths, std::size_t size,
                      double ratio, double mu, double rest, std::int64_t* parts);

@@ -251,9 +251,16 @@ class query_length {
     std::vector<words> weighted_;
 };
 
-/// Calls `use` with the model's scorer as its template argument.
+/// The models whose scorers also run on a GPU; queries by the others run on the CPU.
+constexpr bool runs_on_device(ranking_model model) {
+    return model == ranking_model::bm25 || model == ranking_model::ql || model == ranking_model::dirichlet ||
+           model == ranking_model::two_stage;
+}
+
+/// Calls `use` with the scorer of one of these models as its template argument; with_scorer
+/// (probabilistic_scorers.hpp) takes every model.
 template <typename Use>
-decltype(auto) with_scorer(ranking_model model, Use&& use) {
+decltype(auto) with_device_scorer(ranking_model model, Use&& use) {
     switch (model) {
         case ranking_model::ql:
             return use.template operator()<jelinek_mercer_scorer>();
@@ -261,7 +268,7 @@ decltype(auto) with_scorer(ranking_model model, Use&& use) {
             return use.template operator()<dirichlet_scorer>();
         case ranking_model::two_stage:
             return use.template operator()<two_stage_scorer>();
-        case ranking_model::bm25:
+        default:
             break;
     }
     return use.template operator()<bm25_scorer>();

@@ -101,6 +101,12 @@ void check_query(const collection_view& collection, const search_query& query,
 
 void validate(const ranking_options& options) {
     check_ranges(options);
+    constexpr double max_k1 = 100;  // a part is below 2^12
+    const bool multiplies = options.model == ranking_model::atire || uses_delta(options.model);
+    if (multiplies && options.k1 > max_k1)
+        throw usage_error(
+            "k1: invalid value (expected a number from 0 to 100 with the models atire, bm25+ and "
+            "bm25l)");
 }
 
 std::vector<scored_document> search(const collection_view& collection, const search_query& query,

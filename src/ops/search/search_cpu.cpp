@@ -16,6 +16,7 @@
 
 #include "ops/search/document_bits.hpp"
 #include "ops/search/postings.hpp"
+#include "ops/search/probabilistic_scorers.hpp"
 #include "ops/search/scoring.hpp"
 #include "ops/search/search_impl.hpp"
 #include "quern/base/error.hpp"
@@ -42,6 +43,9 @@ struct word {
 
     std::int64_t part(std::uint32_t frequency, std::uint32_t length) const {
         return constant != 0 ? constant : weighted_part(scorer.part(frequency, length), weight);
+    }
+    std::int64_t max_part(std::uint32_t frequency, std::uint32_t length) const {
+        return constant != 0 ? constant : weighted_part(bound_of(scorer, frequency, length), weight);
     }
     void parts(const std::uint32_t* frequencies, const std::uint32_t* lengths, std::size_t size,
                std::int64_t* out) const {
@@ -76,7 +80,7 @@ struct word {
         bound = 0;
         shortest = ~std::uint32_t{0};
         cursor.visit_bounds(end, [&](const postings_cursor::bounds& block) {
-            bound = std::max(bound, part(block.max_frequency, block.min_length) + 1);
+            bound = std::max(bound, max_part(block.max_frequency, block.min_length) + 1);
             shortest = std::min(shortest, block.min_length);
         });
         bound *= count;

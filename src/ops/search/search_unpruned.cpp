@@ -9,6 +9,7 @@
 
 #include "ops/search/document_bits.hpp"
 #include "ops/search/postings.hpp"
+#include "ops/search/probabilistic_scorers.hpp"
 #include "ops/search/scoring.hpp"
 #include "ops/search/search_impl.hpp"
 

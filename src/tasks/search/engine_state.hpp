@@ -53,6 +53,12 @@ struct search_engine::state : std::enable_shared_from_this<search_engine::state>
     /// The k best of all documents that pass the filter: by the prior, if any, then in their order.
     std::vector<scored_document> all_documents(const planned_query& of, const prepared& lists, std::size_t k,
                                                const context& ctx) const;
+    /// The k best of a query.
+    std::vector<scored_document> ranked(const planned_query& of, const search_options& options,
+                                        const prepared& lists, std::size_t k, const context& ctx) const;
+    /// Searches once, and adds words of the best documents to the query.
+    void add_feedback(planned_query& of, const search_options& options, const prepared& lists,
+                      const context& ctx) const;
     /// All documents that the query finds, ascending.
     std::vector<std::uint32_t> matching(const planned_query& of, const prepared& lists) const;
     /// Throws query_error. `unfinished`: whether the last word is still being typed.

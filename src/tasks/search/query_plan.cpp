@@ -58,12 +58,14 @@ query_plan::query_plan(const opened_store& store, const word_space* thesaurus, a
       typos_(options.typos),
       collection_(store.collection()) {
     const bool has_made_parts = !std::ranges::all_of(query_.parts, &query_part::is_loose);
-    if (has_made_parts || options.order > 1) tokens_ = ended_by(ctx, store.tokens());
+    const bool has_pairs = options.dependence != dependence_model::none;
+    if (has_made_parts || has_pairs || options.order > 1) tokens_ = ended_by(ctx, store.tokens());
     static const search_detail::token_stream no_tokens;
     const part_finder finder(store, tokens_ ? *tokens_ : no_tokens, words_of, ctx);
     add_words();
     if (has_made_parts) add_made_parts(finder);
     add_variants(finder, options.ranking, !options.count);
+    if (has_pairs) add_pairs(options);
     if (options.expand != 0) add_similar(*thesaurus, options);
     if (options.order > 1) add_histories(options.order, memory);
     if (options.snippets && !options.count) add_shown();
@@ -462,9 +464,8 @@ std::vector<explained_term> query_plan::explain(const ranking_options& ranking,
         made.documents = term.list.document_frequency;
         made.in_collection = term.list.collection_frequency;
         made.weight = static_cast<double>(term.weight) / weight_one;
-        if (const std::size_t others = terms_.size() - similar_.size(); i >= others) {
+        if (const std::size_t others = terms_.size() - similar_.size(); i >= others)
             made.similar_to = similar_[i - others].similar_to;
-        }
     }
     for (std::size_t i = 0; i < continuations_.size(); ++i) {
         const auto& found = histories_->found()[i];

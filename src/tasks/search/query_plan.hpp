@@ -21,6 +21,7 @@
 #include "quern/tasks/similar.hpp"
 #include "quern/text/analyzer.hpp"
 #include "tasks/search/analysed_query.hpp"
+#include "tasks/search/feedback.hpp"
 #include "tasks/search/field_filter.hpp"
 #include "tasks/search/part_lists.hpp"
 #include "tasks/search/snippet.hpp"
@@ -68,6 +69,9 @@ class query_plan {
     /// All of these words, each once, in byte order.
     const std::vector<std::string>& variant_words() const { return variant_words_; }
 
+    /// Weights the terms by options.original_weight and adds words of feedback, which then are in view() and similar().
+    void add_feedback(std::span<const feedback_word> words, const search_options& options);
+
     /// Words outside of phrases that the store has, sorted.
     const std::vector<std::string>& words() const { return words_; }
     /// For snippets, with search_options::snippets: the discriminative words outside of phrases, those similar to them,
@@ -108,6 +112,10 @@ class query_plan {
     std::span<const std::uint32_t> keep_documents(const std::vector<search_detail::phrase_posting>& found);
     void add_made_parts(const part_finder& finder);
     void make_part(const part_finder& finder, const query_part& part, const part_key& key);
+    void add_pairs(const search_options& options);
+    void add_pair(std::string name, const std::vector<search_detail::phrase_posting>& found,
+                  std::uint32_t count, std::uint32_t weight);
+    std::size_t word_place(std::string_view word) const;
     void add_similar(const word_space& thesaurus, const search_options& options);
     void add_histories(unsigned order, std::uint64_t memory);
     void add_shown();

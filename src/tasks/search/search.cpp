@@ -15,6 +15,7 @@
 #include "quern/tasks/search_option_table.hpp"
 #include "quern/tasks/words.hpp"
 #include "tasks/search/engine_state.hpp"
+#include "tasks/search/feedback.hpp"
 #include "tasks/search/snippet.hpp"
 #include "tasks/search/suggestions.hpp"
 #include "tasks/words/space_layout.hpp"
@@ -201,6 +202,11 @@ void search_engine::state::check(const search_options& options) const {
     check_ranges(options);
     if (options.order > 1 && options.ranking.model != ranking_model::ql)
         throw usage_error("order above 1 requires the model ql");
+    const bool has_pairs = options.dependence != dependence_model::none;
+    if (options.order > 1 && (has_pairs || options.feedback != feedback_method::none))
+        throw usage_error("order above 1 cannot be combined with feedback or a dependence model");
+    if (has_pairs && options.ordered_weight + options.unordered_weight >= 1)
+        throw usage_error("the weights of pairs, ordered and unordered, must be below 1 together");
     if (options.syntax == query_syntax::operators && !options.phrases)
         throw usage_error("the syntax operators has phrases; they cannot be off");
 }
@@ -246,20 +252,30 @@ std::shared_ptr<const search_engine::prepared> search_engine::prepare(const sear
 search_result search_engine::result(std::string_view query, const search_options& options,
                                     const prepared& lists, const context& ctx) const {
     const auto planned = state_->plan(query, options, lists, ctx, true);
+    if (options.feedback != feedback_method::none && !planned->finds_all)
+        state_->add_feedback(*planned, options, lists, ctx);
     std::vector<scored_document> ranking;
-    const collection_view collection = state_->store.collection();
-    const auto required = planned->planned.required_terms();
-    const std::size_t k = lists.order ? collection.document_lengths.size() : options.k;
-    if (options.count)
-        ranking = {};
-    else if (planned->finds_all)
-        ranking = state_->all_documents(*planned, lists, k, ctx);
-    else if (required.empty())
-        ranking = quern::search(collection, planned->whole, options.ranking, k);
-    else
-        ranking = search_detail::search_requiring(collection, planned->whole, required, options.ranking, k);
+    const std::size_t k = lists.order ? state_->store.info().documents : options.k;
+    if (!options.count) ranking = state_->ranked(*planned, options, lists, k, ctx);
     if (lists.order) lists.order->keep_first(ranking, options.k);
     return state_->result(*planned, ranking, options, lists, ctx);
+}
+
+std::vector<scored_document> search_engine::state::ranked(const planned_query& of,
+                                                          const search_options& options,
+                                                          const prepared& lists, std::size_t k,
+                                                          const context& ctx) const {
+    if (of.finds_all) return all_documents(of, lists, k, ctx);
+    const auto required = of.planned.required_terms();
+    if (required.empty()) return quern::search(store.collection(), of.whole, options.ranking, k);
+    return search_detail::search_requiring(store.collection(), of.whole, required, options.ranking, k);
+}
+
+void search_engine::state::add_feedback(planned_query& of, const search_options& options,
+                                        const prepared& lists, const context& ctx) const {
+    const auto best = ranked(of, options, lists, options.feedback_documents, ctx);
+    of.planned.add_feedback(feedback_words(store, best, options, ctx), options);
+    of.whole.terms = of.planned.view().terms;
 }
 
 std::unique_ptr<search_engine::planned_query> search_engine::state::plan(std::string_view query,
@@ -340,7 +356,8 @@ search_result search_engine::state::result(const planned_query& of, std::span<co
     for (std::size_t i = options.offset; i < ranking.size(); ++i) {
         ctx.check_stop();
         auto& found = result.hits.emplace_back(hit(ranking[i], static_cast<std::uint32_t>(i + 1)));
-        if (options.snippets) found.snippet = snippet_of(ranking[i].document, planned, ctx);
+        if (options.snippets)
+            found.snippet = snippet_of(ranking[i].document, planned, ctx);
         if (options.explain) found.explanation = explained(ranking[i].document);
         if (options.fields && store.fields()) found.fields = store.fields()->json(ranking[i].document);
         if (options.duplicates) add_duplicates(found, planned);
@@ -577,9 +594,38 @@ const store_info& search_engine::store() const {
     return state_->store.info();
 }
 
-std::vector<search_topic> read_topics(const std::filesystem::path& path, const context& ctx) {
+namespace {
+
+io::topic_fields topic_fields_of(std::string_view names) {
+    io::topic_fields fields{.title = false};
+    for (std::string_view rest = names; !rest.empty();) {
+        const std::size_t end = std::min(rest.find(','), rest.size());
+        const std::string_view name = trimmed(rest.substr(0, end));
+        rest.remove_prefix(std::min(end + 1, rest.size()));
+        if (name == "title") {
+            fields.title = true;
+        } else if (name == "desc") {
+            fields.description = true;
+        } else if (name == "narr") {
+            fields.narrative = true;
+        } else {
+            throw usage_error(fmt::format(
+                "topic fields: unknown field '{}' (expected title, desc or narr, separated by commas)",
+                name));
+        }
+    }
+    if (fields == io::topic_fields{.title = false})
+        throw usage_error("topic fields: none is named (expected title, desc or narr)");
+    return fields;
+}
+
+}  // namespace
+
+std::vector<search_topic> read_topics(const std::filesystem::path& path, const context& ctx,
+                                      std::string_view fields) {
     std::vector<search_topic> topics;
-    for (io::topic& t : io::read_topics(path, ctx)) topics.push_back({std::move(t.id), std::move(t.query)});
+    for (io::topic& t : io::read_topics(path, ctx, topic_fields_of(fields)))
+        topics.push_back({std::move(t.id), std::move(t.query)});
     return topics;
 }
 

@@ -35,7 +35,10 @@ std::uint64_t max_terms(std::span<const search_topic> topics, const search_optio
     std::size_t bytes = 0;
     for (const search_topic& topic : topics) bytes = std::max(bytes, topic.query.size());
     const std::uint64_t words = bytes / 2 + 1;
-    return words * (1 + std::max<std::uint64_t>(options.expand, options.order > 1 ? 1 : 0)) + other_lists;
+    const std::uint64_t pairs = options.dependence == dependence_model::none ? 0 : 2;
+    const std::uint64_t feedback = options.feedback == feedback_method::none ? 0 : options.feedback_terms;
+    return words * (1 + pairs + std::max<std::uint64_t>(options.expand, options.order > 1 ? 1 : 0)) +
+           feedback + other_lists;
 }
 
 /// How many hits may be in progress: they take at most a quarter of the memory.
@@ -79,6 +82,8 @@ std::string_view left_to_cpu(const search_options& options) {
     if (!trimmed(options.sort).empty()) return "an order by fields";
     if (options.prior != 0) return "a prior";
     if (options.expand != 0) return "similar words";
+    if (options.feedback != feedback_method::none) return "feedback";
+    if (options.dependence != dependence_model::none) return "pairs of words";
     if (options.like) return "a document to be like";
     if (options.order > 1) return "an order beyond 1";
     if (options.typos != typo_tolerance::never || options.prefix_last) return "typos or an unfinished word";

@@ -96,6 +96,23 @@ TEST(read_topics, reads_trec_topics_with_and_without_closing_tags) {
     }
 }
 
+TEST(read_topics, takes_the_fields_requested) {
+    const std::string text =
+        "<top>\n<num> Number: 301 \n<title> Organised  Crime\n\n<desc> Description: \nnot < this\n<narr> "
+        "Narrative:\nnor this\n</top>\n";
+    const auto query = [&](io::topic_fields fields) {
+        memory_source source(text, 3);
+        return io::read_topics(source, fields).at(0).query;
+    };
+    EXPECT_EQ(query({.title = false, .description = true}), "not < this");
+    EXPECT_EQ(query({.description = true, .narrative = true}), "Organised Crime not < this nor this");
+    const auto refused = [](const std::string& given) {
+        return refusal(given, [](auto& source) { io::read_topics(source, {.description = true}); });
+    };
+    EXPECT_EQ(refused("<top><num>1<title>x</top>"), "sample:1: a topic without <desc> ends here");
+    EXPECT_EQ(refused("1\tx\n"), "sample:1: only TREC topics have fields (expected <top> at the beginning)");
+}
+
 TEST(read_topics, topics_may_lack_the_end_of_the_last) {
     EXPECT_THAT(topics("<top><num>1<title>a\n<top><num>2<title>b"),
                 ElementsAre(std::pair("1", "a"), std::pair("2", "b")));

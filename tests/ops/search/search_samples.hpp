@@ -58,8 +58,10 @@ inline sample random_sample(std::uint32_t documents, const std::vector<double>& 
     return result;
 }
 
-inline constexpr ranking_model all_models[] = {ranking_model::bm25, ranking_model::ql,
-                                               ranking_model::dirichlet, ranking_model::two_stage};
+inline constexpr ranking_model all_models[] = {
+    ranking_model::bm25,   ranking_model::ql,    ranking_model::dirichlet, ranking_model::two_stage,
+    ranking_model::lucene, ranking_model::atire, ranking_model::robertson, ranking_model::bm25_plus,
+    ranking_model::bm25l,  ranking_model::pl2,   ranking_model::inl2};
 inline constexpr search_detail::strategy all_strategies[] = {{4096, false}, {4096, true}, {1, false},
                                                              {1, true},     {100, false}, {100, true}};
 

@@ -7,9 +7,12 @@
 #include <hwy/highway.h>
 #include <rapidcheck/gtest.h>
 
+#include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 
+#include "ops/search/probabilistic_scorers.hpp"
 #include "ops/search/search_impl.hpp"
 #include "ops/search/search_samples.hpp"
 #include "quern/base/error.hpp"
@@ -89,6 +92,10 @@ TEST_P(search_models, extreme_parameters) {
           ranking_options{.k1 = smallest, .b = smallest, .mu = 1e-3, .lambda = 1e-9}}) {
         auto requested = options;
         requested.model = GetParam();
+        requested.c = std::clamp(options.k1, 0x1p-64, 0x1p64);
+        requested.delta = std::min(options.k1, 10.0);
+        if (GetParam() == ranking_model::atire || uses_delta(GetParam()))
+            requested.k1 = std::min(requested.k1, 100.0);
         expect_reference(collection, {{0, 1}, {1, 100'000}}, requested, 20);
     }
 }
@@ -144,7 +151,9 @@ RC_GTEST_PROP(search, any_collection_matches_reference, ()) {
         .k1 = *rc::gen::inRange(0, 40) / 10.0,
         .b = *rc::gen::inRange(0, 11) / 10.0,
         .mu = *rc::gen::inRange(1, 4000) / 2.0,
-        .lambda = *rc::gen::inRange(1, 100) / 100.0};
+        .lambda = *rc::gen::inRange(1, 100) / 100.0,
+        .delta = *rc::gen::inRange(0, 30) / 10.0,
+        .c = *rc::gen::inRange(1, 300) / 10.0};
     expect_reference(collection, requested, options, *rc::gen::inRange<std::size_t>(1, 2 * documents));
 }
 
@@ -192,6 +201,74 @@ TEST(search, scores_are_those_of_the_formulas) {
     EXPECT_NEAR(score(two_stage, 1), std::log(0.7 * (2 + 10 * 0.5) / (4 + 10) + 0.3 * 0.5), 1e-9);
 }
 
+// Kamphuis et al. 2020; Amati and van Rijsbergen 2002. N = 5, df = 1, f = 2, |d| = 4, average 6, cf = 2.
+TEST(search, variants_are_those_of_the_formulas) {
+    const sample collection{{4, 100, 0, 0, 0}, {{{0, 2}}}};
+    const encoded_query encoded(collection, {{0, 1}});
+    const auto score = [&](ranking_options options) {
+        options.k1 = 1.2;
+        options.b = 0.75;
+        return search({collection.lengths, 30}, {encoded.terms}, options, 1).front().score();
+    };
+    const double norm = 0.25 + 0.75 * 4 / 6, k = 1.2 * norm, saturated = 2.2 * 2 / (k + 2);
+    EXPECT_NEAR(score({.model = ranking_model::lucene}), std::log(1 + 4.5 / 1.5) * 2 / (k + 2), 1e-9);
+    EXPECT_NEAR(score({.model = ranking_model::robertson}), std::log(4.5 / 1.5) * 2 / (k + 2), 1e-9);
+    EXPECT_NEAR(score({.model = ranking_model::atire}), std::log(5.0) * saturated, 1e-9);
+    EXPECT_NEAR(score({.model = ranking_model::bm25_plus, .delta = 1}), std::log(6.0) * (saturated + 1),
+                1e-9);
+    const double c = 2 / norm;
+    EXPECT_NEAR(score({.model = ranking_model::bm25l, .delta = 0.5}),
+                std::log(6.0 / 1.5) * 2.2 * (c + 0.5) / (1.2 + c + 0.5), 1e-9);
+    const double t = 2 * std::log2(1 + 3.0 * 6 / 4), mean = 2.0 / 5;
+    EXPECT_NEAR(
+        score({.model = ranking_model::pl2, .c = 3}),
+        (t * std::log2(t / mean) + (mean - t) * std::log2(std::exp(1.0)) + 0.5 * std::log2(2 * M_PI * t)) /
+            (t + 1),
+        1e-9);
+    EXPECT_NEAR(score({.model = ranking_model::inl2, .c = 3}), t / (t + 1) * std::log2(6.0 / 1.5), 1e-9);
+}
+
+/// SmallFloat.intToByte4 of Lucene, and back.
+std::uint32_t by_lucene(std::uint32_t length) {
+    if (length < 24) return length;
+    const std::uint64_t rest = length - 24;
+    const auto bits = static_cast<int>(std::bit_width(rest));
+    const int encoded =
+        bits < 4 ? static_cast<int>(rest) : static_cast<int>(rest >> (bits - 4) & 7) | (bits - 3) << 3;
+    const int shift = (encoded >> 3) - 1;
+    return 24 + static_cast<std::uint32_t>(shift < 0 ? encoded & 7 : std::uint64_t((encoded & 7) | 8) << shift);
+}
+
+TEST(search, lucene_keeps_lengths_in_a_byte) {
+    for (std::uint32_t length = 0; length < 100'000; ++length)
+        ASSERT_EQ(search_detail::lucene_length(length), by_lucene(length));
+    EXPECT_EQ(search_detail::lucene_length(~0U), by_lucene(~0U));
+    // Equal lengths for Lucene are equal scores.
+    const sample collection{{100, 101, 104}, {{{0, 1}, {1, 1}, {2, 1}}}};
+    const encoded_query encoded(collection, {{0, 1}});
+    const auto found =
+        search({collection.lengths, 305}, {encoded.terms}, {.model = ranking_model::lucene}, 3);
+    EXPECT_EQ(found[0].fixed_score, found[1].fixed_score);
+    EXPECT_NE(found[1].fixed_score, found[2].fixed_score);
+}
+
+// The bound of PL2 holds where the divergence falls with the frequency.
+TEST(search, bounds_of_pl2_hold_for_frequent_words) {
+    for (const std::uint64_t occurrences : {1u, 900u, 5'000u, 100'000u, 100'000'000u})
+        for (const double c : {0.001, 1.0, 50.0}) {
+            const std::vector<std::uint32_t> lengths(1000, 100);
+            const posting_list list{{}, 900, occurrences};
+            const search_detail::pl2_scorer scorer({lengths, 100'000}, list,
+                                                   {.model = ranking_model::pl2, .c = c});
+            std::int64_t highest = 0;
+            for (std::uint32_t f = 1; f < 400; ++f)
+                for (const std::uint32_t length : {400u, 5'000u, 1'000'000u}) {
+                    highest = std::max(highest, scorer.part(f, length));
+                    ASSERT_GE(scorer.bound(f, 400) + 1, highest);
+                }
+        }
+}
+
 TEST(search, refuses_parameters_out_of_range) {
     const auto refused = [](const ranking_options& options) {
         EXPECT_THROW(search({}, {}, options, 10), usage_error);
@@ -201,7 +278,10 @@ TEST(search, refuses_parameters_out_of_range) {
     for (const double b : {-0.1, 1.1, nan}) refused({.b = b});
     for (const double lambda : {0.0, 1.0, -1.0, nan}) refused({.model = ranking_model::ql, .lambda = lambda});
     for (const double mu : {0.0, -1.0, nan, infinity}) refused({.model = ranking_model::dirichlet, .mu = mu});
-    refused({.model = static_cast<ranking_model>(9)});
+    refused({.model = static_cast<ranking_model>(99)});
+    refused({.model = ranking_model::atire, .k1 = 101});
+    refused({.model = ranking_model::bm25l, .delta = -1});
+    refused({.model = ranking_model::pl2, .c = 0});
     const sample collection{{1}, {{{0, 1}}}};
     const encoded_query encoded(collection, {{0, 262'145}});
     EXPECT_THROW(search({collection.lengths, 1}, {encoded.terms}, {}, 1), usage_error);
