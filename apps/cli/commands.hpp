@@ -16,6 +16,7 @@ int run_complete(const command& self, const std::vector<std::string>& arguments)
 int run_dedup(const command& self, const std::vector<std::string>& arguments);
 int run_decontaminate(const command& self, const std::vector<std::string>& arguments);
 int run_perplexity(const command& self, const std::vector<std::string>& arguments);
+int run_model(const command& self, const std::vector<std::string>& arguments);
 int run_filter(const command& self, const std::vector<std::string>& arguments);
 int run_signature(const command& self, const std::vector<std::string>& arguments);
 int run_ngrams(const command& self, const std::vector<std::string>& arguments);

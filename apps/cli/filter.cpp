@@ -76,6 +76,12 @@ void describe_rules(command_line& line, filter_request& request) {
                 "harmless "
                 "ones.",
                 "", [&](const std::string& value) { parse_mask(value, request.options); });
+    line.section("Perplexity");
+    line.option("perplexity", request.options);
+    line.option("below", request.options);
+    line.option("above", request.options);
+    line.option("perplexity_measure", request.options);
+    line.option("model_words", request.options);
     line.offer("--language", detectable_languages());
     line.offer("--mask", mask_names);
 }
@@ -112,6 +118,8 @@ void describe(command_line& line, filter_request& request) {
     line.example(
         "quern filter crawl/ --language de --rules length.min-words=50 --removed removed.tsv -o german/",
         "German documents of 50 words or more, one output for each input.");
+    line.example("quern filter crawl.jsonl --perplexity wiki.arpa --below 800 -o clean.jsonl",
+                 "Documents that a model of good text predicts well.");
     line.example("quern filter forum.jsonl --mask emails,ips -o masked.jsonl",
                  "Every document, without addresses.");
 }
@@ -178,8 +186,14 @@ int run_filter(const command& self, const std::vector<std::string>& arguments) {
     if (std::ranges::count(request.inputs, "-") > 1)
         throw usage_error("standard input (-) can be given only once");
     read_rules_of(request);
-    if (options.rules.empty() && options.languages.empty() && !options.mask_emails && !options.mask_ips)
-        throw usage_error("there is nothing to do (expected --rules, --rules-file, --language or --mask)");
+    if (options.rules.empty() && options.languages.empty() && options.perplexity.empty() &&
+        !options.mask_emails && !options.mask_ips)
+        throw usage_error(
+            "there is nothing to do (expected --rules, --rules-file, --language, --perplexity or --mask)");
+    for (const char* const name : {"--below", "--above", "--perplexity-measure", "--model-words"})
+        line.require_used(name, !options.perplexity.empty(), "requires --perplexity");
+    if (!options.perplexity.empty() && !options.below && !options.above)
+        throw usage_error("--perplexity needs a limit (expected --below X, --above X or both)");
     line.require_used("--language-score", !options.languages.empty(), "requires --language");
     line.require_used("--sample-removed", !request.report.empty(), "requires --report");
     if (request.removed.empty() && request.kept.empty()) request.removed = "-";
@@ -194,6 +208,7 @@ int run_filter(const command& self, const std::vector<std::string>& arguments) {
     const bool to_folder = request.kept.ends_with('/');
     std::vector<std::filesystem::path> files = options.inputs;
     if (!request.rules_file.empty()) files.emplace_back(request.rules_file);
+    if (!options.perplexity.empty()) files.push_back(options.perplexity);
     if (to_folder) {
         const std::filesystem::path folder = std::filesystem::path(request.kept).parent_path();
         refuse_harm(folder, files);

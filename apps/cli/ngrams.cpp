@@ -53,9 +53,13 @@ void declare(command_line& line, request& request) {
                 [&](const std::string& value) { request.requested.totals = output_name(value); });
     line.option("--arpa", "FILE", "A back-off language model in the ARPA format, smoothed by --smoothing.",
                 "", [&](const std::string& value) { request.requested.arpa = output_name(value); });
+    line.option("sentences", request.requested);
+    line.option("prune", request.requested);
+    line.option("limit_vocabulary", request.requested);
     line.section("Corpus options");
     declare_corpus(line, request.corpus);
     line.option("titles", request.requested);
+    line.option("tokenized", request.requested);
     declare_text(line, request.text);
     declare_common(line, request.common, {.gpu = true});
     line.example("quern ngrams notes --order 2 --counts",
@@ -64,6 +68,10 @@ void declare(command_line& line, request& request) {
                  "The BM25 weight of every word in every document.");
     line.example("quern ngrams enwiki.xml.bz2 --order 3 --smoothing absolute --arpa enwiki.arpa",
                  "A language model for KenLM, SRILM and others.");
+    line.example(
+        "quern ngrams text.txt --tokenized --sentences --order 5 --smoothing kneser-ney --prune '0 0 1' "
+        "--arpa text.arpa",
+        "The model that KenLM's lmplz makes from sentences, one on each line.");
 }
 
 /// The given text options; with a dictionary, they override its options.
@@ -103,6 +111,8 @@ void refuse_idle_options(command_line& line, const ngrams_options& requested) {
     smoothing("--lambda", ngram_smoothing::jelinek_mercer, "requires --smoothing jm");
     smoothing("--mu", ngram_smoothing::dirichlet, "requires --smoothing dirichlet");
     smoothing("--delta", ngram_smoothing::absolute, "requires --smoothing absolute");
+    for (const char* name : {"--prune", "--limit-vocabulary"})
+        smoothing(name, ngram_smoothing::kneser_ney, "requires --smoothing kneser-ney");
 }
 
 }  // namespace
@@ -116,6 +126,8 @@ int run_ngrams(const command& self, const std::vector<std::string>& arguments) {
                       "any number of threads, any memory budget and any method.");
     declare(line, request);
     line.parse(arguments);
+    if (request.requested.tokenized && request.text.any())
+        throw usage_error("--tokenized takes the words as they are; it does not go with text options");
     refuse_idle_options(line, request.requested);
 
     session job(self, request.common);
@@ -130,7 +142,8 @@ int run_ngrams(const command& self, const std::vector<std::string>& arguments) {
     requested.text = text_requested(request);
     requested.replace = request.common.force;
     std::vector<std::filesystem::path> files = requested.inputs;
-    files.insert(files.end(), {requested.dictionary, request.text.stop_word_file()});
+    files.insert(files.end(),
+                 {requested.dictionary, requested.limit_vocabulary, request.text.stop_word_file()});
     const destination totals_file{requested.totals},
         model_file{.path = requested.arpa, .form = ".arpa", .written = "a model in the ARPA format"};
     job.check_destinations({{request.common.output}, totals_file, model_file}, files);

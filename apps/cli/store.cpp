@@ -9,6 +9,7 @@
 #include "commands.hpp"
 #include "quern/tasks/dedup.hpp"
 #include "quern/tasks/dictionary.hpp"
+#include "quern/tasks/language_model.hpp"
 #include "quern/tasks/words.hpp"
 #include "session.hpp"
 
@@ -96,6 +97,20 @@ void write_info(row_writer& rows, const dictionary_info& info) {
     row("file.checksum", std::string_view(fmt::format("{:016x}", info.checksum)));
 }
 
+void write_info(row_writer& rows, const language_model_info& info) {
+    const auto row = [&](std::string_view property, cell value) { rows.row({property, value}); };
+    row("kind", "language model");
+    row("format_version", static_cast<std::uint64_t>(info.format_version));
+    row("order", static_cast<std::uint64_t>(info.ngrams.size()));
+    row("words", std::uint64_t{info.words});
+    for (std::size_t i = 0; i < info.ngrams.size(); ++i) row(fmt::format("ngrams.{}", i + 1), info.ngrams[i]);
+    row("quantized_bits", static_cast<std::uint64_t>(info.quantized_bits));
+    row("ends_sentences", static_cast<std::uint64_t>(info.ends_sentences ? 1 : 0));
+    row("ngrams.bytes", info.ngram_bytes);
+    row("file.bytes", info.file_bytes);
+    row("file.checksum", std::string_view(fmt::format("{:016x}", info.checksum)));
+}
+
 void write_info(row_writer& rows, const store_info& info) {
     for (const auto& [name, value] : properties_of(info)) {
         if (const auto* const text = std::get_if<std::string>(&value))
@@ -121,11 +136,13 @@ int run_info(const command& self, const std::vector<std::string>& arguments) {
     session job(self, request.common);
     job.choose_device("info", offered_places::cpu_only);
     output to = job.open_output(request.common.output, {request.path});
-    using any_info = std::variant<store_info, duplicate_store_info, word_space_info, dictionary_info>;
+    using any_info =
+        std::variant<store_info, duplicate_store_info, word_space_info, dictionary_info, language_model_info>;
     const any_info info = job.stage("read", [&]() -> any_info {
         if (is_duplicate_store(request.path)) return read_duplicate_store_info(request.path);
         if (is_word_space(request.path)) return read_word_space_info(request.path);
         if (is_dictionary(request.path)) return read_dictionary_info(request.path);
+        if (is_compact_model(request.path)) return read_compact_model_info(request.path);
         return read_store_info(request.path);
     });
     auto rows = job.rows(to, {"property", "value"});
@@ -153,6 +170,7 @@ int run_verify(const command& self, const std::vector<std::string>& arguments) {
         if (is_duplicate_store(request.path)) return verify_duplicate_store(request.path, job.ctx);
         if (is_word_space(request.path)) return verify_word_space(request.path, job.ctx);
         if (is_dictionary(request.path)) return verify_dictionary(request.path, job.ctx);
+        if (is_compact_model(request.path)) return verify_compact_model(request.path, job.ctx);
         return verify_store(request.path, job.ctx);
     });
     job.messages.finish();

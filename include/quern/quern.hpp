@@ -73,6 +73,8 @@
 #include "quern/tasks/fuse_option_table.hpp"
 #include "quern/tasks/graph.hpp"
 #include "quern/tasks/input_names.hpp"
+#include "quern/tasks/language_model.hpp"
+#include "quern/tasks/language_model_option_table.hpp"
 #include "quern/tasks/link_rank.hpp"
 #include "quern/tasks/link_rank_option_table.hpp"
 #include "quern/tasks/nearest.hpp"

@@ -92,3 +92,25 @@ filter() { quern filter --quiet "$@"; }
     refused "crawl.jsonl" crawl.jsonl --rules c4 -o crawl.jsonl --force
     ends_with 2 quern filter missing.jsonl --rules c4
 }
+
+@test "perplexity: the values of quern perplexity, after the rules" {
+    printf '%s\n' '{"id":"good","text":"The cat sat on the mat."}' '{"id":"bad","text":"mat on on cat zebra sat the."}' \
+        '{"id":"short","text":"cat"}' '{"id":"none","text":"..."}' >docs.jsonl
+    printf 'the cat sat on the mat\nthe dog sat on the mat\n' >text.txt
+    quern ngrams text.txt --tokenized --sentences --order 3 --smoothing kneser-ney --arpa text.arpa --quiet
+    quern perplexity text.arpa docs.jsonl --bits-per-byte --quiet >scores
+    good=$(awk -F '\t' '$1 == "good" { print $5 }' scores) bad=$(awk -F '\t' '$1 == "bad" { print $5 }' scores)
+    quern filter docs.jsonl --perplexity text.arpa --below "$bad" --rules length.min-words=2 -o kept.jsonl --removed removed --quiet
+    [ "$(cat kept.jsonl)" = '{"id":"good","text":"The cat sat on the mat."}' ]
+    [ "$(cat removed)" = $'bad\tperplexity.below\t'"$bad"$'\t'"$bad"$'\nshort\tlength.min-words\t1\t2\nnone\tlength.min-words\t0\t2' ]
+    quern filter docs.jsonl --perplexity text.arpa --above "$good" --below 999 --removed removed --quiet --force
+    [ "$(cut -f 1-3 removed | head -n 1)" = $'good\tperplexity.above\t'"$good" ]
+    [ "$(tail -n 1 removed)" = $'none\tperplexity.below\tnan\t999' ]
+    quern model text.arpa -o text.model --quiet
+    quern filter docs.jsonl --perplexity text.model --above "$good" --below 999 --quiet --threads 3 | cmp removed -
+    bits=$(awk -F '\t' '$1 == "bad" { print $6 }' scores)
+    quern filter docs.jsonl --perplexity text.arpa --perplexity-measure bits-per-byte --below "$bits" --quiet >removed
+    grep -qF $'bad\tbits-per-byte.below\t'"$bits"$'\t' removed
+    refused "--perplexity needs a limit" docs.jsonl --perplexity text.arpa
+    refused "--below requires --perplexity" docs.jsonl --rules c4 --below 2
+}

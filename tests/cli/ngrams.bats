@@ -124,3 +124,44 @@ one	out the	1" ]
     endless_corpus | ( ! timeout -s INT 2 "$QUERN" ngrams - -o made --totals counts --quiet )
     [ ! -e made ] && [ ! -e counts ]
 }
+
+@test "a model of sentences with Kneser-Ney smoothing" {
+    printf 'the cat sat\nthe cat ran\n\nthe dog sat\n' >text.txt
+    quern ngrams text.txt --tokenized --sentences --order 3 --smoothing kneser-ney --arpa model.arpa --totals totals 2>message
+    grep -q '0.5, 1 and 1.5 are used' message
+    grep -qP '^<s> </s>\t1$' totals
+    grep -qP '^<s>\t4$' totals
+    [ "$(sed -n 2,4p model.arpa)" = $'ngram 1=8\nngram 2=9\nngram 3=8' ]
+    grep -qP '^0\t<s>\t' model.arpa
+    quern ngrams text.txt --tokenized --sentences --order 3 --smoothing kneser-ney --arpa - --prune '0 0 1' --quiet >pruned.arpa
+    [ "$(sed -n 4p pruned.arpa)" = 'ngram 3=1' ]
+    quern perplexity model.arpa text.txt --tokenized --sentences --quiet | awk -F '\t' '$5 > 10 { exit 1 }'
+    ends_with 2 quern ngrams text.txt --smoothing kneser-ney --arpa -
+    says "kneser-ney needs sentences"
+    ends_with 2 quern ngrams text.txt --smoothing kneser-ney
+    ends_with 2 quern ngrams text.txt --sentences
+    says "rows are those of documents"
+    ends_with 2 quern ngrams text.txt --tokenized --tokens ascii
+    says "it does not go with text options"
+    ends_with 2 quern ngrams text.txt --prune '0 1' --arpa -
+    says "--prune requires --smoothing kneser-ney"
+}
+
+# KenLM's lmplz (QUERN_LMPLZ, or in PATH) makes the same model from the same text.
+@test "the model is that of lmplz" {
+    lmplz=${QUERN_LMPLZ:-$(command -v lmplz || true)}
+    [ -n "$lmplz" ] || skip "no lmplz"
+    awk 'BEGIN { srand(4); for (s = 0; s < 3000; s++) { line = ""; n = int(rand() * 15)
+        for (i = 0; i < n; i++) line = line " w" int(exp(rand() * rand() * 7)); print line } print "a last word" }' >text.txt
+    for arguments in '1' '3' '5' '4 --prune 0 0 1 2'; do
+        order=${arguments%% *} prune=${arguments#* --prune }
+        # shellcheck disable=SC2086 # several arguments
+        "$lmplz" -o $arguments --text text.txt --arpa theirs.arpa -S 64M -T . --discount_fallback 2>lmplz.log
+        [ "$prune" != "$arguments" ] || prune=0
+        quern ngrams text.txt --tokenized --sentences --smoothing kneser-ney --order "$order" --prune "$prune" --arpa ours.arpa \
+            --quiet --force
+        awk -F '\t' 'NF < 2 { next } NR == FNR { p[$2] = $1; b[$2] = $3; n++; next }
+            { m++; if (!($2 in p) || (p[$2] - $1) ^ 2 > 1e-10 || (b[$2] - $3) ^ 2 > 1e-10) { print; exit 1 } }
+            END { if (n != m) exit 1 }' theirs.arpa ours.arpa
+    done
+}

@@ -90,3 +90,64 @@ model() {
     says "it does not go with text options"
     ends_with 2 quern perplexity model.arpa x.jsonl -o model.arpa --force
 }
+
+@test "several models: equal ones change nothing, tuned weights find the better one" {
+    printf 'the cat sat on the mat\nthe dog sat on the mat\nthe cat ran\n' >a.txt
+    printf 'stocks fell in march\nstocks rose in april\nprices fell\n' >b.txt
+    for name in a b; do
+        quern ngrams $name.txt --tokenized --sentences --order 2 --smoothing kneser-ney --arpa $name.arpa --quiet
+    done
+    quern perplexity a.arpa a.txt --tokenized --sentences --quiet | cut -f 1-3 >once
+    quern perplexity a.arpa a.txt --interpolate a.arpa --tokenized --sentences --quiet | cut -f 1-3 | cmp once -
+    quern perplexity a.arpa b.txt --interpolate b.arpa --tokenized --tune --quiet >weights
+    awk -F '\t' 'NR == 1 && ($1 != "a.arpa" || $2 > 0.2) { exit 1 } NR == 2 && ($1 != "b.arpa" || $2 < 0.8) { exit 1 }' weights
+    weights=$(cut -f 2 weights | paste -sd ' ')
+    tuned=$(quern perplexity a.arpa b.txt --interpolate b.arpa --tokenized --weights "$weights" --quiet | cut -f 5)
+    equal=$(quern perplexity a.arpa b.txt --interpolate b.arpa --tokenized --quiet | cut -f 5)
+    awk "BEGIN { exit !($tuned < $equal) }"
+    ends_with 2 quern perplexity a.arpa b.txt --interpolate b.arpa --weights 1
+    says "expected 2 numbers of at least 0"
+    ends_with 2 quern perplexity a.arpa b.txt --tune
+}
+
+@test "bits per byte, texts by chance" {
+    model
+    printf 'a b\n' >text.txt
+    # log10 -0.875; 4 bytes.
+    quern perplexity model.arpa text.txt --tokenized --bits-per-byte --quiet >rows
+    awk -F '\t' '{ exit !(($6 - 0.875 * log(10) / log(2) / 4) ^ 2 < 1e-12) }' rows
+    quern perplexity model.arpa --generate 40 --seed 5 >texts
+    quern perplexity model.arpa --generate 40 --seed 5 --threads 3 | cmp texts -
+    [ "$(wc -l <texts)" = 40 ]
+    [ "$(tr ' ' '\n' <texts | grep -v '^$' | sort -u | paste -sd ' ')" = "a b" ]
+    quern perplexity model.arpa --generate 40 --seed 6 >others
+    ! cmp -s texts others
+    [ "$(quern perplexity model.arpa --generate 1 --begin 'b b' --max-words 2)" = "b b" ]
+    ends_with 2 quern perplexity model.arpa --generate 1 --begin q
+    says "the model has no word 'q'"
+    ends_with 2 quern perplexity model.arpa text.txt --generate 1
+    ends_with 2 quern perplexity model.arpa
+    says "CORPUS is required"
+}
+
+@test "compact models: the same bits, damage is noticed" {
+    quern ngrams "$data/corpus.jsonl" --order 4 --smoothing kneser-ney --sentences --arpa own.arpa --quiet --max-errors 100%
+    quern model own.arpa -o own.model --quiet
+    quern perplexity own.arpa "$data/corpus.jsonl" --sentences --quiet --max-errors 100% >rows
+    quern perplexity own.model "$data/corpus.jsonl" --sentences --quiet --max-errors 100% | cmp rows -
+    quern model own.arpa -o again.model --threads 3 --quiet
+    cmp own.model again.model
+    [ "$(quern info own.model | grep -P '^(kind|order|quantized_bits)' | cut -f 2 | paste -sd ' ')" = "language model 4 0" ]
+    quern verify own.model | grep -q whole
+    ends_with 2 quern model own.arpa -o own.model
+    quern model own.arpa -o own.model --quantize 2 --force --quiet
+    [ "$(stat -c %s own.model)" -lt "$(stat -c %s again.model)" ]
+    quern perplexity own.model "$data/corpus.jsonl" --quiet --max-errors 100% >/dev/null
+    ends_with 2 quern build own.model -o store
+    says "was made by quern and is not a corpus"
+    printf 'x' | dd of=again.model bs=1 seek=1000 conv=notrunc status=none
+    ends_with 5 quern perplexity again.model "$data/corpus.jsonl" --max-errors 100%
+    ends_with 5 quern verify again.model
+    ends_with 2 quern model own.model -o other.model
+    says "is a compact model already"
+}

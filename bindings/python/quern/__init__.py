@@ -3,7 +3,7 @@
 
 Clean a corpus      filter, dedup, dedup_parts, decontaminate, Deduplicator, DuplicateStream, signatures
 Search              build, open, Store, Run, evaluate, compare, fuse, export
-Words and n-grams   Thesaurus, Dictionary, ngrams, NgramModel, ngram_likelihood, perplexity
+Words and n-grams   Thesaurus, Dictionary, ngrams, NgramModel, ngram_likelihood, LanguageModel, perplexity
 Arrays and graphs   VectorSet, NearestNeighbors, Graph, SparseMatrix, top_k
 For all calls       config (threads, memory, device ...), doctor (what this machine offers), Error
 
@@ -70,7 +70,7 @@ from ._quern import Graph, LinkRanks, Product, SparseMatrix, TopK, VectorSet, to
 from ._vectors import Neighbors, NearestNeighbors, RangeNeighbors
 
 # Words and n-grams
-from ._quern import Dictionary, NgramModel, NgramTable, Thesaurus, UnknownWord, ngram_likelihood, ngrams, perplexity
+from ._quern import Dictionary, LanguageModel, NgramModel, NgramTable, Thesaurus, UnknownWord, ngram_likelihood, ngrams, perplexity
 
 __all__ = [
     "BuildResult",
@@ -92,6 +92,7 @@ __all__ = [
     "Hits",
     "Ids",
     "InvalidInput",
+    "LanguageModel",
     "LinkRanks",
     "MarkedText",
     "NearestNeighbors",

@@ -38,5 +38,6 @@ NB_MODULE(_quern, module) {
     declare_ngrams(module);
     declare_ngram_model(module);
     declare_perplexity(module);
+    declare_language_model(module);
     declare_thesaurus(module);
 }

@@ -57,8 +57,10 @@ enum class ngram_smoothing {
     dirichlet,       ///< (f(d) + mu · pC) / (h(d) + mu)
     /// max(f(d) - delta, 0) / h(d) + delta · u / h(d) · pC, u the distinct words after the history in d.
     absolute,
+    /// Modified Kneser-Ney (Chen and Goodman 1998), for models of a collection; not for rows.
+    kneser_ney,
 };
-inline constexpr std::string_view ngram_smoothing_names[] = {"jm", "dirichlet", "absolute"};
+inline constexpr std::string_view ngram_smoothing_names[] = {"jm", "dirichlet", "absolute", "kneser-ney"};
 
 enum class ngram_method {
     automatic,   ///< ours: words packed into keys, one sort, rows made while a piece is in the cache
@@ -84,7 +86,8 @@ struct ngram_options {
     ngram_method method = ngram_method::automatic;
 };
 
-/// Throws usage_error if an option is out of range (quern/ops/ngram_option_table.hpp).
+/// Throws usage_error if an option is out of range (quern/ops/ngram_option_table.hpp). Rows also refuse Kneser-Ney
+/// smoothing, unless BM25 weights are requested.
 void validate(const ngram_options& options);
 
 /// Rows of one length n, by n-gram, then document; columns of equal size. The counts of a history include only

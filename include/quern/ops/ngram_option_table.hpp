@@ -27,7 +27,8 @@ inline constexpr auto options_of<ngram_options> = std::array{
     option_for<&ngram_options::smoothing>(
         "smoothing", "RULE", ngram_smoothing_names,
         "How to smooth a document by the collection and, in a model, a longer history by a shorter one: jm "
-        "(Jelinek-Mercer), dirichlet or absolute (discounting)."),
+        "(Jelinek-Mercer), dirichlet or absolute (discounting). kneser-ney: modified Kneser-Ney, only for a "
+        "model of sentences."),
     option_for<&ngram_options::lambda>("lambda", "X", {.min = 0, .max = 1},
                                        "jm: weight of the document, 1 - X of the collection; in a model, of "
                                        "the longer history and of the shorter."),

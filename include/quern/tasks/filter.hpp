@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -32,6 +33,14 @@ struct filter_decision {
     std::string_view text;  ///< of a kept one, as it is written; with wants_texts only
 };
 
+/// What a language model's limits are compared with.
+enum class perplexity_measure { perplexity, bits_per_byte };
+inline constexpr std::string_view perplexity_measure_names[] = {"perplexity", "bits-per-byte"};
+
+/// How a text becomes the words of a language model: one of token_rule, or tokenized (perplexity_options).
+enum class model_words { unicode, ascii, letters, tokenized };
+inline constexpr std::string_view model_words_names[] = {"unicode", "ascii", "letters", "tokenized"};
+
 struct filter_options : corpus_input {
     rule_choice rules;
     word_split words = word_split::unicode;
@@ -39,6 +48,12 @@ struct filter_options : corpus_input {
     std::vector<std::string> languages;
     decimal language_score{
         65, 100};  ///< the least share of the text that is in the language, in percent without fractions
+    /// A language model (perplexity_options::model); after the rules, documents that it predicts too badly or too well are
+    /// removed: those not below `below`, or not above `above`. Text without words is removed. Empty: none.
+    std::filesystem::path perplexity;
+    std::optional<double> below, above;
+    perplexity_measure measure = perplexity_measure::perplexity;
+    model_words words_of_model = model_words::unicode;
     bool mask_emails = false, mask_ips = false;
     std::uint32_t sample_removed =
         5;  ///< examples of each rule in the report, twice: the first ones, and some by hash

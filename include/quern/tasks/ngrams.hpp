@@ -29,6 +29,11 @@ struct ngrams_options : corpus_input {
     std::optional<text_options> text;
     /// Count the words of a document's title and then those of its text, as in a store.
     bool titles = false;
+    /// Texts are words separated by white space already, a sentence on each line.
+    bool tokenized = false;
+    /// Put <s> before and </s> after the words of each sentence (of word lines: each document) in the counts and the
+    /// model of the collection, which end there. Words <s>, </s> and <unk> of the texts are excluded. There are no rows.
+    bool sentences = false;
     /// Written by make_dictionary; empty: every word of the corpus is known.
     std::filesystem::path dictionary;
     ngram_options ngrams;
@@ -39,6 +44,11 @@ struct ngrams_options : corpus_input {
     /// File for a back-off model of the collection in the ARPA format, for every n up to the order
     /// (docs/ngrams.md). Empty: none.
     std::filesystem::path arpa;
+    /// Of a model with Kneser-Ney smoothing, after its discounts are made from all n-grams: exclude those that occur N
+    /// times or less, N by length: "0 0 1" for 1, 2, and 3 words or more. Not falling; 0 for single words. Empty: none.
+    std::string prune;
+    /// Also exclude n-grams with words that this file, of words separated by white space, lacks. Empty: none.
+    std::filesystem::path limit_vocabulary;
     bool replace = false;  ///< replace existing files, atomically
     /// Receive the text of these files instead of the files.
     std::function<void(std::string_view)> take_totals, take_arpa;
@@ -70,6 +80,7 @@ struct ngrams_result {
     std::uint64_t model_ngrams = 0;      ///< in the ARPA file
     /// Distinct words that the ARPA format cannot represent, with a warning.
     std::uint64_t excluded_words = 0;
+    std::uint64_t sentences = 0;  ///< if requested
     run_statistics statistics;
 };
 

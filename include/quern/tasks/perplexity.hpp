@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -26,7 +27,12 @@ inline constexpr std::string_view sentence_mark_names[] = {"auto", "yes", "no"};
 
 struct perplexity_options : corpus_input {
     std::filesystem::path model;  ///< in the ARPA format, plain or compressed
-    text_options text;            ///< how texts become words; must be those with which the model was made
+    /// More models: p(w) is the sum of weight · p(w) over the models that have w; of a word that none has, it is that of
+    /// <unk>. A list of weights has one for each model, `model` first: "0.7 0.3"; only their ratio counts. Empty: equal ones.
+    std::vector<std::filesystem::path> interpolate;
+    std::string weights;
+    bool tune = false;  ///< no rows: find the weights that maximise the probability of the corpus
+    text_options text;  ///< how texts become words; must be those with which the model was made
     /// The texts are words separated by blanks already, a sentence on each line, as KenLM takes them.
     bool tokenized = false;
     bool sentences = false;  ///< a row for each sentence instead of each document
@@ -43,6 +49,8 @@ struct perplexity_row {
     double logarithm = 0;
     /// 10^(-logarithm / N), where N counts those words and marks. Not a number if there are none.
     double perplexity = 0;
+    /// -logarithm · log2(10) / the bytes of the text, of a document; not a number for a sentence or an empty text.
+    double bits_per_byte = 0;
 };
 
 struct perplexity_result {
@@ -54,6 +62,7 @@ struct perplexity_result {
     double logarithm = 0;          ///< the sum of all rows, in order
     double perplexity = 0;         ///< of all texts together
     double bits_per_byte = 0;      ///< -logarithm · log2(10) / text_bytes
+    std::vector<double> weights;   ///< of the models; their sum is 1
     run_statistics statistics;
 };
 
@@ -61,6 +70,9 @@ struct perplexity_result {
 /// the order of the words, in float64; the n-grams' own logarithms are float32, as in the file. A sentence begins after
 /// <s>, or, without marks, with nothing known before a document's first word. A word that the model lacks has the
 /// probability of <unk>; if there is no <unk>, it is left out, and nothing is known before the next word.
+///
+/// With `tune`, the weights are found by expectation maximisation (Jelinek and Mercer 1980), from equal ones; the result's
+/// totals are then those of the weights found. Beyond a quarter of the memory, probabilities go to the scratch folder.
 ///
 /// Calls `sink` for every row, documents in input order, one at a time; the same rows for any number of threads.
 /// Throws usage_error, invalid_input (the model or the corpus, with file and line), out_of_memory if the model exceeds

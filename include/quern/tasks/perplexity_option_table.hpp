@@ -20,6 +20,14 @@ inline constexpr auto options_of<perplexity_options> = std::array{
     option_for<&perplexity_options::marks>(
         "marks", "WHEN", sentence_mark_names,
         "Whether each sentence stands between <s> and </s>. auto: if the model expects </s>."),
+    option_for<&perplexity_options::weights>("weights", "LIST",
+                                             "With --interpolate: a weight for each model, in their order, "
+                                             "as in \"0.7 0.3\"; only their ratio counts. "
+                                             "Default: equal ones."),
+    option_for<&perplexity_options::tune>("tune",
+                                          "With --interpolate: write no scores, but the weights that predict "
+                                          "the corpus best; use a text that no "
+                                          "model was made from."),
 };
 
 }  // namespace quern

@@ -56,6 +56,20 @@ class back_off_model {
     /// The history that `word` alone makes.
     history after(std::uint32_t word) const;
 
+    /// The n-grams of one length as they lie in memory: in the order of the trie.
+    struct level_view {
+        std::span<const std::uint32_t> words;  ///< the first of each; empty for n = 1
+        std::span<const float>
+            logarithms;  ///< not a number: no n-gram of the model, only the end of longer ones
+        std::span<const float> back_offs;  ///< empty for the last length, as the next
+        std::span<const std::uint32_t>
+            children;  ///< where those of each begin in the next length, and the end
+    };
+    level_view level_of(unsigned n) const {
+        const level& of = levels_[n - 1];
+        return {of.words, of.logarithms, of.back_offs, of.children};
+    }
+
     std::uint64_t memory_bytes() const;
     /// The most that making a model of these numbers of n-grams takes.
     static std::uint64_t bytes_for(std::span<const std::uint64_t> sizes);

@@ -128,6 +128,11 @@ context place_of(const ngram_options& options, const context& ctx) {
     return where;
 }
 
+void refuse_model_smoothing(const ngram_options& options) {
+    if (options.smoothing == ngram_smoothing::kneser_ney && options.measure == ngram_measure::likelihood)
+        throw usage_error("n-gram likelihood: kneser-ney smooths models of a collection, not documents");
+}
+
 void check_all(const ngram_collection& collection, const ngram_options& options, const context& ctx) {
     validate(options);
     cpu_place host(ctx);
@@ -173,6 +178,7 @@ void ngram_table::append(const ngram_rows& rows) {
 
 ngram_record ngram_likelihood(const ngram_collection& collection, const ngram_options& options,
                               const context& ctx, const std::function<void(const ngram_rows&)>& sink) {
+    refuse_model_smoothing(options);
     check_all(collection, options, ctx);
     return count_checked(collection, options, ctx, sink);
 }
@@ -180,6 +186,7 @@ ngram_record ngram_likelihood(const ngram_collection& collection, const ngram_op
 ngram_result ngram_likelihood(const ngram_collection& collection, const ngram_options& options,
                               const context& ctx) {
     ngram_result result;
+    refuse_model_smoothing(options);
     check_all(collection, options, ctx);
     const unsigned first_n = options.only ? options.order : 1;
     for (unsigned n = first_n; n <= options.order; ++n) {
@@ -219,6 +226,7 @@ ngram_text_counter::~ngram_text_counter() = default;
 ngram_record ngram_text_counter::count(const ngram_text& text, const ngram_options& options,
                                        const std::function<void(const ngram_rows&)>& sink) {
     validate(options);
+    refuse_model_smoothing(options);
     counting_->check(text, options);
     return counting_->count(text, options, sink);
 }
@@ -228,6 +236,7 @@ std::uint64_t ngram_text_counter::dictionary_bytes() const {
 
 double likelihood_of(const ngram_counts& counts, const ngram_options& options) {
     validate(options);
+    refuse_model_smoothing(options);
     return likelihood(counts, {options.smoothing, options.lambda, options.mu, options.delta});
 }
 

@@ -4,6 +4,7 @@
 #include "quern/base/error.hpp"
 #include "quern/tasks/dedup.hpp"
 #include "quern/tasks/dictionary.hpp"
+#include "quern/tasks/language_model.hpp"
 #include "quern/tasks/store.hpp"
 #include "quern/tasks/words.hpp"
 #include "tasks/store/manifest.hpp"
@@ -27,7 +28,7 @@ bool holds_sections(const fs::path& folder) {
 
 void refuse_own_output(const fs::path& input) {
     const bool is_folder = is_store(input) || is_duplicate_store(input) || is_word_space(input);
-    if ((is_folder && holds_sections(input)) || is_dictionary(input)) {
+    if ((is_folder && holds_sections(input)) || is_dictionary(input) || is_compact_model(input)) {
         throw usage_error(input.string() + " was made by quern and is not a corpus");
     }
 }

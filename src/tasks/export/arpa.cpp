@@ -122,6 +122,9 @@ arpa_counts export_arpa(const std::filesystem::path& path, const std::function<v
     context here = ctx;
     here.device = {device_choice::kind::cpu};
     validate(model);
+    if (model.smoothing == ngram_smoothing::kneser_ney)
+        throw usage_error(
+            "kneser-ney needs sentences, which a store does not mark; use quern ngrams --sentences");
     if (model.only) throw usage_error(std::string(model_needs_all_lengths));
     if (model.method == ngram_method::strings)
         throw usage_error("the method strings compares the strings of words, but a store has their ids");

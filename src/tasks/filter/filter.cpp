@@ -8,6 +8,7 @@
 #include <oneapi/tbb/enumerable_thread_specific.h>
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <string>
 #include <system_error>
@@ -30,7 +31,9 @@
 #include "tasks/dedup/kept_folder.hpp"
 #include "tasks/filter/filter_words.hpp"
 #include "tasks/filter/removed_examples.hpp"
+#include "tasks/language_model/text_scorer.hpp"
 #include "tasks/shared/pinned_to_device.hpp"
+#include "tasks/shared/remaining_memory.hpp"
 #include "tasks/shared/stage_clock.hpp"
 #include "text/language_detection.hpp"
 #include "text/letters.hpp"
@@ -106,8 +109,14 @@ void check_request(const filter_options& options) {
     check_ranges(options);
     if (options.kept && !options.kept_folder.empty())
         throw usage_error("the kept documents can go to a file or to a folder, not to both");
-    if (options.rules.empty() && options.languages.empty() && !options.mask_emails && !options.mask_ips)
-        throw usage_error("there is nothing to do (expected rules, a language or a mask)");
+    if (options.rules.empty() && options.languages.empty() && options.perplexity.empty() &&
+        !options.mask_emails && !options.mask_ips)
+        throw usage_error("there is nothing to do (expected rules, a language, a perplexity or a mask)");
+    const bool has_limit = options.below || options.above;
+    if (options.perplexity.empty() && has_limit)
+        throw usage_error("below and above are limits of a perplexity; give a model");
+    if (!options.perplexity.empty() && !has_limit)
+        throw usage_error("a perplexity needs a limit (expected below, above or both)");
     for (const std::string& language : options.languages)
         static_cast<void>(text::detectable_language(language));
     for (const auto& input : options.inputs)
@@ -135,12 +144,21 @@ void rewrite(document& d, std::string_view text, const document_fields& fields) 
     d.text = std::move(made);
 }
 
+std::string perplexity_parameters(const filter_options& options) {
+    const auto limit = [](const std::optional<double>& value) { return value ? shortest(*value) : "none"; };
+    return fmt::format("{} {} below {} above {} {}", options.perplexity.string(),
+                       perplexity_measure_names[static_cast<std::size_t>(options.measure)],
+                       limit(options.below), limit(options.above),
+                       model_words_names[static_cast<std::size_t>(options.words_of_model)]);
+}
+
 /// For the list of files of a folder of outputs.
 nlohmann::json parameters_of(const filter_options& options) {
     return {
         {"rules", options.rules.text()},
         {"words", word_split_names[static_cast<std::size_t>(options.words)]},
         {"languages", fmt::format("{}", fmt::join(options.languages, ","))},
+        {"perplexity", options.perplexity.empty() ? "" : perplexity_parameters(options)},
         {"mask", fmt::format("{}{}", options.mask_emails ? "emails " : "", options.mask_ips ? "ips" : "")}};
 }
 
@@ -152,9 +170,15 @@ class filter_run {
           ctx_(pinned_to_device(ctx, "filter", statistics_, offered_places::cpu_only)),
           rules_(with_lists(options.rules)),
           bad_(bad_words_of(rules_)),
+          models_(read_model_of(options, ctx_)),
           workers_([this] { return std::make_unique<worker>(*this); }) {
         for (const std::string& language : options.languages)
             languages_.push_back(text::detectable_language(language));
+        if (models_) {
+            ctx_ = with_remaining_memory(ctx_, models_->memory_bytes(), "the language model");
+            scorer_.emplace(*models_, model_text(options), options.words_of_model == model_words::tokenized,
+                            false);
+        }
         list_rules();
     }
 
@@ -175,6 +199,19 @@ class filter_run {
     struct unit_in_work : document_unit {
         std::vector<judged> results;
     };
+
+    static text_options model_text(const filter_options& options) {
+        text_options text;
+        if (options.words_of_model != model_words::tokenized)
+            text.tokens = static_cast<token_rule>(options.words_of_model);
+        return text;
+    }
+    static std::optional<model_mixture> read_model_of(const filter_options& options, const context& ctx) {
+        if (options.perplexity.empty()) return {};
+        perplexity_options model;
+        model.model = options.perplexity;
+        return read_mixture(model, ctx);
+    }
 
     void add_rule(std::string name, std::string limit, std::string measure, std::string in_words) {
         state_->removed.push_back({std::move(name), std::move(limit), 0});
@@ -204,6 +241,18 @@ class filter_run {
                          has_limit ? fmt::format("{} {}", name_of(rule.kind), limit) : "none");
             }
         }
+        if (models_) {
+            const std::string measure(perplexity_measure_names[static_cast<std::size_t>(options_.measure)]);
+            const auto add = [&](const char* name, const std::optional<double>& limit) {
+                if (!limit) return;
+                const std::string text = shortest(*limit);
+                add_rule(fmt::format("{}.{}", measure, name), text, measure + " by the language model",
+                         fmt::format("{} {}", name, text));
+            };
+            first_of_model_ = static_cast<std::int32_t>(state_->removed.size());
+            add("below", options_.below);
+            add("above", options_.above);
+        }
         if (options_.keep_examples) state_->examples.emplace(state_->removed.size(), options_.sample_removed);
     }
 
@@ -232,6 +281,7 @@ class filter_run {
         }
         std::string_view text = mine.rules.text();
         made.is_changed = mine.rules.is_changed();
+        if (scorer_ && judge_by_model(text, made)) return made;
         if (options_.mask_emails) {
             mine.masked.clear();
             made.emails = static_cast<std::uint32_t>(
@@ -247,6 +297,28 @@ class filter_run {
         if (made.is_changed) rewrite(d, text, options_.fields);
         if (options_.wants_texts && options_.decided) made.text = d.text;
         return made;
+    }
+
+    /// Whether the document is removed.
+    bool judge_by_model(std::string_view text, judged& made) {
+        document scored;
+        scored.text = text;
+        const text_score score = scorer_->scores_of(scored).front();
+        const double value = options_.measure == perplexity_measure::perplexity ? score.perplexity()
+                             : score.scored == 0 ? std::numeric_limits<double>::quiet_NaN()
+                                                 : score.bits_per_byte(text.size());
+        std::int32_t rule = first_of_model_;
+        const auto removes = [&](bool is_limited, bool is_kept) {
+            if (!is_limited) return false;
+            if (!is_kept) made.reason = rule;
+            ++rule;
+            return !is_kept;
+        };
+        if (!removes(options_.below.has_value(), value < options_.below.value_or(0)) &&
+            !removes(options_.above.has_value(), value > options_.above.value_or(0)))
+            return false;
+        made.value = shortest(value);
+        return true;
     }
 
     void read_corpus() {
@@ -382,6 +454,9 @@ class filter_run {
     stage_clock clock_{statistics_};
     rule_choice rules_;
     bad_words bad_;
+    std::optional<model_mixture> models_;
+    std::optional<document_scorer> scorer_;
+    std::int32_t first_of_model_ = 0;  ///< rule
     std::vector<std::string> languages_;
     std::vector<std::int32_t> number_of_;  ///< by rule: among the applied ones
     scratch_folder scratch_{ctx_};

@@ -237,8 +237,16 @@ class arpa_reader {
 
 }  // namespace
 
-std::uint32_t word_model::number_of(std::string_view word) const {
-    return words.find(word);
+word_model read_model(const std::filesystem::path& path, const context& ctx) {
+    if (!is_compact_model(path)) return read_arpa(path, ctx);
+    word_model model;
+    auto file = std::make_shared<const model_file>(path);
+    model.unknown = file->unknown;
+    model.begin = file->begin;
+    model.end = file->end;
+    model.ends_sentences = file->info.ends_sentences;
+    model.file = std::move(file);
+    return model;
 }
 
 word_model read_arpa(const std::filesystem::path& path, const context& ctx) {

@@ -1,86 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "quern/tasks/perplexity.hpp"
 
-#include <limits>
+#include <optional>
 #include <string>
 #include <utility>
 
-#include "base/ascii.hpp"
 #include "base/canonical_math.hpp"
 #include "base/release.hpp"
 #include "device/cpu/pipeline.hpp"
+#include "device/files/scratch_folder.hpp"
 #include "quern/base/choose_device.hpp"
 #include "quern/base/error.hpp"
 #include "quern/base/resident_memory.hpp"
 #include "quern/tasks/perplexity_option_table.hpp"
 #include "tasks/corpus/admitted_corpus.hpp"
-#include "tasks/corpus/document_words.hpp"
 #include "tasks/corpus/own_output.hpp"
-#include "tasks/language_model/arpa_file.hpp"
+#include "tasks/language_model/model_weights.hpp"
+#include "tasks/language_model/text_scorer.hpp"
 #include "tasks/shared/remaining_memory.hpp"
 #include "tasks/shared/stage_clock.hpp"
 
 namespace quern {
 namespace {
-
-/// Words, and what the model says of them.
-struct text_score {
-    std::uint64_t sentences = 0, words = 0, unknown = 0;
-    std::uint64_t scored = 0;  ///< words and marks with a probability
-    double logarithm = 0;
-
-    void add(const text_score& other) {
-        sentences += other.sentences;
-        words += other.words;
-        unknown += other.unknown;
-        scored += other.scored;
-        logarithm += other.logarithm;
-    }
-    double perplexity() const {
-        if (scored == 0) return std::numeric_limits<double>::quiet_NaN();
-        return canonical_power_of_ten(-logarithm / static_cast<double>(scored));
-    }
-};
-
-class text_scorer {
-  public:
-    text_scorer(const word_model& model, bool marks) : model_(model), marks_(marks) { begin(); }
-
-    /// Begins a document, or with marks a sentence.
-    void begin() {
-        history_ = marks_ ? model_.ngrams.after(model_.begin) : back_off_model::history();
-        score_ = {};
-    }
-    void add(std::string_view word) {
-        ++score_.words;
-        std::uint32_t number = model_.number_of(word);
-        if (number == word_model::none || number == model_.unknown) {
-            ++score_.unknown;
-            number = model_.unknown;
-        }
-        if (number == word_model::none) {
-            history_ = {};
-            return;
-        }
-        take(number);
-    }
-    /// The score since begin().
-    text_score end() {
-        if (marks_) take(model_.end);
-        return score_;
-    }
-
-  private:
-    void take(std::uint32_t number) {
-        score_.logarithm += model_.ngrams.score(number, history_);
-        ++score_.scored;
-    }
-
-    const word_model& model_;
-    bool marks_;
-    back_off_model::history history_;
-    text_score score_;
-};
 
 class perplexity_run {
   public:
@@ -89,18 +30,21 @@ class perplexity_run {
         : options_(options),
           ctx_(ctx),
           sink_(sink),
-          model_(read_arpa(options.model, ctx)),
-          marks_(marks()),
-          reading_(with_remaining_memory(ctx, model_.ngrams.memory_bytes() + model_.words.bytes_held(),
-                                         "the language model")),
-          words_(options.text) {
+          models_(read_mixture(options, ctx)),
+          reading_(with_remaining_memory(ctx, models_.memory_bytes(), "the language model")),
+          scorer_(models_, options.text, options.tokenized, options.sentences) {
+        if (options.tune) {
+            scratch_.emplace(reading_);
+            probabilities_.emplace(*scratch_, "probabilities", reading_.memory_limit() / 4);
+        }
         clock_.end_stage("model", 0);
     }
 
     perplexity_result run() {
         struct unit_in_work : document_unit {
             std::vector<std::vector<text_score>> scores;  ///< of each document: its sentences, or the whole
-            std::uint64_t bytes = 0;
+            std::vector<std::uint64_t> bytes;             ///< of each document
+            std::vector<double> probabilities;            ///< for weights to be tuned
         };
         admitted_corpus corpus(options_, {.a_byte = 4, .a_word = 48}, options_.text, reading_);
         pipeline<unit_in_work> line(units_at_once(reading_));
@@ -108,95 +52,60 @@ class perplexity_run {
         line.in_parallel([&](unit_in_work& unit) {
             for (document& d : unit.parsed.documents) {
                 reading_.check_stop();
-                unit.bytes += d.text.size();
-                unit.scores.push_back(scores_of(d));
+                unit.bytes.push_back(d.text.size());
+                unit.scores.push_back(scorer_.scores_of(d, probability_sink(unit.probabilities)));
                 release(d.text);
             }
         });
         line.in_order([&](unit_in_work& unit) {
-            result_.text_bytes += unit.bytes;
-            for (std::size_t i = 0; i < unit.scores.size(); ++i)
-                write(unit.parsed.documents[i].id, unit.scores[i]);
+            for (std::size_t i = 0; i < unit.scores.size(); ++i) {
+                result_.text_bytes += unit.bytes[i];
+                write(unit.parsed.documents[i].id, unit.scores[i], unit.bytes[i]);
+            }
+            if (probabilities_) probabilities_->append(std::move(unit.probabilities));
         });
         corpus.run(line);
+        if (probabilities_) tune();
         return finished(corpus);
     }
 
   private:
-    bool marks() const {
-        const bool has = model_.begin != word_model::none && model_.end != word_model::none;
-        if (options_.marks == sentence_marks::yes && !has)
-            throw usage_error(options_.model.string() + ": the model has no <s> and </s>; use --marks no");
-        return options_.marks == sentence_marks::automatic ? has && model_.ends_sentences
-                                                           : options_.marks == sentence_marks::yes;
+    std::function<void(std::span<const double>)> probability_sink(std::vector<double>& to) const {
+        if (!options_.tune) return {};
+        return
+            [&to](std::span<const double> of_word) { to.insert(to.end(), of_word.begin(), of_word.end()); };
     }
 
-    std::vector<text_score> scores_of(const document& d) {
-        const bool split = marks_ || options_.sentences;
-        text_scorer scorer(model_, marks_);
-        std::vector<text_score> all;
-        const auto end_sentence = [&] {
-            text_score of = scorer.end();
-            of.sentences = 1;
-            all.push_back(of);
-            scorer.begin();
-        };
-        if (options_.tokenized) {
-            add_lines(d.text, scorer, split, end_sentence);
-        } else {
-            add_words(d, scorer, split, end_sentence);
-        }
-        if (!split) all.push_back(scorer.end());
-        if (options_.sentences) return all;
-        text_score sum;
-        for (const text_score& of : all) sum.add(of);
-        return {sum};
-    }
-
-    /// A sentence without words is none.
-    template <class EndSentence>
-    static void add_lines(std::string_view text, text_scorer& scorer, bool split, const EndSentence& end) {
-        bool has_words = false;
-        for (std::size_t at = 0; at < text.size();) {
-            if (text[at] == '\n' && split && std::exchange(has_words, false)) end();
-            if (is_space(text[at])) {
-                ++at;
-                continue;
+    void tune() {
+        reading_.report({"tune", 0, 0, "words"});
+        models_.weights = tuned_weights(*probabilities_, models_.weights.size(), reading_);
+        // The total of all texts, with these weights.
+        constexpr double ln10 = 0x1.26bb1bbb55516p+1, least = -99;
+        std::size_t m = 0;
+        double word = 0, sum = 0;
+        probabilities_->for_each([&](std::span<const double> part) {
+            for (const double p : part) {
+                word += models_.weights[m] * p;
+                if (++m != models_.weights.size()) continue;
+                sum += word > 0 ? canonical_log(word) / ln10 : least;
+                m = 0;
+                word = 0;
             }
-            const std::size_t begin = at;
-            while (at < text.size() && !is_space(text[at])) ++at;
-            scorer.add(text.substr(begin, at - begin));
-            has_words = true;
-        }
-        if (split && has_words) end();
+        });
+        all_.logarithm = sum;
+        clock_.end_stage("tune", 0);
     }
 
-    template <class EndSentence>
-    void add_words(const document& d, text_scorer& scorer, bool split, const EndSentence& end) {
-        const text::token_list& words =
-            words_.of(d, split ? text::boundaries::sentences_and_paragraphs : text::boundaries::none,
-                      text::dropped_words::excluded);
-        std::uint32_t at = 0;
-        const auto add_until = [&](std::uint32_t last) {
-            const bool has_words = at < last;
-            for (; at < last; ++at) scorer.add(words.word(words.tokens[at]));
-            if (split && has_words) end();
-        };
-        for (const std::uint32_t last : words.sentence_ends) add_until(last);
-        add_until(static_cast<std::uint32_t>(words.tokens.size()));
-    }
-
-    void write(std::string_view id, const std::vector<text_score>& scores) {
+    void write(std::string_view id, const std::vector<text_score>& scores, std::uint64_t bytes) {
         ++result_.documents;
         for (std::size_t i = 0; i < scores.size(); ++i) {
             const text_score& of = scores[i];
             all_.add(of);
-            sink_({.id = id,
-                   .number = options_.sentences ? i + 1 : 0,
-                   .words = of.words,
-                   .unknown = of.unknown,
-                   .logarithm = of.logarithm,
-                   .perplexity = of.perplexity()});
+            if (options_.tune) continue;
+            perplexity_row row = row_of(of, options_.sentences ? 0 : bytes);
+            row.id = id;
+            row.number = options_.sentences ? i + 1 : 0;
+            sink_(row);
         }
     }
 
@@ -207,11 +116,11 @@ class perplexity_run {
         result_.sentences = all_.sentences;
         result_.words = all_.words;
         result_.unknown = all_.unknown;
-        result_.has_marks = marks_;
+        result_.has_marks = models_.marks;
+        result_.weights = models_.weights;
         result_.logarithm = all_.logarithm;
         result_.perplexity = all_.perplexity();
-        constexpr double log2_of_10 = 0x1.a934f0979a371p+1;
-        result_.bits_per_byte = -all_.logarithm * log2_of_10 / static_cast<double>(result_.text_bytes);
+        result_.bits_per_byte = all_.bits_per_byte(result_.text_bytes);
         clock_.end_stage("score", corpus.consumed_bytes());
         run_statistics& statistics = result_.statistics;
         statistics.threads = ctx_.thread_count();
@@ -219,9 +128,9 @@ class perplexity_run {
         statistics.counts = {{"documents", result_.documents},   {"rejected", result_.counts.rejected},
                              {"sentences", result_.sentences},   {"words", result_.words},
                              {"unknown", result_.unknown},       {"scored", all_.scored},
-                             {"text_bytes", result_.text_bytes}, {"model_order", model_.ngrams.order()}};
-        for (unsigned n = 1; n <= model_.ngrams.order(); ++n)
-            statistics.counts["model_ngrams_" + std::to_string(n)] = model_.ngrams.size(n);
+                             {"text_bytes", result_.text_bytes}, {"model_order", models_.models[0].order()}};
+        for (unsigned n = 1; n <= models_.models[0].order(); ++n)
+            statistics.counts["model_ngrams_" + std::to_string(n)] = models_.models[0].size(n);
         statistics.measures = {{"log10", result_.logarithm},
                                {"perplexity", result_.perplexity},
                                {"bits_per_byte", result_.bits_per_byte}};
@@ -233,10 +142,11 @@ class perplexity_run {
     const std::function<void(const perplexity_row&)>& sink_;
     perplexity_result result_;
     stage_clock clock_{result_.statistics};
-    word_model model_;
-    bool marks_;
+    model_mixture models_;
     context reading_;
-    document_words words_;
+    document_scorer scorer_;
+    std::optional<scratch_folder> scratch_;
+    std::optional<number_stream<double>> probabilities_;
     text_score all_;
 };
 
@@ -249,6 +159,8 @@ perplexity_result perplexity(const perplexity_options& options, const context& c
     for (const auto& input : options.inputs) refuse_own_output(input);
     require_cpu(ctx, "perplexity");
     check_ranges(options);
+    if (options.interpolate.empty() && (options.tune || !options.weights.empty()))
+        throw usage_error("weights are those of several models; give another one to interpolate");
     return perplexity_run(options, ctx, sink).run();
 }
 

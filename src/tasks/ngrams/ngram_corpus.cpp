@@ -6,15 +6,20 @@
 // queried once for each distinct word, in its own order.
 #include "tasks/ngrams/ngram_corpus.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 #include <utility>
 
+#include "base/ascii.hpp"
 #include "base/release.hpp"
 #include "device/cpu/parallel.hpp"
 #include "device/cpu/pipeline.hpp"
+#include "quern/base/error.hpp"
 #include "tasks/corpus/admitted_corpus.hpp"
 #include "tasks/corpus/document_words.hpp"
+#include "tasks/corpus/sentence_words.hpp"
 #include "tasks/ngrams/word_ranks.hpp"
 #include "tasks/words/number_stream.hpp"
 
@@ -27,6 +32,8 @@ struct unit_in_work : document_unit {
     word_count_table distinct;
     std::vector<std::uint32_t> numbers, number_of_distinct;
     std::vector<std::uint64_t> lengths, name_lengths;
+    std::vector<std::uint32_t> sentence_lengths;  ///< with marks
+    std::uint64_t skipped_marks = 0;
     std::vector<char> names;
 };
 
@@ -36,13 +43,17 @@ class corpus_reading {
     corpus_reading(const ngrams_options& options, const text_options& text, const word_dictionary* known,
                    scratch_folder& scratch, table_share& share, const context& ctx)
         : known_(known),
+          tokenized_(options.tokenized),
+          marks_(options.sentences),
           scratch_(scratch),
           share_(share),
           ctx_(ctx),
           ranks_(scratch, ctx.memory_limit() / 4),
           numbers_(scratch, "word_numbers", ctx.memory_limit() / 4),
           names_(scratch, "document_names", ctx.memory_limit() / 16),
-          corpus_(options, {.a_word = 12, .a_distinct_word = 100}, text, ctx),
+          sentences_(scratch, "sentence_lengths", ctx.memory_limit() / 16),
+          corpus_(options, {.a_byte = marks_ ? 4u : 2u, .a_word = marks_ ? 40u : 12u, .a_distinct_word = 100},
+                  text, ctx),
           words_(text, options.titles ? title_words::in_front : title_words::excluded) {}
 
     ngram_corpus read() {
@@ -57,14 +68,23 @@ class corpus_reading {
         corpus_.run(line);
         made_.input_bytes = corpus_.consumed_bytes();
         made_.record = std::move(corpus_.record());
-        made_.spilled_bytes = ranks_.spilled_bytes() + numbers_.spilled_bytes() + names_.spilled_bytes();
+        made_.spilled_bytes = ranks_.spilled_bytes() + numbers_.spilled_bytes() + names_.spilled_bytes() +
+                              sentences_.spilled_bytes();
+        if (skipped_marks_ != 0)
+            ctx_.log(
+                log_level::warning,
+                fmt::format("{} word{} of the texts {} excluded: <s>, </s> and <unk> are the model's own, "
+                            "and it cannot hold white space in a word",
+                            skipped_marks_, skipped_marks_ == 1 ? "" : "s",
+                            skipped_marks_ == 1 ? "was" : "were"));
 
         keep_names();
+        keep_sentences();
         const scratch_table<std::uint32_t> rank_of = rank();
         renumber(rank_of);
         for (const std::uint64_t bytes :
              {made_.words.spilled_bytes(), made_.letters.spilled_bytes(), made_.word_ends.spilled_bytes(),
-              made_.names.spilled_bytes(), rank_of.spilled_bytes()})
+              made_.sentence_starts.spilled_bytes(), made_.names.spilled_bytes(), rank_of.spilled_bytes()})
             made_.spilled_bytes += bytes;
         return std::move(made_);
     }
@@ -77,20 +97,67 @@ class corpus_reading {
         unit.numbers.reserve(letters / letters_a_word);
         for (const document& d : unit.parsed.documents) {
             ctx_.check_stop();
-            std::uint64_t length = 0;
-            words_.for_each_piece(d, [&](const text::token_list& words) {
-                for (const text::token& t : words.tokens)
-                    unit.numbers.push_back(unit.distinct.add(words.word(t)));
-                length += words.tokens.size();
-            });
-            unit.lengths.push_back(length);
+            const std::size_t before = unit.numbers.size();
+            if (marks_)
+                add_sentences(d, unit);
+            else
+                add_words(d, unit);
+            unit.lengths.push_back(unit.numbers.size() - before);
             unit.names.insert(unit.names.end(), d.id.begin(), d.id.end());
             unit.name_lengths.push_back(d.id.size());
         }
         release(unit.parsed.documents);
     }
 
+    void add_words(const document& d, unit_in_work& unit) {
+        const auto add = [&](std::string_view word) { unit.numbers.push_back(unit.distinct.add(word)); };
+        if (tokenized_ && !d.verbatim) {
+            for_each_line_word(d.text, empty_lines::do_not_count, add, [] {});
+            return;
+        }
+        words_.for_each_piece(d, [&](const text::token_list& words) {
+            for (const text::token& t : words.tokens) add(words.word(t));
+        });
+    }
+
+    void add_sentences(const document& d, unit_in_work& unit) {
+        std::size_t begin = unit.numbers.size();
+        bool is_open = false;
+        const auto open = [&] {
+            if (std::exchange(is_open, true)) return;
+            begin = unit.numbers.size();
+            unit.numbers.push_back(unit.distinct.add(begin_mark));
+        };
+        const auto add = [&](std::string_view word) {
+            open();
+            if (is_writable(word))
+                unit.numbers.push_back(unit.distinct.add(word));
+            else
+                ++unit.skipped_marks;
+        };
+        const auto end = [&] {
+            open();
+            is_open = false;
+            unit.numbers.push_back(unit.distinct.add(end_mark));
+            if (unit.numbers.size() - begin > UINT32_MAX)
+                throw out_of_memory("the words of a sentence", unit.numbers.size() - begin, UINT32_MAX);
+            unit.sentence_lengths.push_back(static_cast<std::uint32_t>(unit.numbers.size() - begin));
+        };
+        if (tokenized_ && !d.verbatim)
+            for_each_line_word(d.text, empty_lines::count, add, end);
+        else
+            for_each_sentence_word(words_.of(d, text::boundaries::sentences_and_paragraphs), add, end);
+    }
+    /// Whether a model in the ARPA format can hold it as a word of a text.
+    static bool is_writable(std::string_view word) {
+        if (word.front() == '<' && (word == begin_mark || word == end_mark || word == unknown_ngram_word))
+            return false;
+        return std::ranges::none_of(word, [](char c) { return is_space(c) || c == '\0'; });
+    }
+
     void append(unit_in_work& unit) {
+        skipped_marks_ += unit.skipped_marks;
+        sentences_.append(std::move(unit.sentence_lengths));
         numbers_.append(std::move(unit.numbers));
         names_.append(std::move(unit.names));
         for (const std::uint64_t words : unit.lengths)
@@ -105,6 +172,18 @@ class corpus_reading {
         names_.drain([&](std::span<const char> part) { to = std::ranges::copy(part, to).out; });
     }
 
+    void keep_sentences() {
+        if (!marks_) return;
+        made_.has_marks = true;
+        made_.sentences = sentences_.size();
+        made_.sentence_starts = {share_, scratch_, "sentences", sentences_.size() + 1};
+        std::uint64_t* to = made_.sentence_starts.span().data();
+        std::uint64_t at = *to++ = 0;
+        sentences_.drain([&](std::span<const std::uint32_t> lengths) {
+            for (const std::uint32_t length : lengths) *to++ = at += length;
+        });
+    }
+
     /// The rank of each number; fills the vocabulary.
     scratch_table<std::uint32_t> rank() {
         scratch_table<std::uint32_t> rank_of(share_, scratch_, "ranks", ranks_.numbers());
@@ -112,8 +191,12 @@ class corpus_reading {
         made_.word_ends = {share_, scratch_, "word_ends", ranks_.numbers()};
         std::uint64_t end = 0;
         ranks_.for_each(ctx_, [&](std::string_view word, std::span<const std::uint32_t> numbers) {
-            ++made_.distinct;
-            const bool is_known = known_ == nullptr || known_->find(word).has_value();
+            std::uint32_t* const mark = mark_of(word);
+            if (mark != nullptr)
+                *mark = made_.vocabulary;
+            else
+                ++made_.distinct;
+            const bool is_known = mark != nullptr || known_ == nullptr || known_->find(word).has_value();
             for (const std::uint32_t number : numbers)
                 rank_of[number] = is_known ? made_.vocabulary : no_rank;
             if (!is_known) {
@@ -125,6 +208,12 @@ class corpus_reading {
             made_.word_ends[made_.vocabulary++] = end;
         });
         return rank_of;
+    }
+
+    /// Where the id of a mark goes; null for other words.
+    std::uint32_t* mark_of(std::string_view word) {
+        if (!marks_ || !word.starts_with('<')) return nullptr;
+        return word == begin_mark ? &made_.begin_mark : word == end_mark ? &made_.end_mark : nullptr;
     }
 
     void renumber(const scratch_table<std::uint32_t>& rank_of) {
@@ -149,7 +238,10 @@ class corpus_reading {
         });
     }
 
+    static constexpr std::string_view begin_mark = "<s>", end_mark = "</s>";
+
     const word_dictionary* known_;
+    bool tokenized_, marks_;
     scratch_folder& scratch_;
     table_share& share_;
     const context& ctx_;
@@ -157,6 +249,8 @@ class corpus_reading {
     word_ranks ranks_;
     number_stream<std::uint32_t> numbers_;
     number_stream<char> names_;
+    number_stream<std::uint32_t> sentences_;  ///< lengths
+    std::uint64_t skipped_marks_ = 0;
     admitted_corpus corpus_;
     document_words words_;
 };

@@ -19,7 +19,14 @@ namespace quern {
 struct ngram_corpus {
     scratch_table<std::uint32_t> words;
     std::vector<std::uint64_t> documents{0};  ///< the beginning of each among the words, and the end
-    std::uint32_t vocabulary = 0;             ///< also the id of an unknown word
+    /// With marks the same of each sentence; `words` then has <s> before and </s> after the words of each.
+    scratch_table<std::uint64_t> sentence_starts;
+    std::uint64_t sentences = 0;   ///< with marks
+    std::uint32_t vocabulary = 0;  ///< also the id of an unknown word
+    static constexpr std::uint32_t no_mark = UINT32_MAX;
+    std::uint32_t begin_mark = no_mark,
+                  end_mark = no_mark;  ///< the ids of <s> and </s>, if there are sentences
+    bool has_marks = false;
 
     scratch_table<char> letters;             ///< of the vocabulary
     scratch_table<std::uint64_t> word_ends;  ///< in `letters`
@@ -31,6 +38,12 @@ struct ngram_corpus {
     reading_record record;
 
     std::uint64_t document_count() const { return documents.size() - 1; }
+    /// What no n-gram crosses the end of: with marks sentences, else documents.
+    std::span<const std::uint64_t> sequences() const {
+        return has_marks ? sentence_starts.span() : std::span<const std::uint64_t>(documents);
+    }
+    /// Without marks.
+    std::uint64_t word_count() const { return words.size() - 2 * sentences; }
     /// Of what is not in a table.
     std::uint64_t memory_bytes() const { return 8 * (documents.capacity() + name_ends.capacity()); }
     std::string_view word(std::uint32_t id) const {

@@ -23,6 +23,8 @@
 #include "tasks/ngrams/arpa_model.hpp"
 #include "tasks/ngrams/collection_counts.hpp"
 #include "tasks/ngrams/document_rows.hpp"
+#include "tasks/ngrams/kneser_ney_model.hpp"
+#include "tasks/ngrams/model_pruning.hpp"
 #include "tasks/ngrams/ngram_corpus.hpp"
 #include "tasks/ngrams/row_text.hpp"
 #include "tasks/ngrams/text_batches.hpp"
@@ -145,7 +147,7 @@ class ngrams_run {
                                                          requested.order, histories, memory / 8);
         }
         const auto add_counts = [&](const collection_ngrams& block) { counts->add(block); };
-        ngram_detail::joined_rows joined(corpus_.documents, requested.order, add_counts);
+        ngram_detail::joined_rows joined(corpus_.sequences(), requested.order, add_counts);
         count(requested, with_remaining_memory(ctx_, held, "the words of the corpus"),
               [&](const ngram_collection& collection, const context& ctx) {
                   if (counts && !rows) return count_collection_ngrams(collection, requested, ctx, add_counts);
@@ -170,8 +172,9 @@ class ngrams_run {
     /// By counting(collection, run).
     template <class Counting>
     void count(const ngram_options& requested, const context& ctx, const Counting& counting) {
-        ngram_collection collection{
-            .words = corpus_.words.span(), .documents = corpus_.documents, .vocabulary = corpus_.vocabulary};
+        ngram_collection collection{.words = corpus_.words.span(),
+                                    .documents = corpus_.sequences(),
+                                    .vocabulary = corpus_.vocabulary};
         std::vector<std::uint64_t> starts;
         std::vector<std::uint32_t> lengths;
         if (requested.method == ngram_method::strings) {
@@ -246,14 +249,27 @@ class ngrams_run {
         }
         if (arpa_text_.wanted()) {
             ctx_.report({"model", 0, 0, "n-grams"});
-            result_.excluded_words = leave_out_unwritable_words(corpus_, counts, ctx_);
-            result_.model_ngrams = write_arpa_model(corpus_, options_.ngrams, counts, scratch_, tables_, ctx_,
-                                                    [&](std::string_view text) { arpa_text_.write(text); });
+            write_model(counts);
             clock_.end_stage("model", arpa_text_.bytes());
         }
         std::vector<output_file*> files{totals_text_.file(), arpa_text_.file()};
         std::erase(files, nullptr);
         output_file::commit_together(files);
+    }
+
+    void write_model(collection_counts& counts) {
+        const auto sink = [&](std::string_view text) { arpa_text_.write(text); };
+        if (!corpus_.has_marks) result_.excluded_words = leave_out_unwritable_words(corpus_, counts, ctx_);
+        if (options_.ngrams.smoothing != ngram_smoothing::kneser_ney) {
+            result_.model_ngrams =
+                write_arpa_model(corpus_, options_.ngrams, counts, scratch_, tables_, ctx_, sink);
+            return;
+        }
+        model_pruning pruning{prune_thresholds(options_.prune, options_.ngrams.order), {}};
+        if (!options_.limit_vocabulary.empty())
+            pruning.excluded_words = words_outside(options_.limit_vocabulary, corpus_, ctx_);
+        result_.model_ngrams = write_kneser_ney_model(corpus_, options_.ngrams.order, pruning, counts,
+                                                      scratch_, tables_, ctx_, sink);
     }
 
     void write_totals(collection_counts& counts) {
@@ -285,7 +301,8 @@ class ngrams_run {
         result_.counts = std::move(corpus_.record.counts);
         result_.issues = std::move(corpus_.record.issues);
         result_.documents = corpus_.document_count();
-        result_.words = corpus_.words.size();
+        result_.words = corpus_.word_count();
+        result_.sentences = corpus_.sentences;
         result_.distinct = corpus_.distinct;
         result_.unknown = corpus_.unknown;
         result_.distinct_unknown = corpus_.distinct_unknown;
@@ -296,6 +313,7 @@ class ngrams_run {
         counts.insert({{"documents", result_.documents},
                        {"rejected", result_.counts.rejected},
                        {"words", result_.words},
+                       {"sentences", result_.sentences},
                        {"distinct", result_.distinct},
                        {"unknown", result_.unknown},
                        {"distinct_unknown", result_.distinct_unknown},
@@ -328,6 +346,30 @@ class ngrams_run {
     std::uint64_t spilled_ = 0;
 };
 
+void refuse_unfit_model(const ngrams_options& options, bool wants_rows) {
+    const bool has_model = !options.arpa.empty() || options.take_arpa;
+    if (options.sentences && wants_rows)
+        throw usage_error(
+            "rows are those of documents, but sentences were requested; write only totals or a model");
+    if (options.sentences && options.titles)
+        throw usage_error("titles are not sentences; give one of the two");
+    if (options.sentences && options.ngrams.method == ngram_method::strings)
+        throw usage_error("the method strings has no marks of sentences");
+    if (options.ngrams.smoothing != ngram_smoothing::kneser_ney) {
+        if (!options.prune.empty() || !options.limit_vocabulary.empty())
+            throw usage_error("pruning and a limited vocabulary need smoothing by kneser-ney");
+        return;
+    }
+    if (!has_model || wants_rows)
+        throw usage_error(
+            "kneser-ney smooths a model of the collection, not the rows of documents; write only a "
+            "model (ARPA)");
+    if (!options.sentences) throw usage_error("kneser-ney needs sentences: n-grams begin after <s>");
+    if (options.ngrams.min_count > 1)
+        throw usage_error("kneser-ney needs the counts of all n-grams; exclude rare ones by pruning");
+    prune_thresholds(options.prune, options.ngrams.order);
+}
+
 ngrams_result checked_run(const ngrams_options& options, const context& ctx, const row_destination& to) {
     require_documents(options);
     for (const std::filesystem::path& input : options.inputs) refuse_own_output(input);
@@ -335,6 +377,7 @@ ngrams_result checked_run(const ngrams_options& options, const context& ctx, con
     validate(requested);
     if ((!options.arpa.empty() || options.take_arpa) && requested.only)
         throw usage_error(std::string(model_needs_all_lengths));
+    refuse_unfit_model(options, to.wanted());
     if (!options.dictionary.empty() && requested.method == ngram_method::strings)
         throw usage_error(
             "the method strings compares the strings of words, and does not accept a dictionary");

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ops/language_model/compact_model.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "ops/language_model/compact_layout.hpp"
+#include "quern/base/error.hpp"
+
+namespace quern {
+namespace {
+
+using namespace compact_layout;
+
+/// Up to 57 bits at any bit.
+std::uint64_t bits_at(const std::uint64_t* from, std::uint64_t bit, unsigned count) {
+    std::uint64_t word;
+    std::memcpy(&word, reinterpret_cast<const char*>(from) + bit / 8, sizeof word);
+    return word >> (bit % 8) & ((std::uint64_t{1} << count) - 1);
+}
+
+class byte_reader {
+  public:
+    explicit byte_reader(std::string_view bytes) : bytes_(bytes) {}
+    template <class Value>
+    Value value() {
+        Value made;
+        std::memcpy(&made, take(sizeof made, 1), sizeof made);
+        return made;
+    }
+    template <class Value>
+    std::span<const Value> values(std::uint64_t count) {
+        const char* const at = take(count, sizeof(Value));
+        return {reinterpret_cast<const Value*>(at), count};
+    }
+    bool at_end() const { return bytes_.empty(); }
+
+  private:
+    const char* take(std::uint64_t count, std::uint64_t size) {
+        if (count > bytes_.size() / size) throw invalid_value("a language model ends early", 0);
+        const std::uint64_t padded = std::min<std::uint64_t>((count * size + 7) / 8 * 8, bytes_.size());
+        const char* const at = bytes_.data();
+        bytes_.remove_prefix(padded);
+        return at;
+    }
+    std::string_view bytes_;
+};
+
+}  // namespace
+
+compact_model::compact_model(std::string_view bytes) {
+    const auto refuse = [] { throw invalid_value("a language model has parts that do not fit", 0); };
+    byte_reader from(bytes);
+    const auto head = from.value<model_head>();
+    if (head.order < 1 || head.order > back_off_model::max_order) refuse();
+    quantised_bits_ = head.quantised_bits;
+    for (unsigned n = 1; n <= head.order; ++n) {
+        const auto of = from.value<level_head>();
+        const bool is_last = n == head.order;
+        level& made = levels_.emplace_back();
+        if (of.size >= UINT32_MAX || of.word_bits > 32 || of.probability_bits > 32 || of.back_off_bits > 32 ||
+            (n == 1) != (of.word_bits == 0))
+            refuse();
+        made.size = of.size;
+        made.word_bits = of.word_bits;
+        made.record_bits = of.word_bits + of.probability_bits + of.back_off_bits;
+        made.probabilities = {of.probability_bits, from.values<float>(of.probability_values)};
+        if (!is_last) made.back_offs = {of.back_off_bits, from.values<float>(of.back_off_values)};
+        made.records = from.values<std::uint64_t>(words_of_bits(of.size * made.record_bits)).data();
+        if (is_last) continue;
+        if (n == 1) {
+            made.first_children = from.values<std::uint32_t>(of.size + 1);
+        } else {
+            made.child_bits = from.values<std::uint64_t>(words_of_bits(of.size + of.children)).data();
+            made.child_samples = from.values<std::uint64_t>(of.samples);
+            made.far_children = from.values<std::uint64_t>(of.far);
+            if (of.samples != (of.size + sample_nodes - 1) / sample_nodes) refuse();
+        }
+    }
+    if (!from.at_end() || levels_[0].size == 0) refuse();
+    for (unsigned n = 1; n < head.order; ++n)
+        if (!children_fit(n)) refuse();
+}
+
+/// Whether the children of all nodes of n words are those of the next length, once and in order, so that no look-up can lead
+/// outside.
+bool compact_model::children_fit(unsigned n) const {
+    const level& of = levels_[n - 1];
+    const std::uint64_t below = levels_[n].size;
+    if (n == 1)
+        return of.first_children.front() == 0 && of.first_children.back() == below &&
+               std::ranges::is_sorted(of.first_children);
+    std::uint64_t node = 0, far = 0;
+    const auto begin_fits = [&](std::uint64_t begin) {  // of the children of `node`
+        if (node % sample_nodes == 0 && node < of.size) {
+            const std::uint64_t sample = of.child_samples[node / sample_nodes];
+            if ((sample & is_far) == 0) return sample == node + begin;
+            far = sample ^ is_far;
+            if (far > of.far_children.size() || of.far_children.size() - far < sample_nodes + 1) return false;
+        }
+        const std::uint64_t sample = of.child_samples[std::min(node, of.size - 1) / sample_nodes];
+        return (sample & is_far) == 0 ||
+               of.far_children[far + node - std::min(node, of.size - 1) / sample_nodes * sample_nodes] ==
+                   begin;
+    };
+    if (of.size == 0) return below == 0;
+    if (!begin_fits(0)) return false;
+    const std::uint64_t bits = of.size + below;
+    for (std::uint64_t at = 0; at < words_of_bits(bits); ++at) {
+        for (std::uint64_t word = of.child_bits[at]; word != 0; word &= word - 1) {
+            const std::uint64_t bit = at * 64 + static_cast<std::uint64_t>(std::countr_zero(word));
+            if (node == of.size || bit >= bits) return false;
+            const std::uint64_t begin = bit - node;
+            ++node;
+            if (!begin_fits(begin)) return false;
+        }
+    }
+    return node == of.size && (of.child_bits[(bits - 1) / 64] >> ((bits - 1) % 64) & 1) != 0;
+}
+
+float compact_model::value_codes::value(std::uint64_t code) const {
+    if (!table.empty()) return code < table.size() ? table[code] : 0;
+    return std::bit_cast<float>(static_cast<std::uint32_t>(code | (bits == 31 ? std::uint64_t{1} << 31 : 0)));
+}
+
+float compact_model::probability(unsigned n, std::uint32_t node) const {
+    const level& of = levels_[n - 1];
+    return of.probabilities.value(
+        bits_at(of.records, node * std::uint64_t{of.record_bits} + of.word_bits, of.probabilities.bits));
+}
+float compact_model::back_off(unsigned n, std::uint32_t node) const {
+    const level& of = levels_[n - 1];
+    return of.back_offs.value(
+        bits_at(of.records, node * std::uint64_t{of.record_bits} + of.word_bits + of.probabilities.bits,
+                of.back_offs.bits));
+}
+
+compact_model::range compact_model::children(unsigned n, std::uint32_t node) const {
+    const level& of = levels_[n - 1];
+    if (n == 1) return {of.first_children[node], of.first_children[node + 1]};
+    const std::uint64_t sample = of.child_samples[node / sample_nodes];
+    if ((sample & is_far) != 0) {
+        const std::uint64_t* const begins = &of.far_children[(sample ^ is_far) + node % sample_nodes];
+        return {begins[0], begins[1]};
+    }
+    // The first bit of the node: after as many ones as there are nodes before it in the sample.
+    std::uint64_t at = sample, word = of.child_bits[at / 64] >> (at % 64) << (at % 64);
+    std::uint64_t before = node % sample_nodes, next = at / 64;
+    for (std::uint64_t ones = static_cast<std::uint64_t>(std::popcount(word)); before != 0 && ones < before;
+         ones = static_cast<std::uint64_t>(std::popcount(word))) {
+        before -= ones;
+        word = of.child_bits[++next];
+    }
+    if (before != 0) {
+        for (; before > 1; --before) word &= word - 1;
+        at = next * 64 + static_cast<std::uint64_t>(std::countr_zero(word)) + 1;
+        word &= word - 1;
+    }
+    while (word == 0) word = of.child_bits[++next];
+    const std::uint64_t end = next * 64 + static_cast<std::uint64_t>(std::countr_zero(word));
+    return {at - node, end - node};
+}
+
+std::uint32_t compact_model::child(unsigned n, std::uint32_t node, std::uint32_t word) const {
+    const level& next = levels_[n];
+    auto [begin, end] = children(n, node);
+    const auto word_at = [&](std::uint64_t i) {
+        return static_cast<std::uint32_t>(bits_at(next.records, i * next.record_bits, next.word_bits));
+    };
+    // By interpolation while there are many: the words of a node's children are spread evenly, more or less; then by
+    // halves, should they not be.
+    std::uint64_t below = 0, above = levels_[0].size;  // the words lie in [below, above)
+    for (unsigned steps = 0; end - begin > 8; ++steps) {
+        std::uint64_t middle = begin + (end - begin) / 2;
+        if (steps < 6) middle = begin + (word - below) * (end - begin) / (above - below);
+        middle = std::min(middle, end - 1);
+        const std::uint32_t found = word_at(middle);
+        if (found == word) return static_cast<std::uint32_t>(middle);
+        if (found < word) {
+            begin = middle + 1;
+            below = std::uint64_t{found} + 1;
+        } else {
+            end = middle;
+            above = found;
+        }
+        if (word < below || word >= above) return no_word;
+    }
+    for (; begin < end; ++begin) {
+        const std::uint32_t found = word_at(begin);
+        if (found >= word) return found == word ? static_cast<std::uint32_t>(begin) : no_word;
+    }
+    return no_word;
+}
+
+double compact_model::score(std::uint32_t word, history& before) const {
+    std::uint32_t
+        path[back_off_model::max_order];  // of the n-grams that end with the word, the shortest first
+    unsigned known = 0;
+    for (std::uint32_t node = word;;) {
+        path[known++] = node;
+        if (known == order() || known > before.size) break;
+        node = child(known, node, before.words[known - 1]);
+        if (node == no_word) break;
+    }
+    unsigned longest = known;  // with a probability
+    double logarithm = -std::numeric_limits<double>::infinity();
+    for (; longest != 0; --longest) {
+        const float own = probability(longest, path[longest - 1]);
+        if (std::isnan(own)) continue;
+        logarithm = own;
+        break;
+    }
+    for (unsigned n = std::max(longest, 1U); n <= before.known; ++n)
+        logarithm += back_off(n, before.nodes[n - 1]);
+    const unsigned size = std::min(before.size + 1, order() - 1);
+    if (size != 0) {
+        std::copy_backward(before.words, before.words + size - 1, before.words + size);
+        before.words[0] = word;
+    }
+    before.size = size;
+    before.known = std::min(known, order() - 1);
+    std::copy_n(path, before.known, before.nodes);
+    return logarithm;
+}
+
+compact_model::history compact_model::after(std::uint32_t word) const {
+    history made;
+    if (order() == 1) return made;
+    made.size = made.known = 1;
+    made.words[0] = made.nodes[0] = word;
+    return made;
+}
+
+}  // namespace quern

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// A back-off model (back_off_model.hpp) in few bits, read in place from one block of bytes. The trie is the same; each
+// n-gram of two words or more is a record of bits: the word that leads to it from its parent, the code of its
+// probability, the code of its back-off weight. A code is a position in the table of the length's distinct values, so
+// that every value is exact; where the values differ too much for a table, it is the value's own bits. Quantised values
+// have fewer codes.
+//
+// Where the children of a node begin is an increasing sequence, so it is stored as bits: for each node a 0 for each child,
+// then a 1 (Elias 1974; Fano 1971). The position of every 64th 1 is known; so is that of every 1 where 64 of them are far
+// apart, that is, where nodes have many children.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "ops/language_model/back_off_model.hpp"
+
+namespace quern {
+
+class compact_model {
+  public:
+    using history = back_off_model::history;
+    static constexpr std::uint32_t no_word = back_off_model::no_word;
+
+    /// The bytes of a model, at a multiple of 8. `bits`: of a quantised value, 1 to 16; 0: exact. Quantised values are the
+    /// means of equally many neighbouring ones, and a back-off weight of 1 stays.
+    static std::vector<char> encode(const back_off_model& model, unsigned bits);
+
+    compact_model() = default;
+    /// Reads encoded bytes in place; they must outlive it. Throws invalid_value if they are not whole.
+    explicit compact_model(std::string_view bytes);
+
+    unsigned order() const { return static_cast<unsigned>(levels_.size()); }
+    std::uint64_t size(unsigned n) const { return levels_[n - 1].size; }
+    unsigned quantised_bits() const { return quantised_bits_; }
+
+    /// As those of back_off_model.
+    double score(std::uint32_t word, history& before) const;
+    history after(std::uint32_t word) const;
+
+  private:
+    /// Values as codes of so many bits.
+    struct value_codes {
+        unsigned bits = 0;
+        std::span<const float>
+            table;  ///< empty: the codes are the values' bits, the sign dropped if there are 31
+        float value(std::uint64_t code) const;
+    };
+    struct level {
+        std::uint64_t size = 0;
+        unsigned word_bits = 0, record_bits = 0;
+        value_codes probabilities, back_offs;
+        const std::uint64_t* records = nullptr;
+        std::span<const std::uint32_t> first_children;  ///< of the first level
+        const std::uint64_t* child_bits = nullptr;      ///< of the levels between
+        std::span<const std::uint64_t> child_samples;
+        std::span<const std::uint64_t> far_children;
+    };
+    struct range {
+        std::uint64_t begin, end;
+    };
+    bool children_fit(unsigned n) const;
+    range children(unsigned n, std::uint32_t node) const;
+    std::uint32_t child(unsigned n, std::uint32_t node, std::uint32_t word) const;
+    float probability(unsigned n, std::uint32_t node) const;
+    float back_off(unsigned n, std::uint32_t node) const;
+
+    std::vector<level> levels_;
+    unsigned quantised_bits_ = 0;
+};
+
+}  // namespace quern

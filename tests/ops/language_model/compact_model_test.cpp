@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+// Compact models score like the models that they are made of, to the bit; damaged ones are refused or harmless.
+#include "ops/language_model/compact_model.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <random>
+#include <set>
+
+#include "quern/base/error.hpp"
+
+namespace quern {
+namespace {
+
+/// Random n-grams; some lack their ends or beginnings. `many`: a word after which nearly every other occurs.
+back_off_model random_model(unsigned order, std::uint32_t words, std::size_t size, bool few_values,
+                            std::uint64_t seed) {
+    std::mt19937_64 random(seed);
+    const auto value = [&] {
+        return few_values ? -static_cast<float>(random() % 50) / 16
+                          : -static_cast<float>(random() % (1 << 30)) / (1 << 27);
+    };
+    std::vector<ngram_list> lists(order);
+    for (unsigned n = 1; n <= order; ++n) {
+        ngram_list& list = lists[n - 1];
+        list.n = n;
+        std::set<std::vector<std::uint32_t>> ngrams;
+        if (n == 1)
+            for (std::uint32_t w = 0; w < words; ++w) ngrams.insert({w});
+        else
+            for (std::size_t i = 0; i < size; ++i) {
+                std::vector<std::uint32_t> g(n);
+                for (std::uint32_t& w : g)
+                    w = random() % 4 == 0 ? 7 % words
+                                          : static_cast<std::uint32_t>(random() % (1 + random() % words));
+                ngrams.insert(g);
+            }
+        for (const auto& g : ngrams) {
+            list.words.insert(list.words.end(), g.begin(), g.end());
+            list.logarithms.push_back(random() % 50 == 0 ? 0 : value());
+            if (n < order)
+                list.back_offs.push_back(random() % 3 == 0 ? 0 : random() % 40 == 0 ? 0.25F : value());
+        }
+    }
+    back_off_model::repeated_ngram repeated;
+    back_off_model made(std::move(lists), repeated);
+    EXPECT_EQ(repeated.n, 0U);
+    return made;
+}
+
+struct aligned_bytes {
+    explicit aligned_bytes(const std::vector<char>& bytes)
+        : words((bytes.size() + 7) / 8), size(bytes.size()) {
+        std::memcpy(words.data(), bytes.data(), size);
+    }
+    std::string_view view() const { return {reinterpret_cast<const char*>(words.data()), size}; }
+    std::vector<std::uint64_t> words;
+    std::size_t size;
+};
+
+template <class Model>
+std::vector<double> scores_of(const Model& model, std::uint32_t words, std::uint64_t seed) {
+    std::mt19937_64 random(seed);
+    std::vector<double> made;
+    back_off_model::history history;
+    for (int i = 0; i < 20000; ++i) {
+        if (i % 100 == 0) history = i % 200 == 0 ? model.after(0) : back_off_model::history();
+        const std::uint32_t word =
+            random() % 3 == 0 ? 7 % words : static_cast<std::uint32_t>(random() % (1 + random() % words));
+        made.push_back(model.score(word, history));
+    }
+    return made;
+}
+
+TEST(compact_model, scores_are_the_same_bits) {
+    for (const bool few_values : {true, false}) {
+        for (const unsigned order : {1U, 2U, 3U, 5U}) {
+            for (const std::uint32_t words : {1U, 2U, 9U, 5000U}) {
+                const back_off_model model = random_model(order, words, 30000, few_values, order + words);
+                const aligned_bytes bytes(compact_model::encode(model, 0));
+                const compact_model compact(bytes.view());
+                ASSERT_EQ(compact.order(), model.order());
+                for (unsigned n = 1; n <= order; ++n) EXPECT_EQ(compact.size(n), model.size(n));
+                EXPECT_EQ(scores_of(compact, words, 3), scores_of(model, words, 3)) << order << " " << words;
+            }
+        }
+    }
+}
+
+TEST(compact_model, nodes_with_many_children_and_none) {
+    // 200 pairs end with word 0, and each of these is the end of many triples or of none.
+    std::vector<ngram_list> lists(3);
+    constexpr std::uint32_t words = 6000;
+    for (unsigned n = 1; n <= 3; ++n) lists[n - 1].n = n;
+    const auto add = [&](std::vector<std::uint32_t> g) {
+        ngram_list& to = lists[g.size() - 1];
+        to.words.insert(to.words.end(), g.begin(), g.end());
+        to.logarithms.push_back(-1 - static_cast<float>(to.size() % 13));
+        if (g.size() < 3) to.back_offs.push_back(-static_cast<float>(to.size() % 7));
+    };
+    for (std::uint32_t w = 0; w < words; ++w) add({w});
+    for (std::uint32_t w = 0; w < 200; ++w) {
+        add({0, w});
+        if (w % 50 == 3)
+            for (std::uint32_t v = w % 2; v < words; v += 2) add({0, w, v});
+    }
+    back_off_model::repeated_ngram repeated;
+    const back_off_model model(std::move(lists), repeated);
+    const aligned_bytes bytes(compact_model::encode(model, 0));
+    const compact_model compact(bytes.view());
+    for (std::uint32_t w = 0; w < 210; ++w) {
+        for (const std::uint32_t v : {0U, 1U, 2U, 77U, 5998U, 5999U}) {
+            back_off_model::history a, b;
+            for (const std::uint32_t each : {v, w, 0U})
+                EXPECT_EQ(model.score(each, a), compact.score(each, b)) << w << " " << v;
+        }
+    }
+}
+
+TEST(compact_model, quantised_scores_are_near) {
+    const back_off_model model = random_model(3, 500, 20000, false, 5);
+    for (const unsigned bits : {1U, 4U, 8U, 16U}) {
+        const aligned_bytes bytes(compact_model::encode(model, bits));
+        const compact_model compact(bytes.view());
+        EXPECT_EQ(compact.quantised_bits(), bits);
+        const std::vector<double> exact = scores_of(model, 500, 3), found = scores_of(compact, 500, 3);
+        double error = 0;
+        for (std::size_t i = 0; i < exact.size(); ++i)
+            error += std::abs(exact[i] - found[i]) / static_cast<double>(exact.size());
+        EXPECT_LT(error, 32.0 / (1 << bits)) << bits;
+        if (bits < 16) EXPECT_GT(error, 0) << bits;  // 16 bits suffice for all of them
+    }
+}
+
+TEST(compact_model, damaged_bytes_are_refused_or_harmless) {
+    const back_off_model model = random_model(3, 300, 3000, true, 6);
+    const std::vector<char> whole = compact_model::encode(model, 0);
+    for (std::size_t size = 0; size < whole.size(); size += 1 + size / 7) {
+        const aligned_bytes part(
+            std::vector<char>(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size)));
+        EXPECT_THROW(compact_model{part.view()}, invalid_value);
+    }
+    std::mt19937_64 random(9);
+    for (int i = 0; i < 200; ++i) {
+        std::vector<char> damaged = whole;
+        const std::size_t at = i % 2 == 0 ? random() % 200 : random() % damaged.size();
+        damaged[at] = static_cast<char>(random());
+        const aligned_bytes bytes(damaged);
+        try {
+            const compact_model compact(bytes.view());
+            if (compact.size(1) == 300) scores_of(compact, 300, 3);
+        } catch (const invalid_value&) {
+        }
+    }
+}
+
+}  // namespace
+}  // namespace quern
