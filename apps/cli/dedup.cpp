@@ -61,6 +61,7 @@ void declare_method(command_line& line, duplicate_options& options) {
     line.option("signature_length", options);
     line.option("slack", options);
     line.option("shingle", options);
+    line.option("shingle_unit", options);
     line.option("similarity", options);
     line.option("hamming", options);
     line.option("cut", options);
@@ -169,6 +170,7 @@ void refuse_idle_options(command_line& line, duplicate_method chosen) {
                             {"--signature-length", signatures},
                             {"--slack", signatures},
                             {"--shingle", {method::shingle}},
+                            {"--shingle-unit", {method::shingle}},
                             {"--similarity", {method::shingle}},
                             {"--hamming", {method::simhash}},
                             {"--cut", {method::simhash}},

@@ -39,12 +39,12 @@ void settle_parts(command_line& line, const dedup_parts_request& request, text_c
     }
     const auto name = dedup_level_names[static_cast<std::size_t>(level)];
     line.require_used("--whole-words", level == dedup_level::substring, "requires --level substring");
-    for (const char* const option : {"--method", "--threshold",  "--unit",       "--signature-length",
-                                     "--slack",  "--shingle",    "--similarity", "--hamming",
-                                     "--cut",    "--rule",       "--keep",       "--prefer",
-                                     "--store",  "--stream",     "--pairs",      "--groups",
-                                     "--report", "--resume",     "--binary",     "--language",
-                                     "--tokens", "--stop-words", "--stem"}) {
+    for (const char* const option : {"--method",   "--threshold", "--unit",         "--signature-length",
+                                     "--slack",    "--shingle",   "--shingle-unit", "--similarity",
+                                     "--hamming",  "--cut",       "--rule",         "--keep",
+                                     "--prefer",   "--store",     "--stream",       "--pairs",
+                                     "--groups",   "--report",    "--resume",       "--binary",
+                                     "--language", "--tokens",    "--stop-words",   "--stem"}) {
         line.require_used(option, false,
                           fmt::format("requires --level document; it has no meaning with --level {}", name));
     }

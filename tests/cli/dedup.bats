@@ -130,6 +130,11 @@ chain() {
         dedup corpus.jsonl --method $method | cut -f 1-3 | diff <(printf 'a\tc\t3\nb\td\t1\n') -
     done
     [ "$(dedup corpus.jsonl --method shingle --shingle 2 --similarity 0.8 | cut -f 1,2)" = $'a\tc\nb\td' ]
+    # ét and té, ét and te: one of three shingles of two characters is in both.
+    printf '{"id":"1","text":"\u00e9t\u00e9"}\n{"id":"2","text":"\u00e9te"}\n' >letters.jsonl
+    dedup letters.jsonl --method shingle --shingle-unit char --shingle 2 --similarity 0.3 | cut -f 1-3 |
+        diff <(printf '1\t2\t2\n') -
+    refused "--shingle-unit requires --method shingle" dedup letters.jsonl --shingle-unit char
     [ "$(dedup corpus.jsonl --method simhash | cut -f 1-3)" = $'b\td\t0' ]
     # Words of medium frequency: those that two of the four have.
     for i in 1 2 3 4; do printf '{"id":"%d","text":"all x%d y%d z%d %s"}\n' $i $i $i $i "$([ $i -gt 2 ] && echo both have three)"; done >words.jsonl
@@ -238,7 +243,9 @@ chain() {
     ends_with 3 bash -c 'echo nonsense | "$QUERN" dedup --stream'
     refused "reads standard input" dedup corpus.jsonl --stream
     refused "they need all documents" dedup --stream -o kept
-    refused "compares words" dedup --stream --method shingle
+    refused "cannot compare a stream" dedup --stream --method simhash
+    quern dedup --stream --method shingle --shingle 2 --quiet <corpus.jsonl | cut -f 1-3 | sed -n 3,4p |
+        diff <(printf 'c\t1\ta\nd\t1\tb\n') -
     refused "reads only JSON lines" dedup --stream --input-format tsv
     refused "needs all rows" dedup --stream --format table
     printf '\xEF\xBB\xBF' | cat - corpus.jsonl | quern dedup --stream --quiet | head -n 1 | grep -q $'^a\t0'

@@ -16,6 +16,7 @@
 
 #include "quern/base/error.hpp"
 #include "quern/tasks/signature.hpp"
+#include "reference/word_methods_reference.hpp"
 #include "temporary_folder.hpp"
 
 namespace quern {
@@ -815,6 +816,90 @@ TEST_F(dedup_test, a_stream_answers_as_one_run) {
     }
 }
 
+TEST_F(dedup_test, shingles_of_characters_match_the_reference) {
+    auto documents = generated(80, 5, 400);
+    documents[7].text = documents[8].text = "";
+    documents[9].text = "\u00e9t\u00e9";  // three characters, fewer than a shingle has
+    documents[10].text = documents[9].text;
+    std::vector<reference::words> characters;
+    for (const made_document& d : documents) {
+        characters.emplace_back();
+        for (const char c : d.text)
+            if ((c & 0xc0) != 0x80) characters.back().push_back(static_cast<unsigned char>(c));
+    }
+    dedup_options options = options_for(lines_of(documents));
+    options.duplicates.method = duplicate_method::shingle;
+    options.duplicates.of_shingles = shingle_unit::character;
+    for (const auto& [similarity, width] : {std::pair{"0.8", 12U}, {"0.5", 1U}, {"0.3", 5U}}) {
+        options.duplicates.shingle = width;
+        options.duplicates.similarity = parse_decimal(similarity);
+        const dedup_result once = dedup(options, context_with());
+        const auto expected = reference::shingle_pairs(characters, options.duplicates, {});
+        EXPECT_GT(expected.size(), 5U);
+        EXPECT_EQ(std::vector<duplicate_pair>(once.pairs().begin(), once.pairs().end()), expected);
+        duplicate_stream stream(options, context_with());
+        std::size_t found = 0;
+        for (std::size_t i = 0; i < documents.size(); ++i)
+            found += stream.next(lines_of(documents, i, i + 1)).pairs.size();
+        EXPECT_EQ(found, expected.size());
+    }
+    dedup_options stored = options;
+    stored.store = folder_ / "store";
+    dedup(stored, context_with());
+    stored.duplicates.of_shingles = shingle_unit::word;
+    EXPECT_THROW(dedup(stored, context_with()), usage_error);
+}
+
+// The same pairs for any similarity, in a store's order of arrival, from many threads, and against an earlier set.
+TEST_F(dedup_test, a_stream_of_shingles_answers_as_one_run) {
+    auto documents = generated(120, 7, 1000);
+    documents[3].text = documents[60].text = "";
+    documents[70].text = documents[20].text;
+    documents[80].text = "two words";
+    documents[90].text = "Two  words!";
+    for (const auto& [similarity, width] : {std::pair{"0.8", 4U}, {"1", 1U}, {"0.25", 2U}, {"0.01", 1U}}) {
+        dedup_options options = options_for(lines_of(documents));
+        options.duplicates.method = duplicate_method::shingle;
+        options.duplicates.shingle = width;
+        options.duplicates.similarity = parse_decimal(similarity);
+        const dedup_result once = dedup(options, context_with());
+        const std::set<std::string> removed = removed_from(once);
+        options.store = folder_ / (std::string("store") + similarity);
+        options.shard_bytes = 20'000;
+        std::set<named_pair> found;
+        for (const auto& [first, last] : {std::pair<std::size_t, std::size_t>{0, 50}, {50, 120}}) {
+            duplicate_stream stream(options, context_with());
+            for (std::size_t i = first; i < last; ++i) {
+                const std::string line = lines_of(documents, i, i + 1);
+                const auto unstored = stream.ask(line);
+                const auto answer = stream.next(line);
+                ASSERT_TRUE(answer.is_document) << answer.why;
+                EXPECT_EQ(unstored.pairs, answer.pairs);
+                for (const duplicate_pair& p : answer.pairs)
+                    found.emplace(stream.id(p.a), stream.id(p.b), p.distance, p.of);
+                EXPECT_EQ(answer.duplicates.empty(), removed.count(answer.id) == 0);
+            }
+            stream.finish();
+        }
+        EXPECT_GT(found.size(), 1U);
+        EXPECT_EQ(found, as_set(named(once))) << similarity;
+        // The store is that of a run, which adds nothing and finds the same.
+        EXPECT_EQ(as_set(named(dedup(options, context_with()))), found);
+
+        dedup_options across = options_for(lines_of(documents, 50), "new.jsonl");
+        across.duplicates = options.duplicates;
+        write_file(folder_ / "old.jsonl", lines_of(documents, 0, 50));
+        across.against = {folder_ / "old.jsonl"};
+        const auto expected = as_set(named(dedup(across, context_with())));
+        duplicate_stream stream(across, context_with());
+        std::set<named_pair> between;
+        for (std::size_t i = 50; i < documents.size(); ++i)
+            for (const duplicate_pair& p : stream.next(lines_of(documents, i, i + 1)).pairs)
+                between.emplace(stream.id(p.a), stream.id(p.b), p.distance, p.of);
+        EXPECT_EQ(between, expected);
+    }
+}
+
 TEST_F(dedup_test, a_stream_adds_to_the_store_and_says_what_is_no_document) {
     const auto documents = generated(120, 8);
     dedup_options options = options_for(lines_of(documents));
@@ -847,7 +932,7 @@ TEST_F(dedup_test, a_stream_adds_to_the_store_and_says_what_is_no_document) {
                     .duplicates.empty());
     EXPECT_TRUE(stream.next("{\"id\":\"y\",\"text\":\"nothing like it, nothing at all like it\"}")
                     .duplicates.empty());
-    across.duplicates.method = duplicate_method::shingle;
+    across.duplicates.method = duplicate_method::simhash;
     EXPECT_THROW(duplicate_stream(across, context_with()), usage_error);
 }
 

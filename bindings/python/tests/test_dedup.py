@@ -87,6 +87,7 @@ def corpus(tmp_path):
         {"method": "global-memory"},
         {"method": "exhaustive", "unit": "char"},
         {"method": "shingle", "shingle": 3, "similarity": 0.5},
+        {"method": "shingle", "shingle": 12, "shingle_unit": "char"},
         {"method": "simhash", "hamming": 6},
         {"method": "i-match"},
         {"method": "shingle", "tokens": "ascii", "stem": "porter", "min_length": 2},

@@ -11,6 +11,7 @@
 namespace quern {
 
 inline constexpr std::string_view edit_unit_names[] = {"byte", "char"};
+inline constexpr std::string_view shingle_unit_names[] = {"word", "char"};
 
 template <>
 inline constexpr auto options_of<duplicate_options> = std::array{
@@ -33,7 +34,11 @@ inline constexpr auto options_of<duplicate_options> = std::array{
         "slack", "X", {.above = 0, .max = 100},
         "The same methods: signatures are candidates below X times the threshold."),
     option_for<&duplicate_options::shingle>("shingle", "N", {.min = 1, .max = 100},
-                                            "shingle: words per shingle."),
+                                            "shingle: words, or characters, per shingle."),
+    option_for<&duplicate_options::of_shingles>(
+        "shingle_unit", "UNIT", shingle_unit_names,
+        "shingle: what shingles are made of: word, or char (a code point of the text as it is; then give "
+        "--shingle, for example 24)."),
     option_for<&duplicate_options::similarity>("similarity", "X", {.above = 0, .max = 1},
                                                "shingle: minimum Jaccard similarity of a pair."),
     option_for<&duplicate_options::hamming>("hamming", "N", {.max = 16},

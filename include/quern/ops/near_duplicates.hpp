@@ -65,16 +65,23 @@ enum class edit_unit {
     character,  ///< a code point of UTF-8; a byte outside of any is a separate unit
 };
 
+/// What shingles are made of, where texts become words (quern/tasks/dedup.hpp).
+enum class shingle_unit {
+    word,
+    character,  ///< a code point of the text as it is, as edit_unit::character
+};
+
 struct duplicate_options {
     duplicate_method method = duplicate_method::automatic;
     decimal threshold{5, 100};  ///< of the edit rate: 0 < threshold <= 0.5
     edit_unit unit = edit_unit::byte;
     unsigned signature_length = 100;  ///< maximum number of letters, 1 to 1000
     decimal slack{3, 1};              ///< signatures are candidates below slack · threshold
-    unsigned shingle = 4;             ///< words per shingle, 1 to 100
-    decimal similarity{8, 10};        ///< shingle: minimum Jaccard similarity of a pair, in (0, 1]
-    unsigned hamming = 3;             ///< simhash: maximum number of differing bits, 0 to 16
-    std::int64_t cut = 0;             ///< simhash: a bit is 1 if its sum exceeds this
+    unsigned shingle = 4;             ///< words, or characters, per shingle, 1 to 100
+    shingle_unit of_shingles = shingle_unit::word;
+    decimal similarity{8, 10};  ///< shingle: minimum Jaccard similarity of a pair, in (0, 1]
+    unsigned hamming = 3;       ///< simhash: maximum number of differing bits, 0 to 16
+    std::int64_t cut = 0;       ///< simhash: a bit is 1 if its sum exceeds this
 };
 
 /// Throws usage_error if an option of any method is out of range (quern/ops/duplicate_option_table.hpp).

@@ -151,7 +151,7 @@ std::uint64_t verify_duplicate_store(const std::filesystem::path& store, const c
 /// One document at a time: compares each with the earlier ones as it arrives, on the CPU.
 class duplicate_stream {
   public:
-    /// Uses `store` or `against`, `rule`, and `duplicates` with an edit-rate method; ignores `inputs`, `keep` and
+    /// Uses `store` or `against`, `rule`, `text`, and `duplicates` with an edit-rate method or shingle; ignores `inputs`, `keep` and
     /// `prefer`: the first document stays. With `against`, arriving documents are not compared with each other.
     /// Throws as dedup() does.
     duplicate_stream(const dedup_options& options, const context& ctx);

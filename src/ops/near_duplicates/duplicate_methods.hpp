@@ -52,8 +52,11 @@ std::vector<candidate> signature_candidates(Place& place, const text_list& texts
                                             const duplicate_options& options, const duplicate_scope& scope,
                                             duplicate_counts& counts);
 
-/// Methods of words, on the CPU.
+/// Methods of words; on a GPU only the first.
 std::vector<duplicate_pair> find_by_shingles(cpu_place& place, const word_list& documents,
+                                             const duplicate_options& options, const duplicate_scope& scope,
+                                             duplicate_counts& counts);
+std::vector<duplicate_pair> find_by_shingles(cuda_place& place, const word_list& documents,
                                              const duplicate_options& options, const duplicate_scope& scope,
                                              duplicate_counts& counts);
 std::vector<duplicate_pair> find_by_simhash(cpu_place& place, const word_list& documents,

@@ -110,13 +110,16 @@ duplicate_result near_duplicates(const word_list& documents, std::uint32_t vocab
         require(word < vocabulary, "a word is outside the vocabulary");
     require(documents.hashes.empty() || documents.hashes.size() == vocabulary,
             "some words have no hash (expected one for each word)");
+    duplicate_result result;
+    if (options.method == duplicate_method::shingle) {
+        result.pairs = at_place(ctx, "method shingle", [&](auto& place) {
+            return find_by_shingles(place, documents, options, scope, result.counts);
+        });
+        return result;
+    }
     require_cpu(ctx, "dedup by words");
     cpu_place place(ctx);
-    duplicate_result result;
     switch (options.method) {
-        case duplicate_method::shingle:
-            result.pairs = find_by_shingles(place, documents, options, scope, result.counts);
-            break;
         case duplicate_method::simhash:
             result.pairs = find_by_simhash(place, documents, vocabulary, options, scope, result.counts);
             break;

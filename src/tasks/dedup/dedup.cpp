@@ -70,7 +70,7 @@ class dedup_run {
         if (options.keep_records) found_->records.emplace(found_->scratch.file("records"), options.fields);
         if (options.keep_rows) found_->rows.emplace(found_->scratch.file("rows"));
         if (compares_words(options.duplicates.method))
-            words_.emplace(options.text, found_->scratch.file("words"));
+            words_.emplace(options.text, found_->scratch.file("words"), options.duplicates.of_shingles);
     }
 
     dedup_result run() {

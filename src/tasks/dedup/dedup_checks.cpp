@@ -97,7 +97,9 @@ void check_request(const dedup_options& options) {
 context pinned_to_device(const context& ctx, duplicate_method method, run_statistics& statistics) {
     if (!compares_words(method)) return pinned_to_device(ctx, "dedup", statistics);
     const auto name = duplicate_method_names[static_cast<std::size_t>(method)];
-    return pinned_to_device(ctx, fmt::format("method {}", name), statistics, offered_places::cpu_only);
+    return pinned_to_device(
+        ctx, fmt::format("method {}", name), statistics,
+        method == duplicate_method::shingle ? offered_places::all : offered_places::cpu_only);
 }
 
 namespace {
@@ -121,8 +123,10 @@ report::duplicate_summary summary_of(const dedup_options& options, const reading
     summary.device = statistics.device;
     switch (requested.method) {
         case method::shingle:
-            summary.params = fmt::format("Jaccard similarity of {}-word shingles of at least {}",
-                                         requested.shingle, to_text(requested.similarity));
+            summary.params =
+                fmt::format("Jaccard similarity of {}-{} shingles of at least {}", requested.shingle,
+                            requested.of_shingles == shingle_unit::word ? "word" : "character",
+                            to_text(requested.similarity));
             summary.largest_rate = 1 - requested.similarity.value();
             break;
         case method::simhash:

@@ -112,6 +112,12 @@ duplicate_store::params duplicate_store::params_of(const duplicate_options& opti
             fmt::format("method {} weighs words by the whole collection, and cannot work in batches",
                         duplicate_method_names[static_cast<std::size_t>(options.method)]));
     }
+    if (options.method == method::shingle && options.of_shingles == shingle_unit::character) {
+        return {{"method", "shingle"},
+                {"shingle", std::to_string(options.shingle)},
+                {"shingle-unit", "char"},
+                {"similarity", to_text(options.similarity)}};
+    }
     if (options.method == method::shingle) {
         const text_options recorded = as_recorded(text);
         return {{"method", "shingle"},

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One document at a time. The filter reads 72 bytes of each earlier text; the operation itself compares the few
-// remaining texts, so that the results equal those of a run over all of them.
+// remaining texts, so that the results equal those of a run over all of them. For shingles (stream_words.hpp) the same index
+// holds sketches of sets.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -28,22 +29,37 @@
 #include "tasks/dedup/duplicate_store.hpp"
 #include "tasks/dedup/earlier_decisions.hpp"
 #include "tasks/dedup/old_documents.hpp"
+#include "tasks/dedup/stream_words.hpp"
 #include "tasks/shared/pinned_to_device.hpp"
 
 namespace quern {
 namespace {
 
-// Texts that arrive one by one, by length and sketch: finds earlier ones that may be within the threshold of a new one.
-// The bounds are those of the operation (ops/near_duplicates/filter/sketch.hpp), so that none is missed.
+// Texts that arrive one by one, by length and sketch: finds earlier ones that may make a pair with a new one. The bounds
+// are those of the operation, so that none is missed.
+
+using namespace near_duplicates_detail;
+
+/// Of the edit rate (ops/near_duplicates/filter/sketch.hpp).
+struct rate_bounds {
+    decimal threshold;
+
+    length_window sizes_near(std::uint64_t length) const { return lengths_near(threshold, length); }
+    bool may_pair(std::uint64_t length, std::uint64_t other, std::uint32_t norm) const {
+        const std::uint64_t apart = other < length ? length - other : other - length;
+        const std::uint32_t d = largest_distance(threshold, length + other);
+        return apart <= d && norm <= largest_norm(1, d, apart);
+    }
+};
 
 /// 72 bytes a text. Not thread-safe.
 class stream_index {
   public:
-    explicit stream_index(const decimal& threshold) : threshold_(threshold) {}
-
     void add(std::uint32_t document, const text_sketch& text);
-    /// The documents below `before` whose distance from the text may be within the threshold, rising.
-    std::vector<std::uint32_t> candidates(const text_sketch& text, std::uint32_t before) const;
+    /// The documents below `before` that may make a pair with the text, rising.
+    template <class Bounds>
+    std::vector<std::uint32_t> candidates(const Bounds& bounds, const text_sketch& text,
+                                          std::uint32_t before) const;
 
     std::uint64_t memory_bytes() const;
 
@@ -55,11 +71,8 @@ class stream_index {
     };
     static std::size_t shelf_of(std::uint64_t length);
 
-    decimal threshold_;
     std::vector<shelf> shelves_;
 };
-
-using namespace near_duplicates_detail;
 
 std::size_t stream_index::shelf_of(std::uint64_t length) {
     if (length < 16) return length;
@@ -76,10 +89,11 @@ void stream_index::add(std::uint32_t document, const text_sketch& text) {
     s.sketches.insert(s.sketches.end(), text.counts.begin(), text.counts.end());
 }
 
-std::vector<std::uint32_t> stream_index::candidates(const text_sketch& text, std::uint32_t before) const {
+template <class Bounds>
+std::vector<std::uint32_t> stream_index::candidates(const Bounds& bounds, const text_sketch& text,
+                                                    std::uint32_t before) const {
     constexpr std::size_t at_once = 256;
-    const std::uint64_t length = text.length;
-    const length_window near_lengths = lengths_near(threshold_, length);
+    const length_window near_lengths = bounds.sizes_near(text.length);
     std::vector<std::uint32_t> found;
     std::array<std::uint32_t, at_once> norms{};
     for (std::size_t at = shelf_of(near_lengths.shortest);
@@ -89,11 +103,9 @@ std::vector<std::uint32_t> stream_index::candidates(const text_sketch& text, std
             const std::size_t count = std::min(at_once, s.documents.size() - begin);
             unit_norms(text.counts.data(), s.sketches.data() + begin * unit_buckets, count, norms.data());
             for (std::size_t i = 0; i < count; ++i) {
-                const std::uint64_t other = s.lengths[begin + i];
-                const std::uint64_t apart = other < length ? length - other : other - length;
-                const std::uint32_t d = largest_distance(threshold_, length + other);
-                if (apart > d || norms[i] > largest_norm(1, d, apart)) continue;
-                if (s.documents[begin + i] < before) found.push_back(s.documents[begin + i]);
+                if (s.documents[begin + i] < before &&
+                    bounds.may_pair(text.length, s.lengths[begin + i], norms[i]))
+                    found.push_back(s.documents[begin + i]);
             }
         }
     }
@@ -118,17 +130,32 @@ struct duplicate_stream::state {
         : options(requested),
           ctx(pinned_to_device(outer, "dedup of a stream", statistics, offered_places::cpu_only)),
           scratch(ctx),
-          index(requested.duplicates.threshold),
           form(io::jsonl_form(requested.fields)),
           ids(requested.ids) {
         options.inputs = {"-"};  // named in messages
         options.source = nullptr;
+        if (compares_words(options.duplicates.method)) {
+            refuse_lines();
+            words.emplace(options.duplicates, options.text, scratch.file("words"));
+        }
         open_earlier();
         earlier = table.size();
         seen.resize(earlier);
         index_earlier();
         decide_earlier();
         open_texts();
+    }
+
+    /// The lines of such a store are words, and a stream has texts.
+    void refuse_lines() const {
+        for (const auto& set : options.against)
+            if (is_store(set) && read_store_info(set).verbatim)
+                throw usage_error(set.string() +
+                                  ": a store of lines cannot be compared with a stream by its words");
+    }
+
+    text_sketch sketch_of(std::string_view text) const {
+        return words ? words->sketch(text) : sketch_text(text, options.duplicates.unit);
     }
 
     void open_earlier() {
@@ -147,7 +174,10 @@ struct duplicate_stream::state {
         const edit_unit unit = options.duplicates.unit;
         text_sketches all = table.sketches(unit);
         std::vector<text_sketch> made;
-        if (all.size() < earlier) {
+        if (words) {
+            made = words->sketches(table, ctx);
+            all.chunks.assign(1, made);
+        } else if (all.size() < earlier) {
             for (std::uint32_t d = 0; d < earlier; ++d) table.text(d);  // checked
             made = sketch_texts(table.texts(), 0, unit, ctx);
             all.chunks.assign(1, made);
@@ -171,7 +201,8 @@ struct duplicate_stream::state {
         if (!store) return;
         decisions = store->decisions();
         if (std::ranges::find(decisions, document_decision::none) == decisions.end()) return;
-        const auto pairs = pairs_to_decide(store->pairs(), table.sketches(options.duplicates.unit));
+        const auto pairs = pairs_to_decide(store->pairs(),
+                                           words ? text_sketches() : table.sketches(options.duplicates.unit));
         complete_decisions(pairs, std::vector<bool>(earlier), decisions, ctx);
     }
 
@@ -202,7 +233,8 @@ struct duplicate_stream::state {
         // As many candidates at once as fit a share of the memory; at least one.
         const std::uint64_t max_bytes = std::max<std::uint64_t>(ctx.memory_limit() / 8, text.size());
         std::vector<duplicate_pair> pairs;
-        const auto candidates = index.candidates(sketch, before);
+        if (words) return compare_words(text, sketch, position, before);
+        const auto candidates = index.candidates(rate_bounds{options.duplicates.threshold}, sketch, before);
         for (std::size_t next = 0; next < candidates.size();) {
             std::string bytes;
             std::vector<std::uint64_t> offsets{0};
@@ -222,8 +254,23 @@ struct duplicate_stream::state {
         return pairs;
     }
 
+    std::vector<duplicate_pair> compare_words(std::string_view text, const text_sketch& sketch,
+                                              std::uint32_t position, std::uint32_t before) const {
+        std::vector<duplicate_pair> pairs;
+        stream_words::comparison own(*words, text);
+        std::string other;
+        for (const std::uint32_t candidate : index.candidates(words->bounds(), sketch, before)) {
+            ctx.check_stop();
+            other.clear();
+            append_text(candidate, other);
+            if (const auto found = own.with(other))
+                pairs.push_back({candidate, position, found->distance, found->of});
+        }
+        return pairs;
+    }
+
     void take(document& d, stream_result& result) {
-        const text_sketch sketch = sketch_text(d.text, options.duplicates.unit);
+        const text_sketch sketch = sketch_of(d.text);
         const bool compared_with_arrived = options.against.empty();
         const auto find = [&](std::string_view id) { return table.find(id); };
         const auto same = [&](std::uint32_t at) {
@@ -303,6 +350,10 @@ struct duplicate_stream::state {
     /// As keep_first_equals(), without holding the others.
     void keep_pairs(std::uint32_t position, const text_sketch& sketch,
                     const std::vector<duplicate_pair>& pairs) {
+        if (words) {  // a store of words has no sketches, and keeps all pairs
+            waiting.insert(waiting.end(), pairs.begin(), pairs.end());
+            return;
+        }
         sketches.push_back(sketch);
         std::uint32_t& first_equal = sketches.back().first_equal = position;
         for (const duplicate_pair& p : pairs)
@@ -331,6 +382,7 @@ struct duplicate_stream::state {
     document_table table;
     std::optional<duplicate_store> store;
     std::unique_ptr<shard_writer> shard;
+    std::optional<stream_words> words;  ///< with method shingle
     stream_index index;
     std::vector<bool> seen;  ///< earlier documents that arrived again
     std::vector<document_decision> decisions;
@@ -348,10 +400,12 @@ struct duplicate_stream::state {
 
 duplicate_stream::duplicate_stream(const dedup_options& options, const context& ctx) {
     check_request(options);
-    if (compares_words(options.duplicates.method)) {
+    const duplicate_method method = options.duplicates.method;
+    if (compares_words(method) && method != duplicate_method::shingle) {
         throw usage_error(
-            fmt::format("method {} compares words; a stream uses the edit rate",
-                        duplicate_method_names[static_cast<std::size_t>(options.duplicates.method)]));
+            fmt::format("method {} weighs words by the whole collection, and cannot compare a stream "
+                        "(expected a method of the edit rate or shingle)",
+                        duplicate_method_names[static_cast<std::size_t>(method)]));
     }
     state_ = std::make_unique<state>(options, ctx);
 }
@@ -385,8 +439,8 @@ duplicate_stream::stream_result duplicate_stream::ask(std::string_view line) con
     }
     document& d = parsed.documents.front();
     const std::uint32_t position = s.table.size();
-    result.pairs = s.compare(d.text, sketch_text(d.text, s.options.duplicates.unit), position,
-                             s.options.against.empty() ? position : s.earlier);
+    result.pairs =
+        s.compare(d.text, s.sketch_of(d.text), position, s.options.against.empty() ? position : s.earlier);
     if (!d.is_numbered) result.id = std::move(d.id);
     s.finish(result);
     return result;

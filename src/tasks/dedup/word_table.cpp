@@ -2,9 +2,11 @@
 #include "tasks/dedup/word_table.hpp"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 
 #include "base/hash.hpp"
+#include "base/utf8.hpp"
 #include "device/cpu/pipeline.hpp"
 #include "quern/base/error.hpp"
 #include "tasks/corpus/reading_rules.hpp"
@@ -53,8 +55,32 @@ void word_numbers::grow() {
     slots_ = std::move(wider);
 }
 
-word_table::word_table(const text_options& text, const std::filesystem::path& scratch_file)
-    : analyzers_([text] { return text::analyzer(text); }), file_(scratch_file) {
+namespace {
+
+/// The characters of a text as words; bytes that are none count as the longest beginning of one.
+void take_characters(std::string_view text, word_table::piece& to) {
+    constexpr std::uint32_t none = 0xffffffff;
+    std::array<std::uint32_t, 128> of_ascii{};
+    of_ascii.fill(none);
+    for (std::size_t at = 0; at < text.size();) {
+        const std::size_t begin = at;
+        const auto byte = static_cast<unsigned char>(text[at]);
+        if (byte >= of_ascii.size()) {
+            next_utf8(text, at);
+            to.words.push_back(to.distinct.number_of(text.substr(begin, at - begin)));
+            continue;
+        }
+        ++at;
+        std::uint32_t& number = of_ascii[byte];
+        if (number == none) number = to.distinct.number_of(text.substr(begin, 1));
+        to.words.push_back(number);
+    }
+}
+
+}  // namespace
+
+word_table::word_table(const text_options& text, const std::filesystem::path& scratch_file, shingle_unit unit)
+    : unit_(unit), analyzers_([text] { return text::analyzer(text); }), file_(scratch_file) {
     analyzers_.local();  // refuses invalid options before the work
 }
 
@@ -63,7 +89,9 @@ void word_table::analyse(std::string_view text, bool verbatim, piece& to) {
     const auto take = [&to](const text::token_list& some) {
         for (const text::token& t : some.tokens) to.words.push_back(to.distinct.number_of(some.word(t)));
     };
-    if (verbatim) {
+    if (unit_ == shingle_unit::character) {
+        take_characters(text, to);
+    } else if (verbatim) {
         text::analyzer::take_lines(text, tokens);
         take(tokens);
     } else {

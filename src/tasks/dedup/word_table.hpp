@@ -46,7 +46,9 @@ class word_numbers {
 
 class word_table {
   public:
-    word_table(const text_options& text, const std::filesystem::path& scratch_file);
+    /// `unit` character: each code point of a text is a word, and the options of words do not matter.
+    word_table(const text_options& text, const std::filesystem::path& scratch_file,
+               shingle_unit unit = shingle_unit::word);
 
     /// The words of consecutive documents, with local numbers.
     struct piece {
@@ -68,6 +70,7 @@ class word_table {
     word_list words();
 
   private:
+    shingle_unit unit_;
     tbb::enumerable_thread_specific<text::analyzer> analyzers_;
     tbb::enumerable_thread_specific<text::token_list> tokens_;
     word_numbers all_;

@@ -6,7 +6,9 @@
 
 #include <oneapi/tbb/enumerable_thread_specific.h>
 
+#include <algorithm>
 #include <array>
+#include <utility>
 
 #include "device/progress_meter.hpp"
 #include "ops/near_duplicates/duplicate_methods.hpp"
@@ -17,7 +19,7 @@ namespace {
 /// The sets of two documents, each made once while it stays the first or the second of a comparison.
 class two_sets {
   public:
-    two_sets(const word_list& documents, const shingle_rule& rule, const shingle_counts& counts)
+    two_sets(const word_list& documents, const shingle_rule& rule, const shingle_counts* counts)
         : documents_(documents), held_{held{shingle_set(rule, counts)}, held{shingle_set(rule, counts)}} {}
 
     const shingle_set& first(std::uint32_t d) { return made(held_[0], d); }
@@ -40,29 +42,15 @@ class two_sets {
 
 }  // namespace
 
-std::vector<duplicate_pair> find_by_shingles(cpu_place& place, const word_list& documents,
-                                             const shingle_rule& rule, const decimal& similarity,
-                                             const duplicate_scope& scope, duplicate_counts& counts) {
-    const auto size = static_cast<std::uint32_t>(documents.size());
-    counts.compared += pairs_in_scope(size, scope);
-    if (size < 2) return {};
-    const shingle_counts counts_of(place, documents, rule);
-
-    auto hashes = make_array<std::uint64_t>(place, size, "sets of shingles");
-    auto sizes = make_array<std::uint64_t>(place, size, "sets of shingles");
+std::vector<duplicate_pair> pairs_by_sets(
+    cpu_place& place, const word_list& documents, const shingle_rule& rule, const shingle_counts* counts_of,
+    set_measures measures, const duplicate_scope& scope, duplicate_counts& counts,
+    const std::function<std::vector<class_pair>(const shingle_sets&)>& join) {
     tbb::enumerable_thread_specific<two_sets> scratch([&] { return two_sets(documents, rule, counts_of); });
-    progress_meter meter(place.ctx(), "sets", size, "documents");
-    for_each_document(place, documents.offsets, document_pieces(place, documents.offsets),
-                      [&](std::size_t, std::uint32_t d) {
-                          const shingle_set& set = scratch.local().first(d);
-                          sizes.data()[d] = set.size();
-                          hashes.data()[d] = set.hash();
-                          meter.add(1);
-                      });
-    meter.finish();
     const document_classes classes = equal_documents(
-        place, hashes.span(),
+        place, measures.hashes.span(),
         [&](std::uint32_t a, std::uint32_t b) {
+            if (std::ranges::equal(documents[a], documents[b])) return true;  // most copies
             two_sets& sets = scratch.local();
             return shingle_set::same(sets.first(a), sets.second(b));
         },
@@ -70,17 +58,45 @@ std::vector<duplicate_pair> find_by_shingles(cpu_place& place, const word_list& 
             two_sets& sets = scratch.local();
             return shingle_set::before(sets.first(a), sets.second(b));
         });
-    hashes = {};
+    measures.hashes = {};
 
     shingle_sets sets{documents, counts_of, rule, {}, {}, {}};
     for (std::uint32_t c = 0; c < classes.size(); ++c) {
         sets.firsts.push_back(classes.first(c));
-        sets.sizes.push_back(sizes.data()[classes.first(c)]);
+        sets.sizes.push_back(measures.sizes.data()[classes.first(c)]);
         sets.ages.push_back(age_of(classes[c], scope));
     }
-    sizes = {};
-    const auto joined = join_by_similarity(place, sets, similarity, scope, counts);
+    measures.sizes = {};
+    const auto joined = join(sets);
+    const auto size = static_cast<std::uint32_t>(documents.size());
     return document_pairs(place, classes, sets.sizes, joined, requested_by(scope, size), counts);
+}
+
+std::vector<duplicate_pair> find_by_shingles(cpu_place& place, const word_list& documents,
+                                             const shingle_rule& rule, const decimal& similarity,
+                                             const duplicate_scope& scope, duplicate_counts& counts) {
+    const auto size = static_cast<std::uint32_t>(documents.size());
+    counts.compared += pairs_in_scope(size, scope);
+    if (size < 2) return {};
+    const shingle_counts counts_of(place, documents, rule);
+    set_measures measures{make_array<std::uint64_t>(place, size, "sets of shingles"),
+                          make_array<std::uint64_t>(place, size, "sets of shingles")};
+    {
+        tbb::enumerable_thread_specific<shingle_set> scratch([&] { return shingle_set(rule, &counts_of); });
+        progress_meter meter(place.ctx(), "sets", size, "documents");
+        for_each_document(place, documents.offsets, document_pieces(place, documents.offsets),
+                          [&](std::size_t, std::uint32_t d) {
+                              shingle_set& set = scratch.local();
+                              set.make(documents[d]);
+                              measures.sizes.data()[d] = set.size();
+                              measures.hashes.data()[d] = set.hash();
+                              meter.add(1);
+                          });
+        meter.finish();
+    }
+    return pairs_by_sets(
+        place, documents, rule, &counts_of, std::move(measures), scope, counts,
+        [&](const shingle_sets& sets) { return join_by_similarity(place, sets, similarity, scope, counts); });
 }
 
 std::vector<duplicate_pair> find_by_shingles(cpu_place& place, const word_list& documents,

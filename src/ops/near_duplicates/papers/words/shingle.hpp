@@ -3,9 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
+#include "device/array.hpp"
 #include "device/cpu/cpu_place.hpp"
+#include "device/cuda/cuda_place.hpp"
 #include "ops/near_duplicates/papers/words/duplicate_classes.hpp"
 #include "ops/near_duplicates/papers/words/shingle_set.hpp"
 #include "quern/ops/near_duplicates.hpp"
@@ -15,7 +18,7 @@ namespace quern::near_duplicates_detail {
 /// The set of each class, by one of its documents.
 struct shingle_sets {
     const word_list& documents;
-    const shingle_counts& counts;
+    const shingle_counts* counts;  ///< null on a GPU, which has its own
     shingle_rule rule;
     std::vector<std::uint32_t> firsts;  ///< the document, by class
     std::vector<std::uint64_t> sizes;   ///< of the set
@@ -30,8 +33,25 @@ std::vector<class_pair> join_by_similarity(cpu_place& place, const shingle_sets&
                                            const decimal& similarity, const duplicate_scope& scope,
                                            duplicate_counts& counts);
 
+/// Of each document's set.
+struct set_measures {
+    cpu_array<std::uint64_t> sizes, hashes;  ///< equal sets have equal hashes
+};
+
+/// All pairs of documents. Documents of one hash whose sets are the same become a class, by their words; `join` finds the
+/// pairs of classes. `counts_of` may be null.
+std::vector<duplicate_pair> pairs_by_sets(
+    cpu_place& place, const word_list& documents, const shingle_rule& rule, const shingle_counts* counts_of,
+    set_measures measures, const duplicate_scope& scope, duplicate_counts& counts,
+    const std::function<std::vector<class_pair>(const shingle_sets&)>& join);
+
 /// find_by_shingles() with a rule whose hashes may be weak.
+/// - On a GPU (shingle_join_cuda.cu): the same pairs. Device memory: 56 bytes a word and 120 a document if that much is left,
+///   else parts; of the host's 80 bytes a document, 64 MiB, and the pairs.
 std::vector<duplicate_pair> find_by_shingles(cpu_place& place, const word_list& documents,
+                                             const shingle_rule& rule, const decimal& similarity,
+                                             const duplicate_scope& scope, duplicate_counts& counts);
+std::vector<duplicate_pair> find_by_shingles(cuda_place& place, const word_list& documents,
                                              const shingle_rule& rule, const decimal& similarity,
                                              const duplicate_scope& scope, duplicate_counts& counts);
 

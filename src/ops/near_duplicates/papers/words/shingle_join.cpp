@@ -15,6 +15,7 @@
 
 #include "device/progress_meter.hpp"
 #include "ops/near_duplicates/papers/words/shingle.hpp"
+#include "ops/near_duplicates/papers/words/shingle_bound.hpp"
 #include "primitives/external_sort/external_sort.hpp"
 #include "primitives/sort/sort.hpp"
 #include "quern/base/error.hpp"
@@ -23,22 +24,6 @@ namespace quern::near_duplicates_detail {
 namespace {
 
 constexpr std::string_view what_for = "a join of shingles";
-
-/// A similarity bound in terms of sizes, in integers: no product exceeds 10⁹ · 2³³ < 2⁶³.
-struct similarity_bound {
-    std::uint64_t numerator, denominator;
-
-    static std::uint64_t ratio_up(std::uint64_t a, std::uint64_t b) { return (a + b - 1) / b; }
-    /// The minimum size of a set that can be similar to one of `size`, which is not smaller.
-    std::uint64_t min_size(std::uint64_t size) const { return ratio_up(numerator * size, denominator); }
-    /// The number of elements that two sets with these sizes in total must share.
-    std::uint64_t required(std::uint64_t together) const {
-        return ratio_up(numerator * together, numerator + denominator);
-    }
-    /// The lengths of prefixes: of a set as the larger one of a pair, and as the smaller one, which is not longer.
-    std::uint64_t prefix(std::uint64_t size) const { return size - min_size(size) + 1; }
-    std::uint64_t prefix_as_smaller(std::uint64_t size) const { return size - required(2 * size) + 1; }
-};
 
 /// A set with a shingle in its prefix, at a position in the order of shingles.
 struct posting {
@@ -55,12 +40,7 @@ class similarity_join {
   public:
     similarity_join(cpu_place& place, const shingle_sets& sets, const similarity_bound& bound,
                     const duplicate_scope& scope)
-        : place_(place),
-          sets_(sets),
-
-          bound_(bound),
-          scope_(scope),
-          sizes_(sets.sizes) {
+        : place_(place), sets_(sets), bound_(bound), scope_(scope), sizes_(sets.sizes) {
         classes_.resize(sizes_.size());
         std::iota(classes_.begin(), classes_.end(), 0u);
         primitives::sort_pairs<std::uint64_t, std::uint32_t>(place, sizes_, classes_);
@@ -95,7 +75,7 @@ class similarity_join {
         if (before >= length) return;
         scratch.ordered.clear();
         for (const shingle& s : scratch.set.shared())
-            scratch.ordered.emplace_back(sets_.counts.of(s.hash), s.hash);
+            scratch.ordered.emplace_back(sets_.counts->of(s.hash), s.hash);
         const auto end = scratch.ordered.begin() + static_cast<std::ptrdiff_t>(length - before);
         std::partial_sort(scratch.ordered.begin(), end, scratch.ordered.end());
         for (auto at = scratch.ordered.begin(); at != end; ++at) {

@@ -7,33 +7,26 @@
 
 #include "device/progress_meter.hpp"
 #include "ops/near_duplicates/papers/words/duplicate_classes.hpp"
+#include "ops/near_duplicates/papers/words/shingle_bound.hpp"
 
 namespace quern::near_duplicates_detail {
 namespace {
 
-constexpr std::uint64_t base = 0x9e3779b97f4a7c15u;
 constexpr std::size_t prefetched = 16;  ///< counts ahead: they are seldom cached
 
-std::uint64_t mixed(std::uint64_t x) {
-    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u + base;
-    x = (x ^ x >> 27) * 0x94d049bb133111ebu;
-    return x ^ x >> 31;
-}
-
-/// The hash of the shingle at each position: a polynomial of hashed words, modulo 2^64; then mixed, since its low bits depend
-/// on low bits alone.
+/// The hash of the shingle at each position.
 void write_hashes(const shingle_rule& rule, std::span<const std::uint32_t> words,
                   std::vector<std::uint64_t>& to) {
     to.clear();
     if (words.empty()) return;
     const std::size_t width = std::min<std::size_t>(words.size(), rule.width);
     std::uint64_t sum = 0, lead = 1;
-    for (std::size_t i = 0; i < width; ++i) sum = sum * base + mixed(words[i]);
-    for (std::size_t i = 0; i + 1 < width; ++i) lead *= base;
-    const auto hash = [&] { return mixed(sum + width) & rule.hash_bits; };
+    for (std::size_t i = 0; i < width; ++i) sum = sum * shingle_base + shingle_mixed(words[i]);
+    for (std::size_t i = 0; i + 1 < width; ++i) lead *= shingle_base;
+    const auto hash = [&] { return shingle_mixed(sum + width) & rule.hash_bits; };
     to.push_back(hash());
     for (std::size_t i = width; i < words.size(); ++i) {
-        sum = (sum - mixed(words[i - width]) * lead) * base + mixed(words[i]);
+        sum = (sum - shingle_mixed(words[i - width]) * lead) * shingle_base + shingle_mixed(words[i]);
         to.push_back(hash());
     }
 }
@@ -84,17 +77,18 @@ void shingle_set::make(std::span<const std::uint32_t> words) {
     shared_.clear();
     once_ = hash_ = 0;
     for (std::size_t i = 0; i < hashes_.size(); ++i) {
-        if (i + prefetched < hashes_.size()) __builtin_prefetch(&counts_->of(hashes_[i + prefetched]));
-        if (counts_->of(hashes_[i]) == 1) {
+        if (counts_ != nullptr && i + prefetched < hashes_.size())
+            __builtin_prefetch(&counts_->of(hashes_[i + prefetched]));
+        if (counts_ != nullptr && counts_->of(hashes_[i]) == 1) {
             ++once_;
-            hash_ += mixed(hashes_[i]);
+            hash_ += shingle_mixed(hashes_[i]);
         } else {
             shared_.push_back({hashes_[i], static_cast<std::uint32_t>(i)});
         }
     }
     sort_shared();
-    for (const shingle& s : shared_) hash_ += mixed(s.hash);
-    hash_ = mixed(hash_ + size());
+    for (const shingle& s : shared_) hash_ += shingle_mixed(s.hash);
+    hash_ = shingle_mixed(hash_ + size());
 }
 
 void shingle_set::sort_shared() {

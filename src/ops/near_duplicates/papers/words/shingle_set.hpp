@@ -44,7 +44,8 @@ struct shingle {
 /// The shingles of one document after another. One per thread; memory: 24 bytes a word of the longest document.
 class shingle_set {
   public:
-    shingle_set(const shingle_rule& rule, const shingle_counts& counts) : rule_(rule), counts_(&counts) {}
+    /// Without counts (null) every shingle counts as shared.
+    shingle_set(const shingle_rule& rule, const shingle_counts* counts) : rule_(rule), counts_(counts) {}
 
     /// Those of the given words, which must stay valid. Cost: O(words + shared · log shared).
     void make(std::span<const std::uint32_t> words);
