@@ -190,10 +190,14 @@ and keep it alive; the numbers are complete, on every stream. a.get() and numpy.
 stores that copy. Freeing it waits for the work of the GPU.)")
         .def("get", &result_array::get, nb::sig("def get(self) -> NDArray[Any]"),
              "A NumPy array with a copy.")
-        .def_prop_ro("shape", &result_array::shape, nb::sig("def shape(self) -> tuple[int, ...]"))
-        .def_prop_ro("ndim", [](const result_array& array) { return nb::len(array.shape()); })
-        .def_prop_ro("size", &result_array::size)
-        .def_prop_ro("dtype", &result_array::dtype, nb::sig("def dtype(self) -> numpy.dtype[Any]"))
+        .def_prop_ro("shape", &result_array::shape, nb::sig("def shape(self) -> tuple[int, ...]"),
+                     "Its extents.")
+        .def_prop_ro(
+            "ndim", [](const result_array& array) { return nb::len(array.shape()); },
+            "The number of dimensions.")
+        .def_prop_ro("size", &result_array::size, "The number of elements.")
+        .def_prop_ro("dtype", &result_array::dtype, nb::sig("def dtype(self) -> numpy.dtype[Any]"),
+                     "int64, float32 or float64.")
         .def_prop_ro(
             "device", [](const result_array& array) { return "cuda:" + std::to_string(array.ordinal()); },
             "The GPU: cuda:0, …")
