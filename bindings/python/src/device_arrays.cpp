@@ -121,7 +121,7 @@ class result_array {
         return copy;
     }
     /// The numbers are complete: no stream has to wait for another.
-    nb::object dlpack(nb::handle self, nb::dict options) const {
+    nb::object dlpack(nb::handle self, const nb::dict& options) const {
         const nb::ndarray<nb::array_api> seen(memory_.data(), shape_.size(), shape_.data(), self, nullptr,
                                               dlpack_of(type_), nb::device::cuda::value, ordinal());
         return nb::cast(seen, nb::rv_policy::reference).attr("__dlpack__")(**options);

@@ -105,8 +105,7 @@ std::unique_ptr<searched_set<vectors_view>> place_set(const device_vectors_view&
         return std::make_unique<sharded_index<cuda_place, vectors_view>>(
             view, options, here, std::move(places), 1, chosen.name + ": the vectors lie there", true);
     }
-    throw device_error("the vectors lie on " + name_of(vectors.where) +
-                       ", but this program was built without CUDA");
+    throw device_error("the vectors lie on " + chosen.name + ", but this program was built without CUDA");
 }
 
 /// Copies, for the host.
