@@ -5,6 +5,8 @@
 #include "quern/base/choose_device.hpp"
 #include "quern/base/context.hpp"
 #include "quern/base/decimal.hpp"
+#include "quern/base/device_memory.hpp"
+#include "quern/base/device_vectors.hpp"
 #include "quern/base/document.hpp"
 #include "quern/base/document_fields.hpp"
 #include "quern/base/document_fields_option_table.hpp"

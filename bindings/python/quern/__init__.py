@@ -66,7 +66,7 @@ from ._quern import (
 from ._store import Counts, Document, MarkedText
 
 # Vectors, graphs and lists
-from ._quern import Graph, LinkRanks, Product, SparseMatrix, TopK, VectorSet, top_k
+from ._quern import DeviceArray, Graph, LinkRanks, Product, SparseMatrix, TopK, VectorSet, top_k
 from ._vectors import Neighbors, NearestNeighbors, RangeNeighbors
 
 # Words and n-grams
@@ -80,6 +80,7 @@ __all__ = [
     "DecontaminateResult",
     "DedupResult",
     "Deduplicator",
+    "DeviceArray",
     "DeviceError",
     "Dictionary",
     "Document",

@@ -43,7 +43,7 @@ class Neighbors(tuple[Any, Any]):
         """XXH3-64 of the rows query, rank, id, distance that `quern nearest --format tsv` writes."""
         import numpy
 
-        distances, ids = numpy.atleast_2d(self[0]), numpy.atleast_2d(self[1])
+        distances, ids = numpy.atleast_2d(_on_host(self[0])), numpy.atleast_2d(_on_host(self[1]))
         lims = numpy.arange(ids.shape[0] + 1, dtype="int64") * ids.shape[1]
         return str(_module._fingerprint_of_rankings(lims, distances.reshape(-1), ids.reshape(-1), self._whole))
 
@@ -79,7 +79,7 @@ class RangeNeighbors(tuple[Any, Any, Any]):
     @property
     def fingerprint(self) -> str:
         """XXH3-64 of the rows query, rank, id, distance that `quern nearest --radius R --format tsv` writes."""
-        return str(_module._fingerprint_of_rankings(self[0], self[1], self[2], self._whole))
+        return str(_module._fingerprint_of_rankings(*map(_on_host, self), self._whole))
 
 
 # ---- Pickles ----
@@ -89,10 +89,18 @@ def _is_sparse(x: Any) -> bool:
     return all(hasattr(x, name) for name in ("indptr", "indices", "data", "shape"))
 
 
+def _on_host(array: Any) -> Any:
+    """The array, or its copy if it lies in the memory of a GPU."""
+    if not hasattr(array, "__cuda_array_interface__"):
+        return array
+    return array.get() if hasattr(array, "get") else array.cpu()
+
+
 def _plain(array: Any) -> tuple[Any, str]:
     """A NumPy array of the same bytes, and the dtype if NumPy has none."""
     import numpy
 
+    array = _on_host(array)
     if isinstance(array, numpy.ndarray):
         made = array
     elif hasattr(array, "__array__") or hasattr(array, "__array_interface__"):
@@ -304,11 +312,11 @@ class NearestNeighbors:
                 f"Expected n_neighbors <= n_samples_fit, but n_neighbors = {k}, n_samples_fit = {len(vectors)}"
             )
         if itself:
-            distances, ids = _without_itself(*vectors.search(vectors._source, k + 1))
+            distances, ids = _without_itself(*map(_on_host, vectors.search(vectors._source, k + 1)))
         else:
             queries = _numbers(X, vectors)
             with _finite():
-                distances, ids = vectors.search(queries, k)
+                distances, ids = map(_on_host, vectors.search(queries, k))
         return (distances, ids) if return_distance else ids
 
     def radius_neighbors(
@@ -322,7 +330,7 @@ class NearestNeighbors:
         itself = X is None
         queries = vectors._source if itself else _numbers(X, vectors)
         with _finite():
-            lims, distances, ids = vectors.range_search(queries, within)
+            lims, distances, ids = map(_on_host, vectors.range_search(queries, within))
         found_distances, found_ids = (numpy.empty(len(lims) - 1, dtype=object) for _ in range(2))
         for query, (begin, end) in enumerate(zip(lims[:-1], lims[1:])):
             one_distances, one_ids = distances[begin:end], ids[begin:end]

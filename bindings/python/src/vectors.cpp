@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "arrays.hpp"
+#include "device_arrays.hpp"
 #include "errors.hpp"
 #include "fingerprint.hpp"
 #include "module.hpp"
@@ -26,186 +27,13 @@
 #include "quern/base/error.hpp"
 #include "quern/base/rows.hpp"
 #include "quern/ops/nearest_option_table.hpp"
-#include "quern/tasks/opened_files.hpp"
 #include "texts.hpp"
+#include "vector_arguments.hpp"
 
 namespace nb = nanobind;
 
 namespace quern::python {
 namespace {
-
-struct set_call : call {
-    vector_set_options options;
-    bool has_metric = false;
-    std::optional<std::uint64_t> bits;
-    std::string tensor;
-};
-
-// ---- Arrays as vectors ----
-
-std::optional<vector_type> vector_type_of(number_type type) {
-    using enum number_type;
-    switch (type) {
-        case f32:
-            return vector_type::f32;
-        case f16:
-            return vector_type::f16;
-        case bf16:
-            return vector_type::bf16;
-        case i16:
-            return vector_type::i16;
-        case i8:
-            return vector_type::i8;
-        case u8:
-            return vector_type::u8;
-        case f64:
-            return vector_type::f64;
-        default:
-            return {};
-    }
-}
-
-/// Vectors in memory that this object keeps.
-struct held_vectors {
-    nb::object source;  ///< as given by the user
-    host_array values;
-    std::vector<std::uint64_t> offsets;  ///< copies, if the arrays are of other types
-    std::vector<std::uint32_t> columns;
-    host_array offset_values, column_values;
-    std::optional<vectors_file> file;
-
-    bool is_sparse = false, is_single = false;  ///< single: an array of one dimension
-    vectors_view dense;
-    sparse_vectors_view sparse;
-
-    std::uint64_t rows() const { return is_sparse ? sparse.rows : dense.rows; }
-    std::uint32_t dimensions() const { return is_sparse ? sparse.dimensions : dense.dimensions; }
-};
-
-[[noreturn]] void refuse_component(number_type type, std::string_view name) {
-    std::string hint = "; convert them, such as by x.astype('float32')";
-    if (type == number_type::boolean)
-        hint =
-            "; pack them: numpy.packbits(x, axis=1, bitorder='little'), with metric='hamming' and "
-            "bits=x.shape[1]";
-    refuse_type(name, "numbers of float32, float64, float16, bfloat16, int8, uint8 or int16",
-                std::string(name_of(type)) + hint);
-}
-
-std::uint32_t dimensions_of(std::uint64_t columns, std::string_view name) {
-    if (columns == 0)
-        refuse(std::string(name) +
-               ": vectors of no dimensions (expected an array of shape (rows, dimensions))");
-    if (columns > std::numeric_limits<std::uint32_t>::max())
-        refuse(std::string(name) + ": " + std::to_string(columns) + " dimensions (expected fewer than 2^32)");
-    return static_cast<std::uint32_t>(columns);
-}
-
-/// Rows may lie apart, as in x[::2] and x[:, :8]; other arrays are copied.
-bool has_usable_rows(const host_array& array, std::uint64_t row_bytes) {
-    const auto component = static_cast<std::int64_t>(bytes_of(array.type));
-    if (array.size() == 0) return true;
-    const std::int64_t step = array.strides[0];
-    return (array.shape[1] == 1 || array.strides[1] == component) &&
-           (array.shape[0] == 1 || (step >= static_cast<std::int64_t>(row_bytes) && step % component == 0)) &&
-           reinterpret_cast<std::uintptr_t>(array.data) % static_cast<std::uintptr_t>(component) == 0;
-}
-
-void read_dense(held_vectors& into, nb::handle given, const std::optional<std::uint64_t>& bits,
-                std::string_view name) {
-    host_array array = read_array(given, name);
-    const auto type = vector_type_of(array.type);
-    if (!type) refuse_component(array.type, name);
-    if (array.dimensions() == 1) {
-        into.is_single = true;
-        array.shape.insert(array.shape.begin(), 1);
-        array.strides.insert(array.strides.begin(), array.shape[1] * array.strides[0]);
-    }
-    if (array.dimensions() != 2)
-        refuse_type(name, "an array of shape (rows, dimensions)", "one of shape " + array.shape_text());
-    const auto columns = static_cast<std::uint64_t>(array.shape[1]);
-    vectors_view& view = into.dense;
-    view.type = *type;
-    view.rows = static_cast<std::uint64_t>(array.shape[0]);
-    view.dimensions = dimensions_of(columns, name);
-    if (bits) {
-        if (array.type != number_type::u8) refuse_type(name, "uint8 for packed bits", name_of(array.type));
-        if (columns != (*bits + 7) / 8)
-            refuse(std::string(name) + ": rows of " + std::to_string(columns) + " bytes, but " +
-                   std::to_string(*bits) + " bits take " + std::to_string((*bits + 7) / 8));
-        view.type = vector_type::bits;
-        view.dimensions = dimensions_of(*bits, name);
-    }
-    const std::uint64_t row_bytes = view.row_bytes();
-    if (!has_usable_rows(array, row_bytes)) array = contiguous(std::move(array), name);
-    view.stride =
-        view.rows > 1 && array.size() != 0 ? static_cast<std::uint64_t>(array.strides[0]) : row_bytes;
-    view.values = {array.data, view.rows == 0 ? 0 : (view.rows - 1) * view.stride + row_bytes};
-    into.values = std::move(array);
-}
-
-void read_sparse(held_vectors& into, nb::handle given, std::string_view name) {
-    if (nb::hasattr(given, "format") && member_text(given, "format") != "csr")
-        refuse_type(name, "a matrix by rows", "one in another format; convert it: x.tocsr()");
-    const std::string base(name);
-    const auto [rows, columns] = shape_of(given, name);
-    into.is_sparse = true;
-    into.values = read_array(given.attr("data"), base + ".data");
-    if (into.values.type != number_type::f32)
-        refuse_type(base + ".data", "float32",
-                    std::string(name_of(into.values.type)) + "; convert it: x.astype('float32')");
-    sparse_vectors_view& view = into.sparse;
-    view.rows = rows;
-    view.dimensions = dimensions_of(columns, name);
-    view.values = numbers_of<float>(into.values, base + ".data");
-    into.offset_values = read_array(given.attr("indptr"), base + ".indptr");
-    view.offsets = whole_numbers_of(into.offset_values, into.offsets, base + ".indptr");
-    into.column_values = read_array(given.attr("indices"), base + ".indices");
-    if (into.column_values.type == number_type::i32 && into.column_values.dimensions() == 1) {
-        into.column_values = contiguous(std::move(into.column_values), base + ".indices");
-        // A negative one becomes a column past the last dimension, which is refused with its row.
-        view.columns = {reinterpret_cast<const std::uint32_t*>(into.column_values.data),
-                        into.column_values.size()};
-        return;
-    }
-    std::vector<std::uint64_t> widened;
-    const auto wide = whole_numbers_of(into.column_values, widened, base + ".indices");
-    into.columns.resize(wide.size());
-    for (std::size_t i = 0; i < wide.size(); ++i) {
-        if (wide[i] >= columns)
-            refuse(base + ".indices[" + std::to_string(i) + "] is " + std::to_string(wide[i]) +
-                   ", but there are " + std::to_string(columns) + " columns");
-        into.columns[i] = static_cast<std::uint32_t>(wide[i]);
-    }
-    into.column_values = {};
-    view.columns = into.columns;
-}
-
-void read_vectors(held_vectors& into, nb::handle given, const set_call& requested, std::string_view name) {
-    into.source = nb::borrow(given);
-    if (PyObject_CheckBuffer(given.ptr()) != 0) return read_dense(into, given, requested.bits, name);
-    if (is_path(given)) {
-        const vectors_file_request request{
-            .path = text_of(name, given),
-            .tensor = requested.tensor,
-            .as_bits = requested.has_metric && requested.options.metric == vector_metric::hamming};
-        into.file =
-            run_for(requested.run, [&](const context& ctx) { return open_vectors_file(request, ctx); });
-        for (const std::string& note : into.file->notes()) log_note(request.path.string() + ": " + note);
-        into.is_sparse = into.file->sparse();
-        if (into.is_sparse)
-            into.sparse = into.file->sparse_rows();
-        else
-            into.dense = into.file->dense();
-        return;
-    }
-    if (is_compressed_rows(given)) return read_sparse(into, given, name);
-    if (nb::hasattr(given, "tocsr"))
-        refuse_type(name, "a matrix by rows", "a sparse one in another format; convert it: x.tocsr()");
-    read_dense(into, given, requested.bits, name);
-}
-
-// ---- The set ----
 
 constexpr std::uint64_t short_work = std::uint64_t{1} << 24;  ///< components: some milliseconds
 
@@ -345,6 +173,8 @@ python_vector_set::python_vector_set(nb::handle given, const nb::kwargs& options
         };
         if (sparse)
             set_.emplace(vectors_.sparse, requested_.options, ctx);
+        else if (vectors_.device)
+            set_.emplace(*vectors_.device, requested_.options, ctx);
         else
             set_.emplace(vectors_.dense, requested_.options, ctx);
     });
@@ -434,6 +264,8 @@ void python_vector_set::find(const held_vectors& queries, const retrieval_option
     run_or_call(work_of(queries), [&] {
         if (vectors_.is_sparse)
             set_->search(queries.sparse, options, each);
+        else if (queries.device)
+            set_->search(*queries.device, options, each);
         else
             set_->search(queries.dense, options, each);
     });
@@ -510,6 +342,12 @@ nb::object python_vector_set::search(nb::handle given, nb::handle k, nb::handle 
                      put(query, found, distances, wide, farthest);
              });
     }
+    if (queries.device) {
+        const int gpu = queries.device->where.ordinal;
+        return result(is_narrow() ? copied_to_device<float>(narrow.values, extents, gpu)
+                                  : copied_to_device<double>(wide.values, extents, gpu),
+                      copied_to_device<std::int64_t>(ids.values, extents, gpu));
+    }
     return result(is_narrow() ? narrow.array : wide.array, ids.array);
 }
 
@@ -534,6 +372,14 @@ nb::object python_vector_set::range_search(nb::handle given, double radius, nb::
              });
     }
     static const nb::handle classes = nb::module_::import_("quern._vectors").release();
+    if (queries.device) {
+        const auto put = [&]<class Value>(const std::vector<Value>& values) {
+            const std::uint64_t size = values.size();
+            return copied_to_device<Value>(std::span(values), {&size, 1}, queries.device->where.ordinal);
+        };
+        return classes.attr("RangeNeighbors")(put(lims), is_narrow() ? put(narrow) : put(wide), put(ids),
+                                              kind_ == distance_kind::whole);
+    }
     nb::object distances = is_narrow() ? array_from(std::move(narrow)) : array_from(std::move(wide));
     return classes.attr("RangeNeighbors")(array_from(std::move(lims)), distances, array_from(std::move(ids)),
                                           kind_ == distance_kind::whole);
@@ -565,6 +411,15 @@ std::string python_vector_set::content() const {
         add(vectors_.sparse.offsets);
         add(vectors_.sparse.columns);
         add(vectors_.sparse.values);
+    } else if (vectors_.device) {
+        const device_vectors_view& all = *vectors_.device;
+        const auto* const from = static_cast<const std::byte*>(all.values);
+        std::vector<std::byte> part(std::min<std::uint64_t>(all.bytes(), 16 << 20));
+        for (std::uint64_t at = 0; at < all.bytes(); at += part.size()) {
+            const auto some = std::span(part).first(std::min<std::uint64_t>(part.size(), all.bytes() - at));
+            copy_to_host({.ordinal = all.where.ordinal}, from + at, some);
+            add(std::span<const std::byte>(some));
+        }
     } else {
         const vectors_view& view = vectors_.dense;
         for (std::uint64_t row = 0; row < view.rows; ++row)
@@ -606,6 +461,7 @@ std::string fingerprint_of_rankings(nb::handle lims, nb::handle distances, nb::h
 }  // namespace
 
 void declare_vectors(nb::module_& module) {
+    declare_device_arrays(module);
     nb::class_<python_vector_set>(module, "VectorSet", R"(Vectors to search for nearest neighbours, exactly.
 
 The order is that of the true distances, real numbers without rounding, ties by ascending id: the same ids and bits on
@@ -635,7 +491,9 @@ x: rows of vectors. One of
 - sparse rows: scipy's CSR or an object with its members indptr, indices, data (float32) and shape. Columns rise in every
   row: x.sort_indices() and x.sum_duplicates() make them so.
 - the path of a file in a format of docs/vectors.md.
-- an array of a GPU (CuPy, PyTorch): it is copied to the host once, by its own method, and `logging` has a note.
+- a dense array of a GPU (CuPy, PyTorch: DLPack or `__cuda_array_interface__`): it is searched there, without a copy, after
+  the work that its stream has now. Its rows are adjacent. With device="cpu", and where Quern has no CUDA, it is copied to the
+  host once, by its own method get() or cpu(), and `logging` has a note; so are the arrays of sparse rows.
 
 The set uses the array's memory and keeps it alive: do not change it meanwhile. Raises TypeError for objects and numbers of
 another kind, InvalidInput, with the row as `position`, for numbers that are not finite, UsageError for a metric that the
@@ -651,7 +509,8 @@ queries: an array of the vectors' type and dimensions, a path, or one vector of 
 one dimension, too. k: None or "all" is the complete ranking. radius: only vectors within this distance (ip: with at least
 this product), compared before the distance is rounded to float32. allow: only these vectors: a bool array, one per vector, or ids.
 
-Returns arrays of shape (queries, k); k=None: (queries, allowed vectors). ids is int64. distances is float32 if the type and
+Returns arrays of shape (queries, k); k=None: (queries, allowed vectors); of NumPy, or quern.DeviceArray in the memory of the
+GPU where the queries lie. ids is int64. distances is float32 if the type and
 the metric give 24 bits, else float64 (l2, float64 vectors, and integers, which are exact up to 2^53). A ranking shorter than
 k ends with ids of -1 and distances of inf (ip: -inf). Ties by ascending id.
 

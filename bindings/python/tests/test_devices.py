@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The same results on a GPU as on the CPU. Skipped where there is no GPU."""
 
+import gc
+import logging
+import pickle
 import random
 
 import numpy
@@ -58,10 +61,196 @@ def test_tensors_of_torch():
     torch = pytest.importorskip("torch")
     x = torch.randn(5000, 64, generator=torch.Generator().manual_seed(1))
     expected = quern.VectorSet(x.numpy(), device="cpu").search(x[:50].numpy(), k=5)
-    for given, queries in ((x, x[:50]), (x.cuda(), x[:50].cuda())):
-        found = quern.VectorSet(given, device="cuda").search(queries, k=5)
-        ids = numpy.asarray(found.ids.cpu() if hasattr(found.ids, "cpu") else found.ids)
-        assert (ids == expected.ids).all()
+    on_host = quern.VectorSet(x, device="cuda").search(x[:50], k=5)
+    assert isinstance(on_host.ids, numpy.ndarray) and (on_host.ids == expected.ids).all()
+    vectors = quern.VectorSet(x.cuda())
+    assert vectors.record["place"].startswith("cuda:0")
+    assert vectors.record["tile_bytes"] == 0
+    found = vectors.search(x[:50].cuda(), k=5)
+    ids, distances = torch.from_dlpack(found.ids), torch.from_dlpack(found.distances)
+    assert ids.device.type == "cuda" and ids.data_ptr() == found.ids.__cuda_array_interface__["data"][0]
+    assert (ids.cpu().numpy() == expected.ids).all() and (distances.cpu().numpy() == expected.distances).all()
+    assert found.fingerprint == expected.fingerprint
+    assert isinstance(vectors.search(x[:50].numpy(), k=5).ids, numpy.ndarray)
+    assert quern.VectorSet(x.numpy(), device="cuda").search(x[:50].cuda(), k=5).ids.device == "cuda:0"
+    assert vectors.search(x[0].cuda(), k=5).ids.shape == (5,)
+    assert vectors.search(x[:0].cuda(), k=5).ids.shape == (0, 5)
+    assert vectors.content == quern.VectorSet(x.numpy(), device="cpu").content
+
+
+def on_gpu(array):
+    torch = pytest.importorskip("torch")
+    return torch.from_numpy(array).cuda()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "int8", "uint8", "int16"])
+@pytest.mark.parametrize("metric", ["l2", "ip", "cosine", "l1", "linf"])
+def test_vectors_on_the_gpu(dtype, metric):
+    draw = numpy.random.default_rng(1)
+    values = draw.normal(size=(20_000, 97)) * 20
+    values[5000:9000] = values[:40].repeat(100, axis=0)  # ties
+    x = (numpy.abs(values) if dtype == "uint8" else values).astype(dtype)
+    queries = numpy.concatenate([x[:30], x[5000:5170]])
+    on_cpu, there = quern.VectorSet(x, metric=metric, device="cpu"), quern.VectorSet(on_gpu(x), metric=metric)
+    for some, k in ((queries, 20), (queries[:2], 700), (queries[:2], None), (queries[0], 3)):
+        expected, found = on_cpu.search(some, k), there.search(on_gpu(some), k)
+        assert found.ids.dtype == expected.ids.dtype and found.distances.dtype == expected.distances.dtype
+        assert (found.ids.get() == expected.ids).all() and (found.distances.get() == expected.distances).all()
+        assert found.fingerprint == expected.fingerprint
+    radius = float(on_cpu.search(queries[0], 50).distances[-1])
+    expected, found = on_cpu.range_search(queries[:5], radius), there.range_search(on_gpu(queries[:5]), radius)
+    for one, other in zip(expected, found):
+        assert one.dtype == other.dtype and (numpy.asarray(other) == one).all()
+    assert found.fingerprint == expected.fingerprint
+
+
+def test_bits_on_the_gpu():
+    draw = numpy.random.default_rng(2)
+    x = draw.integers(0, 256, (3000, 12), "uint8")
+    expected = quern.VectorSet(x, bits=96, device="cpu").search(x[:9], 40)
+    found = quern.VectorSet(on_gpu(x), bits=96).search(on_gpu(x[:9]), 40)
+    assert (found.ids.get() == expected.ids).all() and (found.distances.get() == expected.distances).all()
+
+
+def test_arrays_of_cupy():
+    cupy = pytest.importorskip("cupy")
+    x = numpy.random.default_rng(3).normal(size=(7000, 33)).astype("float32")
+    expected = quern.VectorSet(x, device="cpu").search(x[:70], 9)
+
+    class Interface:  # without DLPack
+        def __init__(self, array):
+            self.array = array
+
+        @property
+        def __cuda_array_interface__(self):
+            return self.array.__cuda_array_interface__
+
+    for wrap in (lambda array: array, Interface):
+        found = quern.VectorSet(wrap(cupy.asarray(x))).search(wrap(cupy.asarray(x[:70])), 9)
+        ids, distances = cupy.asarray(found.ids), cupy.from_dlpack(found.distances)
+        assert ids.data.ptr == found.ids.__cuda_array_interface__["data"][0]
+        assert distances.data.ptr == found.distances.__cuda_array_interface__["data"][0]
+        assert (ids.get() == expected.ids).all() and (distances.get() == expected.distances).all()
+    shifted = cupy.asarray(x)[3:]  # at no multiple of sixteen bytes
+    assert (quern.VectorSet(shifted).search(x[:70], 9).ids == quern.VectorSet(x[3:]).search(x[:70], 9).ids).all()
+
+
+@pytest.mark.parametrize("library", ["torch", "cupy", "interface"])
+def test_the_work_of_the_stream_comes_first(library):
+    torch, cupy = pytest.importorskip("torch"), pytest.importorskip("cupy")
+    x = numpy.random.default_rng(4).normal(size=(4000, 32)).astype("float32")
+    expected = quern.VectorSet(x, device="cpu").search(x[:40], 5)
+    quern.VectorSet(on_gpu(x)).search(on_gpu(x[:40]), 5)  # CUDA is awake
+    late = 400_000_000  # cycles: some tenths of a second
+    spin = cupy.RawKernel(
+        'extern "C" __global__ void spin(long long n) { const long long t = clock64(); while (clock64() - t < n); }',
+        "spin",
+    )
+    spin((1,), (1,), (1,))
+    if library == "torch":
+        source, queries = torch.from_numpy(x).cuda(), torch.from_numpy(x[:40]).cuda()
+        to, to_queries = torch.full_like(source, 7), torch.full_like(queries, 9)
+        torch.cuda.synchronize()
+        with torch.cuda.stream(torch.cuda.Stream()):
+            torch.cuda._sleep(late)
+            to.copy_(source)
+            vectors = quern.VectorSet(to)
+            torch.cuda._sleep(late)
+            to_queries.copy_(queries)
+            found = vectors.search(to_queries, 5)
+            ids = torch.from_dlpack(found.ids) + 0
+            assert (ids.cpu().numpy() == expected.ids).all()
+    else:
+
+        class Interface:
+            def __init__(self, array):
+                self.__cuda_array_interface__ = array.__cuda_array_interface__
+
+        wrap = Interface if library == "interface" else lambda array: array
+        source, queries = cupy.asarray(x), cupy.asarray(x[:40])
+        to, to_queries = cupy.full_like(source, 7), cupy.full_like(queries, 9)
+        cupy.cuda.Device().synchronize()
+        with cupy.cuda.Stream(non_blocking=True):
+            spin((1,), (1,), (late,))
+            to[...] = source
+            vectors = quern.VectorSet(wrap(to))
+            spin((1,), (1,), (late,))
+            to_queries[...] = queries
+            found = vectors.search(wrap(to_queries), 5)
+            ids = cupy.asarray(found.ids) + 0
+            assert (ids.get() == expected.ids).all()
+    assert (found.distances.get() == expected.distances).all()
+
+
+def test_the_vectors_are_not_copied_and_kept():
+    torch = pytest.importorskip("torch")
+    x = torch.randn(4_000_000, 64, device="cuda")  # a gigabyte
+    expected = x[5].clone()
+    torch.cuda.synchronize()
+    before = torch.cuda.mem_get_info()[0]
+    vectors = quern.VectorSet(x)
+    ids = vectors.search(x[:1], 10).ids
+    assert before - torch.cuda.mem_get_info()[0] < x.nbytes / 2
+    address = x.data_ptr()
+    del x
+    gc.collect()
+    torch.cuda.empty_cache()
+    assert ids.get()[0][0] == 0
+    assert vectors.search(expected, 1).ids.get().tolist() == [5]
+    assert vectors._source.data_ptr() == address
+    found = vectors.search(expected, 3)
+    ids, distances = torch.from_dlpack(found.ids), cupy_of(found.distances)
+    kept = ids.cpu().tolist()
+    del vectors, found
+    gc.collect()
+    assert ids.cpu().tolist() == kept and distances.get()[0] == 0
+
+
+def cupy_of(array):
+    return pytest.importorskip("cupy").asarray(array)
+
+
+def test_what_lies_otherwise_is_refused(caplog):
+    torch = pytest.importorskip("torch")
+    x = torch.randn(300, 16, device="cuda")
+    for wrong in (x[:, :8], x[::2], x.T):
+        with pytest.raises(TypeError, match=r"x: expected rows one directly after .* x.contiguous\(\)"):
+            quern.VectorSet(wrong)
+    vectors = quern.VectorSet(x)
+    with pytest.raises(TypeError, match="queries: expected rows one directly after"):
+        vectors.search(x[:, ::2], 1)
+    with pytest.raises(TypeError, match="queries: expected float32 as the vectors, got float16"):
+        vectors.search(x[:3].half(), 1)
+    with pytest.raises(TypeError, match="got int64; convert them"):
+        quern.VectorSet(x.long())
+    bad = x.clone()
+    bad[217, 3] = float("nan")
+    with pytest.raises(quern.InvalidInput, match="row 217 has a value that is not finite") as refused:
+        quern.VectorSet(bad)
+    assert refused.value.position == 217
+    with pytest.raises(quern.UsageError, match="the vectors lie on cuda:0, but cuda:9 was requested"):
+        quern.VectorSet(x, device="cuda:9")
+    with caplog.at_level(logging.INFO, "quern"):
+        found = quern.VectorSet(x, device="cpu").search(x[:2], 1)
+    assert "x: the array of a GPU was copied to the host" in caplog.text
+    assert isinstance(found.ids, numpy.ndarray) and found.ids.tolist() == [[0], [1]]
+
+
+def test_estimators_and_pickles_of_the_gpu():
+    torch = pytest.importorskip("torch")
+    x = torch.randn(500, 16, device="cuda")
+    vectors = quern.VectorSet(x)
+    neighbors = vectors.as_sklearn()
+    distances, ids = neighbors.kneighbors(x[:3], 2)
+    assert isinstance(ids, numpy.ndarray) and (ids[:, 0] == [0, 1, 2]).all() and (distances[:, 0] == 0).all()
+    assert neighbors.kneighbors(n_neighbors=2)[1].shape == (500, 2)
+    assert neighbors.radius_neighbors(x[:3], 1e-3)[1][2].tolist() == [2]
+    found = vectors.search(x[:3], 4)
+    assert repr(found.ids) == "DeviceArray(shape=(3, 4), dtype=int64, device='cuda:0')"
+    copy = pickle.loads(pickle.dumps(found))
+    assert isinstance(copy.ids, numpy.ndarray) and copy.fingerprint == found.fingerprint
+    again = pickle.loads(pickle.dumps(vectors))
+    assert again.content == vectors.content and again.search(x[:3].cpu(), 4).fingerprint == found.fingerprint
 
 
 def test_page_rank_and_hits():

@@ -287,12 +287,72 @@ def test_arrays_of_a_gpu_are_copied_by_their_own_method(method, caplog):
 
     setattr(Gpu, method, lambda self: x)
     with caplog.at_level(logging.INFO, "quern"):
-        found = quern.VectorSet(Gpu())
+        found = quern.VectorSet(Gpu(), device="cpu")
     assert found.search(Gpu(), 1).ids.tolist() == [[0], [1], [2]]
     assert "array of a GPU was copied" in caplog.text
     delattr(Gpu, method)
     with pytest.raises(TypeError, match="in the memory of the host"):
-        quern.VectorSet(Gpu())
+        quern.VectorSet(Gpu(), device="cpu")
+
+
+class OnGpu:
+    """The description of an array of a GPU; its numbers are the host's, and nobody reads them."""
+
+    def __init__(self, array, **changed):
+        self.array = array
+        self.streams = []
+        self.__cuda_array_interface__ = {**array.__array_interface__, "version": 3, "stream": 77, **changed}
+
+
+class OnGpuByDlpack(OnGpu):
+    def __init__(self, array, old=False):
+        super().__init__(array)
+        self.old = old
+
+    def __dlpack_device__(self):
+        return (2, 3)
+
+    def __dlpack__(self, *, stream=None, **options):
+        if self.old and options:
+            raise TypeError("unknown argument")
+        self.streams.append(stream)
+        capsule = self.array.__dlpack__()
+        pointer = ctypes.pythonapi.PyCapsule_GetPointer
+        pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+        device = (ctypes.c_int32 * 2).from_address(pointer(capsule, b"dltensor") + 8)
+        device[0], device[1] = 2, 3
+        return capsule
+
+
+def described(array) -> dict:
+    return quern._quern._device_array(array)
+
+
+def test_descriptions_of_arrays_of_a_gpu():
+    x = numpy.arange(12, dtype="float32").reshape(4, 3)
+    assert described(x) == {}
+    found = described(OnGpu(x))
+    assert found["address"] == x.ctypes.data and found["type"] == "float32" and found["shape"] == "(4, 3)"
+    assert found["rows_in_order"] and found["after"] == "stream" and found["stream"] == 77
+    assert described(OnGpu(x, stream=None))["after"] == "complete"
+    assert described(OnGpu(x, stream=2))["after"] == "device"  # of this thread
+    assert described(OnGpu(x, version=2))["after"] == "device"
+    assert not described(OnGpu(x[:, :2]))["rows_in_order"]
+    assert not described(OnGpu(numpy.asfortranarray(x)))["rows_in_order"]
+    assert described(OnGpu(x.astype("int8")))["type"] == "int8"
+    for changed in ({"mask": 1}, {"stream": 0}, {"typestr": "|O8"}, {"strides": (4,)}, {"data": (0, False)}):
+        with pytest.raises(TypeError, match="^x: expected"):
+            described(OnGpu(x, **changed))
+
+
+@pytest.mark.parametrize("old", [False, True])
+def test_dlpack_of_a_gpu_makes_the_default_stream_wait(old):
+    x = numpy.arange(12, dtype="float16").reshape(4, 3)
+    given = OnGpuByDlpack(x, old)
+    found = described(given)
+    assert given.streams == [1]
+    assert found["address"] == x.ctypes.data and found["type"] == "float16" and found["device"] == 3
+    assert found["after"] == "stream" and found["stream"] == 1 and found["rows_in_order"]
 
 
 def test_the_array_is_kept_and_not_copied():

@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "quern/base/context.hpp"
+#include "quern/base/device_vectors.hpp"
 #include "quern/base/vectors.hpp"
 
 namespace quern {
@@ -84,8 +85,8 @@ struct retrieval_record {
     double search_seconds = 0;
 };
 
-/// Vectors to search many times. The memory of the view must outlive the set: the CPU reads it, and a set
-/// larger than a device's memory is streamed from it. Move-only. One search at a time.
+/// Vectors to search many times. The memory of the view must outlive the set: the CPU reads it, a GPU reads it if it
+/// lies there, and a set larger than a device's memory is streamed from it. Move-only. One search at a time.
 class vector_set {
   public:
     /// With cuda:all the rows are split over the GPUs. Throws usage_error for inconsistent sizes and for a
@@ -96,6 +97,9 @@ class vector_set {
     /// Does not support hamming. Throws invalid_value, with the row, for columns that are out of range or do
     /// not ascend.
     vector_set(const sparse_vectors_view& vectors, const vector_set_options& options, const context& ctx);
+    /// Vectors in the memory of a GPU, searched there without a copy. `automatic`, `cuda` and cuda:all choose that GPU.
+    /// Throws usage_error if the context requests the CPU or another GPU, and as above.
+    vector_set(const device_vectors_view& vectors, const vector_set_options& options, const context& ctx);
     ~vector_set();
     vector_set(vector_set&&) noexcept;
     vector_set& operator=(vector_set&&) noexcept;
@@ -107,8 +111,11 @@ class vector_set {
     /// (with the position of the query), and what `each` throws.
     void search(const vectors_view& queries, const retrieval_options& options, const sink& each);
     void search(const sparse_vectors_view& queries, const retrieval_options& options, const sink& each);
+    /// Queries in the memory of a GPU, wherever the set lies. They are copied to the host first, where they are checked.
+    void search(const device_vectors_view& queries, const retrieval_options& options, const sink& each);
     rankings search(const vectors_view& queries, const retrieval_options& options);
     rankings search(const sparse_vectors_view& queries, const retrieval_options& options);
+    rankings search(const device_vectors_view& queries, const retrieval_options& options);
 
     const retrieval_record& record() const;
 

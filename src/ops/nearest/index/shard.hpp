@@ -18,12 +18,14 @@
 
 #include "ops/nearest/distance/rank_keys.hpp"
 #include "ops/nearest/index/one_thread_per_device.hpp"
+#include "ops/nearest/index/row_source.hpp"
 #include "ops/nearest/index/shard_plan.hpp"
 #include "ops/nearest/index/tile_memory.hpp"
 #include "ops/nearest/index/vector_views.hpp"
 #include "ops/nearest/quantized/quantized.hpp"
 #include "ops/nearest/ranking/rank_tile.hpp"
 #include "ops/nearest/ranking/ranking_runs.hpp"
+#include "quern/base/error.hpp"
 
 namespace quern::nearest_detail {
 
@@ -77,24 +79,27 @@ inline constexpr bool ranks_on_host =
 template <class Place, class View>
 class shard {
   public:
-    /// Rows [first_row, first_row + rows.rows) of the set; first_row is a multiple of row_group.
+    /// Rows [first_row, first_row + rows.rows) of the set; first_row is a multiple of row_group. `source`: of all these
+    /// rows, if they lie in the place's memory already and the host cannot read them; else null.
     shard(Place& place, cpu_place& host, const View& rows, std::uint64_t first_row,
-          const vector_set_options& options)
+          const vector_set_options& options, row_source* source = nullptr)
         : place_(place),
           host_(host),
           rows_(rows),
           first_row_(first_row),
           options_(options),
+          source_(source),
           squares_(options.metric == vector_metric::cosine),
-          layout_(layout_of(place, rows, squares_)) {}
+          layout_(source == nullptr ? layout_of(place, rows, squares_) : shard_layout{rows.rows, 0}) {}
 
     /// Loads the resident rows and checks them.
     void prepare() {
         if (layout_.resident_rows == 0) return;
         const View view = rows_of(rows_, 0, layout_.resident_rows);
-        const std::uint64_t bytes = tile_bytes(rows_, 0, layout_.resident_rows);
+        const std::uint64_t bytes =
+            source_ == nullptr ? tile_bytes(rows_, 0, layout_.resident_rows) : std::uint64_t{0};
         resident_ = tile_memory<Place, View>(place_, view.rows, bytes, squares_);
-        resident_.load(host_, place_, view);
+        place_resident(view);
         if constexpr (tile_memory<Place, View>::copies) counts_.tile_bytes += bytes;
         check(resident_, view, 0);
     }
@@ -124,6 +129,13 @@ class shard {
     }
 
   private:
+    void place_resident(const View& view) {
+        if constexpr (std::is_same_v<View, vectors_view>) {
+            if (source_ != nullptr) return resident_.borrow(place_, view);
+        }
+        resident_.load(host_, place_, view);
+    }
+
     template <class Key>
     void rank_here(const shard_request<Key, View>& request, ranking_runs<Key>& into) {
         tile_memory<Place, View> queries(place_, request.queries.rows,
@@ -167,13 +179,40 @@ class shard {
     void check(const tile_memory<Place, View>& memory, const View& view, std::uint64_t first) {
         const row_stats stats =
             stats_of(place_, memory.tile(), memory.squares().first(memory.tile().squares.size()));
-        if (has_fault(stats, type_of(view), options_.metric, view.dimensions))
-            throw_first_fault(view, options_.metric, first_row_ + first, "row");
+        if (has_fault(stats, type_of(view), options_.metric, view.dimensions)) throw_fault(view, first);
         if (first + view.rows <= rows_.rows - unseen_) return;  // not the first time
         greatest_ = std::max(greatest_, stats.greatest);
         short_rows_ = short_rows_ || holds_short_rows(memory, view);
         range_ = unseen_ == rows_.rows ? stats.range : joined(range_, stats.range);
         unseen_ = rows_.rows - (first + view.rows);
+    }
+
+    [[noreturn]] void throw_fault(const View& view, std::uint64_t first) {
+        if constexpr (std::is_same_v<View, vectors_view>) {
+            if (source_ != nullptr) {
+                for_each_range(*source_, view.rows, [&](const vectors_view& some, std::uint64_t from) {
+                    check_rows(some, options_.metric, first_row_ + from, "row");
+                    return true;
+                });
+                throw invalid_value("the vectors changed while they were checked", first_row_ + first);
+            }
+        }
+        throw_first_fault(view, options_.metric, first_row_ + first, "row");
+    }
+
+    /// Whether one of these rows, shorter than a number, is not of zeros only.
+    bool any_has_component(const View& view, std::span<const std::uint32_t> short_rows) {
+        if constexpr (std::is_same_v<View, vectors_view>) {
+            if (source_ != nullptr) {
+                row_memory memory;
+                const vectors_view some = source_->rows(short_rows, memory);
+                for (std::uint64_t i = 0; i < some.rows; ++i)
+                    if (has_component(some, i)) return true;
+                return false;
+            }
+        }
+        return std::any_of(short_rows.begin(), short_rows.end(),
+                           [&](std::uint32_t row) { return has_component(view, row); });
     }
 
     /// Reads nothing if all sums of squares are normal numbers or exact.
@@ -182,6 +221,7 @@ class shard {
         if (!squares_ || (type != vector_type::f32 && type != vector_type::bf16)) return false;
         constexpr std::uint64_t at_once = 1 << 16;
         std::vector<double> some(std::is_same_v<Place, cpu_place> ? 0 : std::min(at_once, view.rows));
+        std::vector<std::uint32_t> short_rows;
         for (std::uint64_t begin = 0; begin < view.rows; begin += at_once) {
             const std::uint64_t count = std::min(at_once, view.rows - begin);
             const auto squares = memory.tile().squares.subspan(begin, count);
@@ -192,8 +232,10 @@ class shard {
                 copy_out<double>(place_, squares, std::span(some).first(count));
                 here = some;
             }
+            short_rows.clear();
             for (std::uint64_t i = 0; i < count; ++i)
-                if (is_short(here[i]) && has_component(view, begin + i)) return true;
+                if (is_short(here[i])) short_rows.push_back(static_cast<std::uint32_t>(begin + i));
+            if (!short_rows.empty() && any_has_component(view, short_rows)) return true;
         }
         return false;
     }
@@ -438,6 +480,7 @@ class shard {
     View rows_;
     std::uint64_t first_row_;
     vector_set_options options_;
+    row_source* source_;
     bool squares_;
     shard_layout layout_;
     std::unique_ptr<Place> loader_;

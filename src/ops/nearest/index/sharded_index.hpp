@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "ops/nearest/index/one_thread_per_device.hpp"
+#include "ops/nearest/index/row_source.hpp"
 #include "ops/nearest/index/shard.hpp"
 #include "ops/nearest/ranking/true_order.hpp"
 #include "primitives/merge/merge.hpp"
@@ -69,18 +70,28 @@ class budget_share {
 template <class Place, class View>
 class sharded_index final : public searched_set<View> {
   public:
-    /// One shard for each of `places`; on the CPU, one for each of `shards` on the host's place.
+    /// One shard for each of `places`; on the CPU, one for each of `shards` on the host's place. `in_place`: the vectors
+    /// lie in the memory of the only place, without gaps, and the host does not read them there.
     sharded_index(const View& vectors, const vector_set_options& options, const context& ctx,
-                  std::vector<std::unique_ptr<Place>> places, std::size_t shards, std::string name)
+                  std::vector<std::unique_ptr<Place>> places, std::size_t shards, std::string name,
+                  bool in_place = false)
         : host_(ctx), places_(std::move(places)), vectors_(vectors), options_(options) {
         record_.place = std::move(name);
         stopwatch clock;
+        if constexpr (std::is_same_v<View, vectors_view>) {
+            if (in_place) {
+                tile_memory<Place, View> all;
+                all.borrow(place_of(0), vectors);
+                source_ = std::make_unique<place_rows<Place>>(place_of(0), all.tile());
+                vectors_.values = {};
+            }
+        }
         for (std::uint64_t first = 0, s = 0; s < shards; ++s) {
             const std::uint64_t bytes = tile_bytes(vectors, first, vectors.rows) / (shards - s);
             const std::uint64_t rows =
                 s + 1 == shards ? vectors.rows - first : rows_within(vectors, first, bytes, 0);
             shards_.push_back(std::make_unique<shard<Place, View>>(
-                place_of(s), host_, rows_of(vectors, first, rows), first, options));
+                place_of(s), host_, rows_of(vectors, first, rows), first, options, source_.get()));
             first += rows;
         }
         on_threads_of_their_own(shards, [&](std::size_t s) { shards_[s]->prepare(); });
@@ -279,7 +290,7 @@ class sharded_index final : public searched_set<View> {
             const View requested = rows_of(queries, first, count);
             const seen_rows before = seen();
             const true_order<View> order(host_, vectors_, requested, options_.metric,
-                                         stats_for(requested, before));
+                                         stats_for(requested, before), source_.get());
             std::optional<Key> limit;
             if (plan.radius) limit = key_of_radius<Key>(order, count, *plan.radius);
             shard_request<Key, View> request = request_for<Key>(queries, plan, first, count, ranked, limit);
@@ -325,7 +336,21 @@ class sharded_index final : public searched_set<View> {
     /// One pass over the set, once; only a brief check if components are fine-grained.
     void learn_grain() {
         if (options_.metric == vector_metric::cosine || grain_of_set_) return;
-        grain_of_set_ = grain_of(host_, vectors_, useful_grain_bits(options_.metric, vectors_.dimensions));
+        const int bits = useful_grain_bits(options_.metric, vectors_.dimensions);
+        if constexpr (std::is_same_v<View, vectors_view>) {
+            if (source_) {
+                component_grain whole;
+                for_each_range(*source_, vectors_.rows, [&](const vectors_view& some, std::uint64_t first) {
+                    const component_grain part = grain_of(host_, some, bits);
+                    whole = first == 0 ? part : joined(whole, part);
+                    whole.known = whole.known && whole.max - whole.least <= bits;
+                    return whole.known;
+                });
+                grain_of_set_ = whole;
+                return;
+            }
+        }
+        grain_of_set_ = grain_of(host_, vectors_, bits);
     }
     /// The input of the bounds for these queries.
     index_stats stats_for(const View& queries, const seen_rows& rows) {
@@ -361,8 +386,9 @@ class sharded_index final : public searched_set<View> {
         constexpr std::uint64_t max_places = 1 << 21;
         const std::uint64_t places =
             std::min(max_places, host_.memory().left() / 2 / (pair + 2 * sizeof(double)));
-        const std::uint64_t at_once =
+        std::uint64_t at_once =
             together ? std::clamp<std::uint64_t>(places / request.k, 1, queries) : std::uint64_t{1};
+        if (together && source_) at_once = std::min(at_once, queries_to_copy(request.k));
         const auto ids = make_array<std::uint32_t>(host_, at_once * request.k, "the rows of rankings");
         const auto values = make_array<double>(host_, at_once * request.k, "the values of rankings");
         const auto distances = make_array<double>(host_, at_once * request.k, "the distances of rankings");
@@ -375,12 +401,17 @@ class sharded_index final : public searched_set<View> {
                                                           distances.span().subspan(q * request.k, request.k)};
             };
             if (together) {
-                const std::size_t pieces =
-                    std::min<std::uint64_t>(now, pieces_for(host_, now * request.k, 1 << 11));
-                for_each_piece(host_, pieces, [&](std::size_t p) {
-                    const auto [begin, end] = piece_of(now, pieces, p);
-                    for (std::uint64_t q = begin; q < end; ++q)
-                        sizes[q] = settle_short<Key>(request, plan, order, found, from + q, ranking_of(q));
+                std::vector<merged_ranking<Key>> merged(now);
+                for_each_query(now, request.k, [&](std::uint64_t q) {
+                    merged[q] = merge_short<Key>(request.k, found, from + q, ranking_of(q));
+                    if (sizeof(Key) != 8 && !source_)
+                        measure_and_sort(order, from + q, merged[q].size, ranking_of(q));
+                });
+                if constexpr (sizeof(Key) != 8 && std::is_same_v<View, vectors_view>) {
+                    if (source_) measure_copies<Key>(order, from, merged, ranking_of);
+                }
+                for_each_query(now, request.k, [&](std::uint64_t q) {
+                    sizes[q] = settle_short<Key>(request, plan, order, merged[q], from + q, ranking_of(q));
                 });
             } else {
                 sizes[0] = settle_long<Key>(request, plan, order, found, from, ranking_of(0));
@@ -449,34 +480,86 @@ class sharded_index final : public searched_set<View> {
         return static_cast<std::uint64_t>(end - reported.begin());
     }
 
+    /// The rows of one ranking, in a part of its memory.
+    template <class Key>
+    struct merged_ranking {
+        std::uint64_t size = 0;
+        Key last = 0;  ///< key
+    };
+
+    /// work(q) for `queries` of them, by all threads.
+    template <class Work>
+    void for_each_query(std::uint64_t queries, std::uint64_t k, const Work& work) {
+        const std::size_t pieces = std::min<std::uint64_t>(queries, pieces_for(host_, queries * k, 1 << 11));
+        for_each_piece(host_, pieces, [&](std::size_t p) {
+            const auto [begin, end] = piece_of(queries, pieces, p);
+            for (std::uint64_t q = begin; q < end; ++q) work(q);
+        });
+    }
+
+    /// Sets rows; values too, if keys are those of values.
+    template <class Key>
+    merged_ranking<Key> merge_short(std::uint64_t k, const std::vector<ranking_runs<Key>>& found,
+                                    std::uint64_t query,
+                                    const typename true_order<View>::ranking& into) const {
+        const auto runs = runs_of(found, query);
+        const std::uint64_t size = std::min(k, pairs_in<Key>(runs));
+        if (size == 0) return {};
+        std::vector<Key> keys(size);
+        merge_runs<Key>(runs, keys, into.rows.first(size));
+        if constexpr (sizeof(Key) == 8)
+            for (std::uint64_t i = 0; i < size; ++i) into.values[i] = value_of_key(options_.metric, keys[i]);
+        return {size, keys[size - 1]};
+    }
+
     template <class Key>
     std::uint64_t settle_short(const shard_request<Key, View>& request, const search_plan& plan,
-                               const true_order<View>& order, const std::vector<ranking_runs<Key>>& found,
+                               const true_order<View>& order, const merged_ranking<Key>& merged,
                                std::uint64_t query, const typename true_order<View>::ranking& into) const {
-        const auto runs = runs_of(found, query);
-        const std::uint64_t size = std::min(request.k, pairs_in<Key>(runs));
+        const std::uint64_t size = merged.size, wanted = std::min(plan.k, size);
         if (size == 0) return 0;
-        std::vector<Key> keys(size);
         const auto values = into.values.first(size);
-        const auto rows = into.rows.first(size);
-        merge_runs<Key>(runs, keys, rows);
-        if constexpr (sizeof(Key) == 8)
-            for (std::uint64_t i = 0; i < size; ++i) values[i] = value_of_key(options_.metric, keys[i]);
-        else
-            measure_and_sort(order, query, rows, values);
-        const std::uint64_t wanted = std::min(plan.k, size);
-        if (!is_proved<Key>(request, plan, order, query, values, wanted, keys[size - 1])) return not_proved;
-        order.settle(query, {values, rows, into.reported.first(size)}, 0, wanted);
+        if (!is_proved<Key>(request, plan, order, query, values, wanted, merged.last)) return not_proved;
+        order.settle(query, {values, into.rows.first(size), into.reported.first(size)}, 0, wanted);
         return size_reported(plan, into.reported.first(wanted));
     }
 
-    static void measure_and_sort(const true_order<View>& order, std::uint64_t query,
-                                 std::span<std::uint32_t> rows, std::span<double> values) {
-        order.measure(query, rows, values);
+    static void measure_and_sort(const true_order<View>& order, std::uint64_t query, std::uint64_t size,
+                                 const typename true_order<View>::ranking& into) {
+        order.measure(query, into.rows.first(size), into.values.first(size));
+        sort_by_value(into.rows.first(size), into.values.first(size));
+    }
+    static void sort_by_value(std::span<std::uint32_t> rows, std::span<double> values) {
         std::vector<std::pair<double, std::uint32_t>> pairs(rows.size());
         for (std::size_t i = 0; i < rows.size(); ++i) pairs[i] = {values[i], rows[i]};
         std::sort(pairs.begin(), pairs.end());
         for (std::size_t i = 0; i < rows.size(); ++i) std::tie(values[i], rows[i]) = pairs[i];
+    }
+
+    /// The same for rows that the host cannot read: those of many queries are copied at once.
+    template <class Key, class RankingOf>
+    void measure_copies(const true_order<View>& order, std::uint64_t from,
+                        const std::vector<merged_ranking<Key>>& merged, const RankingOf& ranking_of) {
+        std::vector<std::uint64_t> offsets{0};
+        for (const merged_ranking<Key>& one : merged) offsets.push_back(offsets.back() + one.size);
+        std::vector<std::uint32_t> rows(offsets.back());
+        for (std::uint64_t q = 0; q < merged.size(); ++q)
+            std::ranges::copy(ranking_of(q).rows.first(merged[q].size), rows.data() + offsets[q]);
+        row_memory memory;
+        const vectors_view copies = source_->rows(rows, memory);
+        for_each_query(merged.size(), std::max<std::uint64_t>(rows.size() / merged.size(), 1),
+                       [&](std::uint64_t q) {
+                           const std::uint64_t size = merged[q].size;
+                           const auto into = ranking_of(q);
+                           order.measure(from + q, copies, offsets[q], into.values.first(size));
+                           sort_by_value(into.rows.first(size), into.values.first(size));
+                       });
+    }
+    /// How many rankings of k rows each are copied at once, at most.
+    std::uint64_t queries_to_copy(std::uint64_t k) {
+        constexpr std::uint64_t max_bytes = 256 * mebibyte;
+        const std::uint64_t bytes = std::min(max_bytes, host_.memory().left() / 4);
+        return std::max<std::uint64_t>(bytes / (k * (source_->row_bytes() + 8)), 1);
     }
 
     /// One ranking by all threads; its keys are those of values.
@@ -669,6 +752,7 @@ class sharded_index final : public searched_set<View> {
     std::vector<std::unique_ptr<Place>> places_;
     View vectors_;
     vector_set_options options_;
+    std::unique_ptr<row_source> source_;  ///< of all rows, if the host cannot read them
     std::vector<std::unique_ptr<shard<Place, View>>> shards_;
     index_stats stats_;
     std::optional<component_grain> grain_of_set_;

@@ -12,7 +12,8 @@
 
 namespace quern::nearest_detail {
 
-/// Rows of one type. CPU: the caller's memory, with any stride. CUDA: stride = row bytes, starting at 256 bytes.
+/// Rows of one type. CPU: the caller's memory, with any stride. CUDA: stride = row bytes, starting at 256 bytes, or
+/// where the caller's rows on that device start.
 template <class Place>
 struct row_tile {
     vector_type type = vector_type::f32;

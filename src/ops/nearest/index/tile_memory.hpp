@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tiles in memory that a place can read. The CPU reads the caller's memory; a device has a copy, in memory that is reused
-// for one range of rows after another. A copy may use a second place of the same device, and so run in parallel with the
+// Tiles in memory that a place can read. The CPU reads the caller's memory, and a device what lies there; of other rows it
+// has a copy, in memory that is reused for one range of rows after another. A copy may use a second place of the same device, and so run in parallel with the
 // first one's work; the host orders the two by synchronising them.
 #pragma once
 
@@ -60,6 +60,7 @@ class tile_memory<cpu_place, View> {
         tile_ = tile_over(view);
         tile_.squares = squares().first(std::min<std::size_t>(squares().size(), view.rows));
     }
+    void borrow(cpu_place& place, const View& view) { load(place, place, view); }
     std::span<double> squares() const { return squares_.span(); }
     const tile_on<cpu_place, View>& tile() const { return tile_; }
 
@@ -108,6 +109,15 @@ class tile_memory<cuda_place, View> {
         tile_.rows = static_cast<std::uint32_t>(view.rows);
         tile_.dimensions = view.dimensions;
         tile_.squares = squares().first(std::min<std::size_t>(squares().size(), view.rows));
+    }
+    /// Rows that lie in the device's memory already, without gaps: nothing is copied.
+    void borrow(cuda_place& /*place*/, const vectors_view& view) {
+        tile_ = {view.type,
+                 static_cast<std::uint32_t>(view.rows),
+                 view.dimensions,
+                 view.stride,
+                 {view.values.data(), view.values.size()},
+                 squares().first(std::min<std::size_t>(squares().size(), view.rows))};
     }
     device_span<double> squares() const { return squares_.span(); }
     const tile_on<cuda_place, View>& tile() const { return tile_; }

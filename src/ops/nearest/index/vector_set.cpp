@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "device/cuda/caller_order.hpp"
 #include "device/devices.hpp"
 #include "device/place.hpp"
 #include "ops/nearest/index/sharded_index.hpp"
@@ -65,6 +66,58 @@ std::unique_ptr<searched_set<View>> place_set(const View& vectors, const vector_
                                                             chosen.name + ": " + chosen.reason);
 }
 
+// ---- Vectors on a GPU ----
+
+/// The addresses are the GPU's.
+vectors_view view_of_addresses(const device_vectors_view& vectors) {
+    return {vectors.type, vectors.rows, vectors.dimensions, bytes_of_row(vectors.type, vectors.dimensions),
+            std::span(static_cast<const std::byte*>(vectors.values), vectors.bytes())};
+}
+
+/// The context that chooses the GPU of the vectors.
+context context_on(const device_vectors_view& vectors, const context& ctx) {
+    const std::string name = name_of(vectors.where);
+    if (!vectors.where.on_device())
+        throw usage_error("vectors of a GPU that lie on the host (expected the number of the GPU)");
+    const device_choice& wanted = ctx.device;
+    const bool on_cpu = wanted.where == device_choice::kind::cpu;
+    if (on_cpu || (wanted.where == device_choice::kind::cuda && wanted.ordinal >= 0 &&
+                   wanted.ordinal != vectors.where.ordinal))
+        throw usage_error("the vectors lie on " + name + ", but " +
+                          (on_cpu ? "cpu" : "cuda:" + std::to_string(wanted.ordinal)) +
+                          " was requested; copy them there, or request " + name);
+    context here = ctx;
+    here.device = {device_choice::kind::cuda, vectors.where.ordinal};
+    return here;
+}
+
+std::unique_ptr<searched_set<vectors_view>> place_set(const device_vectors_view& vectors,
+                                                      const vector_set_options& options, const context& ctx) {
+    const context here = context_on(vectors, ctx);
+    const vectors_view view = view_of_addresses(vectors);
+    check_sizes(view, "the vectors");
+    check_metric(view, options.metric);
+    const chosen_device chosen = choose_device(here, operation, offered_places::several_gpus);
+    if constexpr (has_cuda) {
+        std::vector<std::unique_ptr<cuda_place>> places;
+        places.push_back(std::make_unique<cuda_place>(here, chosen.ordinal));
+        cuda::wait_for_caller(vectors.where, *places.front());
+        return std::make_unique<sharded_index<cuda_place, vectors_view>>(
+            view, options, here, std::move(places), 1, chosen.name + ": the vectors lie there", true);
+    }
+    throw device_error("the vectors lie on " + chosen.name + ", but this program was built without CUDA");
+}
+
+/// Copies, for the host.
+vectors_view brought(const device_vectors_view& vectors, row_memory& memory) {
+    vectors_view view = view_of_addresses(vectors);
+    check_sizes(view, "the queries");
+    const auto to = memory.bytes(vectors.bytes());
+    copy_to_host(vectors.where, vectors.values, to);
+    view.values = to;
+    return view;
+}
+
 }  // namespace
 
 struct vector_set::state {
@@ -90,6 +143,11 @@ vector_set::vector_set(const sparse_vectors_view& vectors, const vector_set_opti
     : state_(std::make_unique<state>()) {
     state_->sparse = place_set(vectors, options, ctx);
 }
+vector_set::vector_set(const device_vectors_view& vectors, const vector_set_options& options,
+                       const context& ctx)
+    : state_(std::make_unique<state>()) {
+    state_->dense = place_set(vectors, options, ctx);
+}
 vector_set::~vector_set() = default;
 vector_set::vector_set(vector_set&&) noexcept = default;
 vector_set& vector_set::operator=(vector_set&&) noexcept = default;
@@ -100,6 +158,15 @@ void vector_set::search(const vectors_view& queries, const retrieval_options& op
 void vector_set::search(const sparse_vectors_view& queries, const retrieval_options& options,
                         const sink& each) {
     state_->of(queries).search(queries, options, each);
+}
+void vector_set::search(const device_vectors_view& queries, const retrieval_options& options,
+                        const sink& each) {
+    row_memory memory;
+    search(brought(queries, memory), options, each);
+}
+rankings vector_set::search(const device_vectors_view& queries, const retrieval_options& options) {
+    row_memory memory;
+    return search(brought(queries, memory), options);
 }
 rankings vector_set::search(const vectors_view& queries, const retrieval_options& options) {
     return state_->of(queries).search(queries, options);

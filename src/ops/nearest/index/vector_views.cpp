@@ -84,14 +84,18 @@ const char* fault_of_row(const sparse_vectors_view& view, std::uint64_t row, dou
 }
 
 template <class View>
-[[noreturn]] void throw_first(const View& view, vector_metric metric, std::uint64_t first_row,
-                              std::string_view what) {
+void check_every_row(const View& view, vector_metric metric, std::uint64_t first_row, std::string_view what) {
     const double greatest = greatest_component(type_of(view), metric, view.dimensions);
     for (std::uint64_t i = 0; i < view.rows; ++i) {
         if (const char* fault = fault_of_row(view, i, greatest))
             throw invalid_value(std::string(what) + " " + std::to_string(first_row + i) + " " + fault,
                                 first_row + i);
     }
+}
+template <class View>
+[[noreturn]] void throw_first(const View& view, vector_metric metric, std::uint64_t first_row,
+                              std::string_view what) {
+    check_every_row(view, metric, first_row, what);
     throw invalid_value(
         std::string(what) + "s from " + std::to_string(first_row) + " on changed while they were checked",
         first_row);
@@ -186,6 +190,10 @@ bool has_fault(const row_stats& stats, vector_type type, vector_metric metric, s
            (is_float(type) && stats.greatest > greatest_component(type, metric, dimensions));
 }
 
+void check_rows(const vectors_view& view, vector_metric metric, std::uint64_t first_row,
+                std::string_view what) {
+    check_every_row(view, metric, first_row, what);
+}
 void throw_first_fault(const vectors_view& view, vector_metric metric, std::uint64_t first_row,
                        std::string_view what) {
     throw_first(view, metric, first_row, what);

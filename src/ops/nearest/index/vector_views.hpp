@@ -202,7 +202,10 @@ double greatest_component(vector_type type, vector_metric metric, std::uint32_t 
 bool has_fault(const row_stats& stats, vector_type type, vector_metric metric, std::uint32_t dimensions);
 
 /// Throws invalid_value for the first row to reject, "row 17 has a value that is not finite"; its position is that row's,
-/// relative to `first_row`. Reads every component, in the caller's memory. `what`: "row", "query".
+/// relative to `first_row`. Reads every component, in the host's memory. `what`: "row", "query".
+void check_rows(const vectors_view& view, vector_metric metric, std::uint64_t first_row,
+                std::string_view what);
+/// For rows that have a fault: the same; it always throws, as what it read may have changed.
 [[noreturn]] void throw_first_fault(const vectors_view& view, vector_metric metric, std::uint64_t first_row,
                                     std::string_view what);
 [[noreturn]] void throw_first_fault(const sparse_vectors_view& view, vector_metric metric,

@@ -144,6 +144,17 @@ bool stand_apart(const sparse_vectors_view& set, std::uint64_t r, const sparse_v
     return apart;
 }
 
+bool same_row(const vectors_view& view, std::uint64_t a, std::uint64_t b) {
+    const std::byte* const values = view.values.data();
+    return std::memcmp(values + a * view.stride, values + b * view.stride, view.row_bytes()) == 0;
+}
+bool same_row(const sparse_vectors_view& view, std::uint64_t a, std::uint64_t b) {
+    const sparse_row left = row_of(view, a), right = row_of(view, b);
+    return left.size == right.size &&
+           std::memcmp(left.columns, right.columns, left.size * sizeof(std::uint32_t)) == 0 &&
+           std::memcmp(left.values, right.values, left.size * sizeof(float)) == 0;
+}
+
 double length_of(const auto& view, std::uint64_t row) {
     double greatest = 0, square = 0;
     for_each_component(view, row, [&](double value) { greatest = std::max(greatest, std::fabs(value)); });
@@ -177,8 +188,8 @@ component_grain grain_of(cpu_place& place, const sparse_vectors_view& rows, int 
 
 template <class View>
 true_order<View>::true_order(cpu_place& place, const View& set, const View& queries, vector_metric metric,
-                             const index_stats& stats)
-    : set_(set), queries_(queries), metric_(metric), type_(type_of(set)), stats_(stats) {
+                             const index_stats& stats, row_source* source)
+    : set_(set), queries_(queries), metric_(metric), type_(type_of(set)), stats_(stats), source_(source) {
     if constexpr (std::is_same_v<View, vectors_view>) meter_.emplace(place, tile_over(queries), metric);
     if (metric == vector_metric::ip)
         for (std::uint64_t q = 0; q < queries.rows; ++q) lengths_.push_back(length_of(queries, q));
@@ -261,60 +272,100 @@ void true_order<View>::measure(std::uint64_t query, std::span<const std::uint32_
 }
 
 template <class View>
+void true_order<View>::measure(std::uint64_t query, const vectors_view& copies, std::uint64_t first,
+                               std::span<double> values) const
+    requires std::is_same_v<View, vectors_view>
+{
+    pair_distances::scratch mine;
+    for (std::size_t i = 0; i < values.size(); ++i)
+        meter_->measure(copies.values.data() + (first + i) * copies.stride, query, 1, values.data() + i,
+                        mine);
+}
+
+template <class View>
 double true_order<View>::reported_of(double sum) const {
     return metric_ == vector_metric::l2 ? std::sqrt(sum) : sum;
 }
 
+/// Rows by their exact distances to one query.
 template <class View>
-bool true_order<View>::same_row(std::uint32_t a, std::uint32_t b) const {
-    if constexpr (std::is_same_v<View, vectors_view>) {
-        const std::byte* const values = set_.values.data();
-        return std::memcmp(values + a * set_.stride, values + b * set_.stride, set_.row_bytes()) == 0;
-    } else {
-        const sparse_row left = row_of(set_, a), right = row_of(set_, b);
-        return left.size == right.size &&
-               std::memcmp(left.columns, right.columns, left.size * sizeof(std::uint32_t)) == 0 &&
-               std::memcmp(left.values, right.values, left.size * sizeof(float)) == 0;
+class true_order<View>::tie_groups {
+  public:
+    tie_groups(const true_order& order, std::uint64_t query)
+        : order_(order), query_(query), products_(part_of(order.metric_) == part_kind::products) {}
+
+    /// Rows of the set; row i is at number_of(i) in `view`.
+    template <class NumberOf>
+    void add(const View& view, std::span<const std::uint32_t> rows, const NumberOf& number_of) {
+        // Rows that are equal, and rows without a column of the query, occur in large numbers if at all.
+        tied* last = nullptr;
+        for (std::size_t i = 0; i < rows.size(); ++i) {
+            const std::uint64_t at = number_of(i);
+            const bool stands_apart = products_ && stand_apart(view, at, order_.queries_, query_);
+            if (stands_apart && apart_ != nullptr) {
+                apart_->rows.push_back(rows[i]);
+                continue;
+            }
+            if (last == nullptr || !same_row(view, last->at, at)) last = &group_of(view, at);
+            last->rows.push_back(rows[i]);
+            last->at = at;
+            if (stands_apart) apart_ = last;
+        }
     }
-}
+    /// Nearest first, ties by row.
+    void write_to(const ranking& group) {
+        std::size_t to = 0;
+        for (auto& [distance, ties] : found_) {
+            std::sort(ties.rows.begin(), ties.rows.end());
+            for (const std::uint32_t row : ties.rows) {
+                group.rows[to] = row;
+                group.reported[to++] = ties.reported;
+            }
+        }
+    }
+
+  private:
+    struct tied {
+        double reported = 0;
+        std::vector<std::uint32_t> rows;
+        std::uint64_t at = 0;  ///< in the view, of one of them
+    };
+    tied& group_of(const View& view, std::uint64_t at) {
+        const paired_components pair(view, at, order_.queries_, query_);
+        const auto [group, is_new] = found_.try_emplace(
+            exact_distance(order_.metric_, order_.type_ == vector_type::f64, pair.row, pair.query));
+        tied& ties = group->second;
+        if (is_new) ties.reported = order_.reported_of(group->first.rounded(reported_bits(order_.type_)));
+        return ties;
+    }
+
+    const true_order& order_;
+    std::uint64_t query_;
+    bool products_;
+    std::map<exact_distance, tied> found_;
+    tied* apart_ = nullptr;
+};
 
 /// Rows in unknown order.
 template <class View>
 void true_order<View>::settle_group(std::uint64_t query, const ranking& group) const {
     close_.store(true, std::memory_order_relaxed);
-    const unsigned bits = reported_bits(type_);
-    struct tied {
-        double reported = 0;
-        std::vector<std::uint32_t> rows;
-    };
-    std::map<exact_distance, tied> found;
-    // Rows that are equal, and rows without a column of the query, occur in large numbers if at all.
-    const bool products = part_of(metric_) == part_kind::products;
-    tied *last = nullptr, *apart = nullptr;
-    for (const std::uint32_t row : group.rows) {
-        const bool stands_apart = products && stand_apart(set_, row, queries_, query);
-        if (stands_apart && apart != nullptr) {
-            apart->rows.push_back(row);
-            continue;
-        }
-        if (last == nullptr || !same_row(last->rows.back(), row)) {
-            const paired_components pair(set_, row, queries_, query);
-            const auto [at, is_new] =
-                found.try_emplace(exact_distance(metric_, type_ == vector_type::f64, pair.row, pair.query));
-            last = &at->second;
-            if (is_new) last->reported = reported_of(at->first.rounded(bits));
-        }
-        last->rows.push_back(row);
-        if (stands_apart) apart = last;
-    }
-    std::size_t at = 0;
-    for (auto& [distance, ties] : found) {
-        std::sort(ties.rows.begin(), ties.rows.end());
-        for (const std::uint32_t row : ties.rows) {
-            group.rows[at] = row;
-            group.reported[at++] = ties.reported;
+    tie_groups groups(*this, query);
+    if constexpr (std::is_same_v<View, vectors_view>) {
+        if (source_ != nullptr) {
+            constexpr std::uint64_t copied_bytes = 4 << 20;
+            const std::uint64_t at_once = std::max<std::uint64_t>(copied_bytes / source_->row_bytes(), 1);
+            row_memory memory;
+            for (std::uint64_t first = 0; first < group.rows.size(); first += at_once) {
+                const auto rows =
+                    group.rows.subspan(first, std::min<std::uint64_t>(at_once, group.rows.size() - first));
+                groups.add(source_->rows(rows, memory), rows, [](std::size_t i) { return i; });
+            }
+            return groups.write_to(group);
         }
     }
+    groups.add(set_, group.rows, [&](std::size_t i) { return group.rows[i]; });
+    groups.write_to(group);
 }
 
 template <class View>

@@ -9,9 +9,11 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <type_traits>
 #include <vector>
 
 #include "device/array.hpp"
+#include "ops/nearest/index/row_source.hpp"
 #include "ops/nearest/index/vector_views.hpp"
 #include "ops/nearest/ranking/bounded_distance.hpp"
 #include "ops/nearest/ranking/pair_distances.hpp"
@@ -41,8 +43,9 @@ struct index_stats {
 template <class View>
 class true_order {
   public:
+    /// `source`: of the set's rows, if the host cannot read them in the view; else null.
     true_order(cpu_place& place, const View& set, const View& queries, vector_metric metric,
-               const index_stats& stats);
+               const index_stats& stats, row_source* source = nullptr);
 
     value_bound values_bound(std::uint64_t query) const;
     value_bound keys_bound(std::uint64_t query) const;
@@ -52,8 +55,12 @@ class true_order {
         return sizeof(Key) == 8 ? values_bound(query) : keys_bound(query);
     }
     const index_stats& stats() const { return stats_; }
-    /// The values of some rows.
+    /// The values of some rows, which the host can read.
     void measure(std::uint64_t query, std::span<const std::uint32_t> rows, std::span<double> values) const;
+    /// The values of copies of rows, values.size() of them from `first` on.
+    void measure(std::uint64_t query, const vectors_view& copies, std::uint64_t first,
+                 std::span<double> values) const
+        requires std::is_same_v<View, vectors_view>;
 
     /// Part of a ranking: values ascend, equal ones by row.
     struct ranking {
@@ -74,13 +81,14 @@ class true_order {
     double reach_of(std::uint64_t query) const;
     bool sums_are_exact(int bits) const;
     double reported_of(double sum) const;
-    bool same_row(std::uint32_t a, std::uint32_t b) const;
+    class tie_groups;
     void settle_group(std::uint64_t query, const ranking& group) const;
 
     View set_, queries_;
     vector_metric metric_;
     vector_type type_;
     index_stats stats_;
+    row_source* source_;
     std::vector<double> lengths_;  ///< of queries, for ip
     std::optional<pair_distances> meter_;
     mutable std::atomic<bool> close_ = false;
