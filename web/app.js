@@ -1,26 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// The page: the address alone determines what is shown (?q=words&model=ql&expand=3&prior=0.05 or ?like=id, and
-// &doc=id for // a document), so that it can be shared, bookmarked and revisited. Texts are inserted as text,
-// never as markup.
+// The search page: the address alone determines what is shown (?q=words&model=ql&expand=3&prior=0.05 or ?like=id, &f=clause of a
+// filter, &sort=field, and &doc=id for a document), so that it can be shared, bookmarked and revisited.
 
-const byId = (id) => document.getElementById(id);
+import { ask, byId, element, number, showPages, storeOf } from './common.js';
+import { closeCompletions, completionKey, offerCompletions } from './complete.js';
+import { clausesOf, fieldsLine, filterOf, showChoices, showSorts } from './filters.js';
+
 const [form, box, model, status, facts, results, similar, hits, more, article, text, moreText] =
   ['form', 'q', 'model', 'status', 'facts', 'results', 'similar', 'hits', 'more', 'document', 'text', 'more-text'].map(byId);
 const nextMatch = byId('next-match');
 const PAGE = 10;
-const number = new Intl.NumberFormat('en');
+const TYPING_PAUSE = 40;            // milliseconds without a key before a search
 // The search whose hits are listed, their number, the status message, and whether the additional parts are
-// loaded. // `answered`: that search, with unknown words replaced by known ones.
-let shown = { key: null, answered: null, next: 0, told: '', like: false, similar: false };
+// loaded. `answered`: that search, with unknown words replaced by known ones.
+const nothingShown = { key: null, answered: null, next: 0, told: '', like: false, similar: false, choices: false };
+let shown = { ...nothingShown };
 let opened = null;                  // the link of the last opened hit
 let pending = new AbortController();
 let offered = null;                 // what the store offers besides words, and the server's limits, once known
-
-function element(tag, properties = {}, ...children) {
-  const made = Object.assign(document.createElement(tag), properties);
-  made.append(...children);
-  return made;
-}
 
 // Pieces, alternately outside and inside the words of the query.
 const marked = (parts) => parts.map((part, i) => (i % 2 ? element('mark', { textContent: part }) : part));
@@ -30,34 +27,14 @@ function say(message, isError = false) {
   status.classList.toggle('error', isError);
 }
 
-// An error of the server as a sentence for readers.
-function sentence(detail) {
-  if (!detail) return '';
-  const missing = /^(?:like: )?there is no document '(.*)'$/s.exec(detail);
-  if (missing) return `This collection has no document “${missing[1]}”.`;
-  return `The request failed: ${detail}.`;
-}
-
-async function ask(path, parameters, signal) {
-  const query = new URLSearchParams(parameters).toString();
-  let response;
-  try {
-    response = await fetch(query ? `${path}?${query}` : path, { signal });
-  } catch (failure) {
-    if (failure.name === 'AbortError') throw failure;
-    throw new Error('The server does not respond.');
-  }
-  const body = await response.json();
-  signal?.throwIfAborted(); // the page has moved on
-  if (!response.ok) throw new Error(sentence(body.detail) || `The server returned status ${response.status}.`);
-  return body;
-}
-
 const asked = () => new URLSearchParams(location.search);
 
 function addressOf(state) {
   const query = new URLSearchParams();
-  for (const [name, value] of Object.entries(state)) if (value) query.set(name, value);
+  for (const [name, value] of Object.entries(state)) {
+    if (Array.isArray(value)) value.forEach((each) => query.append(name, each));
+    else if (value) query.set(name, value);
+  }
   const words = query.toString();
   return words ? `/?${words}` : '/';
 }
@@ -65,11 +42,13 @@ function addressOf(state) {
 // The options of a search that differ from the defaults.
 const searchOf = (parameters) => {
   const given = (name) => parameters.get(name) || '';
-  return { q: given('q'), like: given('like'), model: given('model') === 'bm25' ? '' : given('model'), expand: given('expand'), prior: given('prior') };
+  return { q: given('q'), like: given('like'), model: given('model') === 'bm25' ? '' : given('model'), expand: given('expand'), prior: given('prior'), f: clausesOf(parameters), sort: given('sort') };
 };
 
+// A search that was typed has its entry in the history already.
 function go(address) {
-  history.pushState(null, '', address);
+  history[isTyping && address === location.pathname + location.search ? 'replaceState' : 'pushState'](null, '', address);
+  isTyping = false;
   return show();
 }
 
@@ -78,7 +57,10 @@ function go(address) {
 // How many results to request after `count`: the server has a limit.
 const pageBehind = (count, most = PAGE) => Math.min(most, offered.limits.results - count);
 
-const options = (search) => Object.fromEntries(Object.entries(search).filter(([, value]) => value));
+const options = ({ f, ...search }) => Object.fromEntries(Object.entries({ ...search, filter: filterOf(f ?? []) }).filter(([, value]) => value));
+
+// Whether a search has anything to search for.
+const asksAnything = (search) => Boolean(search.q || search.like || search.f.length);
 
 // The name of a row in the table of score components: a word, a similar word, links, a document.
 function partName(term) {
@@ -245,28 +227,41 @@ function toldOf(answer, count, search) {
   const missing = unknown ? `No document contains ${unknown}.` : '';
   if (count === 0) return missing || 'Nothing found.';
   const time = `${(1000 * answer.seconds).toFixed(1)} ms`;
-  const found = answer.more || count >= offered.limits.results ? `Top ${number.format(count)}` : `${number.format(count)} ${count === 1 ? 'result' : 'results'}`;
+  const results_ = `${number.format(answer.total ?? count)} ${(answer.total ?? count) === 1 ? 'result' : 'results'}`;
+  const found = answer.more || count >= offered.limits.results ? `Top ${number.format(count)} of ${results_}` : results_;
   const also = answer.similar_words.length ? `Also searched for: ${answer.similar_words.map((of) => of.word).join(', ')}.` : '';
   return `${found} in ${time}. ${missing} ${also}`.trim();
 }
 
-async function showHits(search, signal) {
-  const key = addressOf(search);
+// `typing`: the last word is unfinished.
+async function showHits(search, signal, typing = false) {
+  const key = addressOf(search) + (typing ? ' …' : '');
   if (shown.key === key) { // back from a document: unchanged
     say(shown.told);
   } else {
-    say('Searching…');
-    const answer = await ask('/api/search', { ...options(search), k: pageBehind(0), parts: 1, correct: 1 }, signal);
+    if (!typing) say('Searching…');
+    const answer = await ask('/api/search', { ...options(search), k: pageBehind(0), parts: 1, total: 1, ...(typing ? { prefix_last: 1 } : { correct: 1 }) }, signal);
     const answered = answer.corrected_query ? { ...search, q: answer.corrected_query } : search;
     hits.replaceChildren(...answer.hits.map((hit) => hitItem(hit, answered)));
-    shown = { key, answered, next: answer.hits.length, told: '', like: false, similar: false };
+    shown = { ...nothingShown, key, answered, next: answer.hits.length };
     more.hidden = !answer.more;
     tellSearch(answer, shown.next, search);
     tellMeant(answer, search);
   }
   // The results do not need these.
   if (!shown.like) tellLike(search, signal).catch(() => {});
+  if (typing) return;
   if (!shown.similar) showSimilar(shown.answered, signal).catch(() => {});
+  if (!shown.choices) {
+    showChoices(options(shown.answered), search.f, (clause) => narrow(search, clause), signal).then(() => { shown.choices = true; }, () => {});
+  }
+}
+
+// Adds a clause to the filter, or removes it.
+function narrow(search, clause) {
+  const f = search.f.includes(clause) ? search.f.filter((other) => other !== clause) : [...search.f, clause];
+  opened = null;
+  return go(addressOf({ ...search, f }));
 }
 
 // Next to the results: words that the collection uses like those of the query. A click adds a word to the
@@ -291,7 +286,7 @@ async function showMore() {
   const search = searchOf(asked());
   more.disabled = true;
   try {
-    const answer = await ask('/api/search', { ...options(search), k: pageBehind(shown.next), offset: shown.next, parts: 1, correct: 1 }, pending.signal);
+    const answer = await ask('/api/search', { ...options(search), k: pageBehind(shown.next), offset: shown.next, parts: 1, total: 1, correct: 1 }, pending.signal);
     const items = answer.hits.map((hit) => hitItem(hit, shown.answered));
     hits.append(...items);
     shown.next += items.length;
@@ -363,8 +358,9 @@ async function showDocument(id, search, signal) {
   byId('document-facts').replaceChildren(
     element('span', { textContent: answer.id }), element('span', { textContent: `${number.format(answer.words)} words` }),
     ...original(answer.fields, answer.title || answer.id));
+  byId('document-fields').replaceChildren(...fieldsLine(answer.fields));
   byId('back').href = addressOf(search);
-  byId('back').textContent = search.q || search.like ? '← Results' : '← Search';
+  byId('back').textContent = asksAnything(search) ? '← Results' : '← Search';
   document.title = `${answer.title || answer.id} – ${offered.name}`;
   say('');
   showAlike(id, signal).catch(() => {}); // the text does not need it
@@ -380,14 +376,16 @@ async function showDocument(id, search, signal) {
 // Requests once what the store offers.
 async function learnOffers() {
   if (offered) return;
-  const { name, offers: has, limits } = await ask('/api/store', {});
+  const { name, offers: has, limits } = await storeOf();
   offered = { name, words: has.includes('thesaurus'), prior: has.includes('link_ranks'), like: has.includes('document_vectors'), limits };
   byId('expand-choice').hidden = !offered.words;
   byId('prior-choice').hidden = !offered.prior;
+  await showSorts(byId('sort'), '');
+  await showPages();
 }
 
-async function showFacts(signal) {
-  const store = await ask('/api/store', {}, signal);
+async function showFacts() {
+  const store = await storeOf();
   facts.replaceChildren(
     element('b', { className: 'name', textContent: store.name }),
     element('strong', { textContent: number.format(store.documents) }), ' documents, ',
@@ -395,24 +393,28 @@ async function showFacts(signal) {
     element('strong', { textContent: number.format(store.vocabulary) }), ' distinct words');
 }
 
-async function show() {
+async function show(typing = false) {
   pending.abort();
   pending = new AbortController();
   const { signal } = pending;
   const parameters = asked();
   const search = searchOf(parameters);
   const id = parameters.get('doc');
-  box.value = search.q;
+  if (!typing) {
+    box.value = search.q;
+    closeCompletions();
+  }
   model.value = search.model || 'bm25';
   if (model.selectedIndex < 0) model.value = 'bm25';
   byId('expand').checked = Boolean(search.expand);
   byId('prior').checked = Boolean(search.prior);
-  const searched = Boolean(search.q || search.like);
+  byId('sort').value = search.sort;
+  const searched = asksAnything(search);
   document.body.classList.toggle('at-home', !searched && id === null);
   facts.hidden = searched || id !== null;
   results.hidden = !searched || id !== null;
   article.hidden = true;
-  const of = search.q || (search.like && `Like ${search.like}`) || 'Quern';
+  const of = search.q || (search.like && `Like ${search.like}`) || search.f.join(', ') || 'Quern';
   document.title = of;
   try {
     await learnOffers();
@@ -421,11 +423,12 @@ async function show() {
     if (id !== null) {
       await showDocument(id, search, signal);
     } else if (searched) {
-      await showHits(search, signal);
-      if (opened?.isConnected) opened.focus();
+      byId('sort').value = search.sort;
+      await showHits(search, signal, typing);
+      if (opened?.isConnected && !typing) opened.focus();
     } else {
       say('');
-      await showFacts(signal);
+      await showFacts();
     }
   } catch (failure) {
     if (failure.name === 'AbortError') return;
@@ -444,27 +447,62 @@ async function submit() {
     say(`The query is too long: ${number.format(bytes)} bytes of UTF-8 (at most ${number.format(offered.limits.query_bytes)}).`, true);
     return false;
   }
+  clearTimeout(typed);
+  closeCompletions();
   opened = null;
   shown.key = null; // always request again
-  const chosen = (id) => (byId(id).checked ? byId(id).value : '');
-  await go(addressOf({ q: box.value.trim(), model: model.value === 'bm25' ? '' : model.value, expand: chosen('expand'), prior: chosen('prior') }));
+  await go(addressOf(searchInForm()));
   return true;
+}
+
+// What the form says; the filter stays while the words change.
+function searchInForm() {
+  const chosen = (id) => (byId(id).checked ? byId(id).value : '');
+  return { q: box.value.trim(), model: model.value === 'bm25' ? '' : model.value, expand: chosen('expand'), prior: chosen('prior'), f: clausesOf(asked()), sort: byId('sort').value };
+}
+
+// Results while typing: the address follows, with one entry in the history.
+let typed = 0;
+let isTyping = false;
+function searchWhileTyping() {
+  clearTimeout(typed);
+  typed = setTimeout(() => {
+    if (!offered || new TextEncoder().encode(box.value.trim()).length > offered.limits.query_bytes) return;
+    const address = addressOf(searchInForm());
+    history[isTyping ? 'replaceState' : 'pushState'](null, '', address);
+    isTyping = true;
+    opened = null;
+    show(true);
+  }, TYPING_PAUSE);
+}
+
+function takeCompletion(query) {
+  box.value = query;
+  closeCompletions();
+  submit();
 }
 
 form.addEventListener('submit', async (event) => {
   event.preventDefault();
   if (await submit() && !results.hidden) hits.querySelector('a')?.focus({ preventScroll: true });
 });
-for (const choice of [model, byId('expand'), byId('prior')]) {
+for (const choice of [model, byId('expand'), byId('prior'), byId('sort')]) {
   choice.addEventListener('change', () => {
-    if (box.value.trim()) submit();
+    if (asksAnything(searchInForm())) submit();
   });
 }
+box.addEventListener('input', (event) => {
+  if (event.isComposing) return;
+  searchWhileTyping();
+  offerCompletions(takeCompletion);
+});
+box.addEventListener('compositionend', searchWhileTyping);
+box.addEventListener('blur', closeCompletions);
 more.addEventListener('click', showMore);
 nextMatch.addEventListener('click', showNextMatch);
 followed(byId('home'), () => { opened = null; }, () => box.focus());
 followed(byId('back'));
-addEventListener('popstate', show);
+addEventListener('popstate', () => show());
 
 function move(step) {
   const links = [...hits.querySelectorAll('h2 a')];
@@ -477,7 +515,8 @@ function move(step) {
 
 addEventListener('keydown', (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
-  const typing = event.target === box || event.target === model;
+  if (event.target === box && completionKey(event, takeCompletion)) return;
+  const typing = event.target === box || event.target instanceof HTMLSelectElement;
   const does = (work) => {
     event.preventDefault();
     work();

@@ -55,13 +55,15 @@ enum class flag_form { text, boolean };  ///< "0" and "1" as in addresses, or as
 /// The members of a parameter's JSON Schema: its type, bounds, names and default.
 void write_schema_members(json_writer& json, const api_parameter& parameter, flag_form flags);
 
-/// The parameters of /api/search, /api/documents, /api/documents/{id}, /api/words, /api/complete and
-/// /api/dedup, in the order of their description.
+/// The parameters of /api/search, /api/documents, /api/documents/{id}, /api/words, /api/complete, /api/statistics,
+/// /api/duplicates and /api/dedup, in the order of their description.
 const std::vector<api_parameter>& search_parameters();
 const std::vector<api_parameter>& document_parameters();
 const std::vector<api_parameter>& document_path_parameters();
 const std::vector<api_parameter>& words_parameters();
 const std::vector<api_parameter>& completion_parameters();
+const std::vector<api_parameter>& statistics_parameters();
+const std::vector<api_parameter>& duplicates_parameters();
 const std::vector<api_parameter>& dedup_parameters();
 
 /// web/openapi.json with these parameters in their places.

@@ -142,6 +142,8 @@ std::string openapi_document(std::string_view file) {
     put("/api/documents/{id}", document_path_parameters());
     put("/api/words", words_parameters());
     put("/api/complete", completion_parameters());
+    put("/api/statistics", statistics_parameters());
+    put("/api/duplicates", duplicates_parameters());
     put("/api/dedup", dedup_parameters());
     return text;
 }

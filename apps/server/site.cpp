@@ -19,6 +19,7 @@
 #include "quern/base/lost_pages.hpp"
 #include "quern/tasks/statistics.hpp"
 #include "server/api_parameter.hpp"
+#include "server/collection_api.hpp"
 #include "server/complete_api.hpp"
 #include "server/dedup_api.hpp"
 #include "server/json_writer.hpp"
@@ -215,6 +216,8 @@ const site::route* site::find_route(std::string_view path) {
          &site::respond_document_by_parameter},
         {"/api/words", "/api/words", false, true, false, search, &site::respond_words},
         {"/api/complete", "/api/complete", false, true, false, search, &site::respond_complete},
+        {"/api/statistics", "/api/statistics", false, true, false, search, &site::respond_statistics},
+        {"/api/duplicates", "/api/duplicates", false, true, false, search, &site::respond_duplicates},
         {"/api/store", "/api/store", true, false, false, search, &site::respond_store},
         {"/api/dedup", "/api/dedup", false, true, true, dedup, &site::respond_dedup},
         {"/mcp", "/mcp", false, true, true, search, &site::respond_mcp},
@@ -349,6 +352,14 @@ http_response site::respond_complete(const parsed_request& request) const {
     return json_response(completion_json(*engine_, request.query, limits_, request.ctx()));
 }
 
+http_response site::respond_statistics(const parsed_request& request) const {
+    return json_response(statistics_json(*engine_, request.query, limits_, request.ctx()));
+}
+
+http_response site::respond_duplicates(const parsed_request& request) const {
+    return json_response(duplicates_json(*engine_, request.query, limits_, request.ctx()));
+}
+
 http_response site::respond_search(const parsed_request& request) const {
     const parameters given(request.query, search_parameters());
     return json_response(search_json(*engine_, given, limits_, request.ctx()));
@@ -392,6 +403,16 @@ http_response site::respond_store(const parsed_request& request) const {
     if (engine_->has_thesaurus()) json.value(std::string_view("thesaurus"));
     if (engine_->has_link_ranks()) json.value(std::string_view("link_ranks"));
     if (engine_->has_document_vectors()) json.value(std::string_view("document_vectors"));
+    json.end_list();
+    json.key("fields");
+    json.begin_list();
+    for (const field_info& field : info.fields) {
+        json.begin_object();
+        json.member("name", std::string_view(field.name));
+        json.member("type", field_type_names[static_cast<std::size_t>(field.type)]);
+        json.member("documents", field.documents);
+        json.end_object();
+    }
     json.end_list();
     json.key("limits");
     json.begin_object();

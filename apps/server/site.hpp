@@ -70,6 +70,8 @@ class site : public http_service {
     http_response respond_search(const parsed_request& request) const;
     http_response respond_words(const parsed_request& request) const;
     http_response respond_complete(const parsed_request& request) const;
+    http_response respond_statistics(const parsed_request& request) const;
+    http_response respond_duplicates(const parsed_request& request) const;
     http_response respond_document(const parsed_request& request) const;
     http_response respond_document_by_parameter(const parsed_request& request) const;
     http_response respond_store(const parsed_request& request) const;

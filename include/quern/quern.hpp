@@ -56,6 +56,7 @@
 #include "quern/ops/word_similarity.hpp"
 #include "quern/ops/word_similarity_option_table.hpp"
 #include "quern/tasks/build.hpp"
+#include "quern/tasks/collection.hpp"
 #include "quern/tasks/corpus_input.hpp"
 #include "quern/tasks/count.hpp"
 #include "quern/tasks/decontaminate.hpp"

@@ -18,6 +18,7 @@
 #include "quern/base/text_options.hpp"
 #include "quern/ops/search.hpp"
 #include "quern/tasks/build.hpp"
+#include "quern/tasks/collection.hpp"
 #include "quern/tasks/store.hpp"
 
 namespace quern {
@@ -414,6 +415,13 @@ class search_engine {
     /// quern::choose_device does.
     chosen_device choose_device(std::size_t topics, const search_options& options, const context& ctx) const;
     std::uint64_t documents() const;
+    /// The store as a whole, with up to that many frequent words and documents of high link rank. Cost: passes over the
+    /// lengths, the vocabulary's counts and the link ranks.
+    collection_summary summary(std::size_t words, std::size_t documents, const context& ctx) const;
+    /// Documents with near-duplicates, those with most of them first, then in their order: `k` after the first `offset`,
+    /// each with up to `copies` of its near-duplicates. Cost: a pass over all near-duplicates.
+    duplicated_documents duplicated(std::size_t offset, std::size_t k, std::size_t copies,
+                                    const context& ctx) const;
     /// Whether the store supports search_options: prior, expand, like.
     bool has_link_ranks() const;
     bool has_thesaurus() const;

@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,6 +35,10 @@ class word_index {
     posting_list postings(std::uint32_t word) const;
     std::uint32_t document_frequency(std::uint32_t word) const {
         return document_frequencies_.value<std::uint32_t>(std::uint64_t{word} * 4);
+    }
+    /// Occurrences of every word in all documents, by id.
+    std::span<const std::uint64_t> collection_frequencies() const {
+        return collection_frequencies_.values<std::uint64_t>(0, words_->size());
     }
     /// The documents of a word; an empty list if there are none.
     posting_list find(std::string_view word) const;

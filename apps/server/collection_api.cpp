@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/collection_api.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "quern/base/error.hpp"
+#include "server/json_writer.hpp"
+#include "server/search_api.hpp"
+#include "server/target.hpp"
+
+namespace quern::server {
+namespace {
+
+struct statistics_request {
+    std::uint32_t words = 30, documents = 10;
+};
+
+struct duplicates_request {
+    std::uint32_t k = 20, copies = 10;
+    std::uint64_t offset = 0;
+};
+
+}  // namespace
+}  // namespace quern::server
+
+namespace quern {
+
+template <>
+inline constexpr auto options_of<server::statistics_request> = std::array{
+    option_for<&server::statistics_request::words>("words", "", {.max = 1000}, "Number of frequent words."),
+    option_for<&server::statistics_request::documents>("documents", "", {.max = 1000},
+                                                       "Number of documents with the highest link ranks.")};
+
+template <>
+inline constexpr auto options_of<server::duplicates_request> = std::array{
+    option_for<&server::duplicates_request::k>("k", "", {.min = 1, .max = 1000}, "Number of documents."),
+    option_for<&server::duplicates_request::offset>("offset", "", {}, "Documents to skip, for paging."),
+    option_for<&server::duplicates_request::copies>("copies", "", {.max = 1000},
+                                                    "Near-duplicates to list for each document.")};
+
+}  // namespace quern
+
+namespace quern::server {
+namespace {
+
+void write_titled(json_writer& json, std::string_view id, std::string_view title, const site_limits& limits) {
+    json.member("id", id);
+    json.member("title", shortened(title, limits));
+}
+
+void check_size(const json_writer& json, const site_limits& limits) {
+    if (json.size() > limits.response_bytes)
+        throw bad_request(fmt::format("the response would be longer than {} bytes; request fewer documents",
+                                      limits.response_bytes));
+}
+
+}  // namespace
+
+const std::vector<api_parameter>& statistics_parameters() {
+    static const statistics_request defaults;
+    static const std::vector<api_parameter> all{parameter_of("words", defaults, "5"),
+                                                parameter_of("documents", defaults, "3")};
+    return all;
+}
+
+const std::vector<api_parameter>& duplicates_parameters() {
+    static const duplicates_request defaults;
+    static const std::vector<api_parameter> all{parameter_of("k", defaults, "5"),
+                                                parameter_of("offset", defaults, "0"),
+                                                parameter_of("copies", defaults, "2")};
+    return all;
+}
+
+std::string statistics_json(const search_engine& engine, std::string_view query, const site_limits& limits,
+                            const context& ctx) {
+    const parameters given(query, statistics_parameters());
+    statistics_request request;
+    given.read(request);
+    const collection_summary summary = engine.summary(request.words, request.documents, ctx);
+
+    json_writer json;
+    json.begin_object();
+    json.key("lengths");
+    json.begin_object();
+    json.member("shortest", summary.shortest);
+    json.member("median", summary.median);
+    json.member("longest", summary.longest);
+    json.key("documents");
+    json.begin_list();
+    for (const auto& of : summary.document_lengths) {
+        json.begin_object();
+        json.member("from", of.from);
+        json.member("documents", of.documents);
+        json.end_object();
+    }
+    json.end_list();
+    json.end_object();
+    json.key("words");
+    json.begin_list();
+    for (const auto& of : summary.frequent_words) {
+        json.begin_object();
+        json.member("word", std::string_view(of.word));
+        json.member("documents", of.documents);
+        json.member("occurrences", of.occurrences);
+        json.end_object();
+    }
+    json.end_list();
+    json.key("linked");
+    json.begin_list();
+    for (const auto& of : summary.linked_documents) {
+        json.begin_object();
+        write_titled(json, of.id, of.title, limits);
+        json.member("rank", of.rank);
+        json.end_object();
+        check_size(json, limits);
+    }
+    json.end_list();
+    json.end_object();
+    return json.take();
+}
+
+std::string duplicates_json(const search_engine& engine, std::string_view query, const site_limits& limits,
+                            const context& ctx) {
+    const parameters given(query, duplicates_parameters());
+    duplicates_request request;
+    given.read(request);
+    const duplicated_documents list = engine.duplicated(request.offset, request.k, request.copies, ctx);
+
+    json_writer json;
+    json.begin_object();
+    json.member("total", list.total);
+    json.member("duplicates", list.duplicates);
+    json.member("offset", request.offset);
+    json.key("groups");
+    json.begin_list();
+    for (const duplicated_document& group : list.groups) {
+        json.begin_object();
+        write_titled(json, group.id, group.title, limits);
+        json.member("copy_count", group.count);
+        json.key("copies");
+        json.begin_list();
+        for (const auto& copy : group.copies) {
+            json.begin_object();
+            write_titled(json, copy.id, copy.title, limits);
+            json.member("distance", std::uint64_t{copy.distance});
+            json.end_object();
+        }
+        json.end_list();
+        json.end_object();
+        check_size(json, limits);
+    }
+    json.end_list();
+    json.end_object();
+    return json.take();
+}
+
+}  // namespace quern::server
