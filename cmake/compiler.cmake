@@ -12,7 +12,10 @@ endif()
 
 find_program(QUERN_CCACHE ccache)
 if(QUERN_CCACHE)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${QUERN_CCACHE})
+  # What ccache needs to cache files that use precompiled headers, also those made a moment before. No source reads
+  # __DATE__ or __TIME__.
+  set(CMAKE_CXX_COMPILER_LAUNCHER
+      env CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime ${QUERN_CCACHE})
 endif()
 
 add_library(quern_options INTERFACE)
