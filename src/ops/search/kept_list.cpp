@@ -6,6 +6,7 @@
 
 #include "ops/search/postings.hpp"
 #include "ops/search/scoring.hpp"
+#include "ops/search/search_impl.hpp"
 
 namespace quern::search_detail {
 namespace {
@@ -137,6 +138,7 @@ bool can_be_kept(ranking_model model) {
 
 kept_list keep_list(const collection_view& collection, const query_term& term, const ranking_options& options,
                     std::optional<kept_form> form) {
+    check_query(collection, {std::span(&term, 1)}, options);
     kept_list list;
     scored_postings made = with_scorer(options.model, [&]<typename Scorer>() {
         if (term.list.document_frequency == 0)
