@@ -65,15 +65,15 @@ void add_titles(const collection_view& collection, const posting_list& titles, s
 
 void set_bounds(kept_list& list) {
     std::vector<std::int64_t> parts = list.parts;
-    // Of nearly all lists the last rank is all that has to be sorted.
-    const std::size_t ranked = std::min(parts.size(), kept_list::known_ranks.back());
-    if (ranked < parts.size())
-        std::nth_element(parts.begin(), parts.begin() + static_cast<std::ptrdiff_t>(ranked - 1), parts.end(),
-                         std::greater<>());
-    std::sort(parts.begin(), parts.begin() + static_cast<std::ptrdiff_t>(ranked), std::greater<>());
-    list.max = parts.empty() ? 0 : parts.front();
-    for (std::size_t i = 0; i < list.best.size(); ++i)
-        list.best[i] = kept_list::known_ranks[i] <= parts.size() ? parts[kept_list::known_ranks[i] - 1] : 0;
+    for (std::size_t i = list.best.size(); i > 0; --i) {
+        const std::size_t rank = kept_list::known_ranks[i - 1];
+        if (rank > parts.size()) continue;
+        const auto at = parts.begin() + static_cast<std::ptrdiff_t>(rank - 1);
+        std::nth_element(parts.begin(), at, parts.end(), std::greater<>());
+        list.best[i - 1] = *at;
+        parts.resize(rank);  // the best of all
+    }
+    list.max = parts.empty() ? 0 : *std::ranges::max_element(parts);
 }
 
 void set_windows(kept_list& list, std::uint64_t documents) {

@@ -94,9 +94,10 @@ class kept_search {
     }
 
     std::vector<scored_document> run() {
+        constexpr std::uint64_t windows_between_checks = 64;
         std::uint64_t begin = 0;
-        while (!nothing_ && next_window(begin)) {
-            if (ctx_ != nullptr) ctx_->check_stop();
+        for (std::uint64_t windows = 0; !nothing_ && next_window(begin); ++windows) {
+            if (ctx_ != nullptr && windows % windows_between_checks == 0) ctx_->check_stop();
             const std::uint64_t end = std::min<std::uint64_t>(begin + window, documents_of_collection_);
             if (required_.empty()) {
                 score_window(begin, end);
@@ -201,12 +202,12 @@ class kept_search {
 
     /// Looks up the first `optional` words for the candidates, which they can give `rest`, and offers these.
     void finish(std::size_t candidates, std::size_t optional, std::int64_t rest) {
-        while (candidates != 0) {
-            candidates = keep_above(candidates, best_.threshold() < 0 ? -1 : best_.threshold() - rest);
-            if (optional == 0) break;
+        while (optional != 0 && candidates != 0) {
             const kept_word& word = *present_[--optional];
             rest -= word.bound;
             look_up<false>(word, candidates);
+            if (optional != 0 && best_.threshold() > 0)
+                candidates = keep_above(candidates, best_.threshold() - rest);
         }
         for (std::size_t i = 0; i < candidates; ++i) best_.add(documents_[i], scores_[i]);
         best_.settle();

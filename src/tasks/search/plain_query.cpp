@@ -98,7 +98,7 @@ std::optional<search_result> search_engine::state::plain_result(std::string_view
     if (!take_words(query, kind, tokens, words)) return {};
     const std::size_t size = tokens.tokens.size();
     std::array<search_detail::kept_term, max_plain_words> terms;
-    std::size_t known = 0;
+    std::size_t term_count = 0;
     search_result result;
     for (std::size_t i = 0, next; i < size; i = next) {
         bool required = false;
@@ -112,12 +112,12 @@ std::optional<search_result> search_engine::state::plain_result(std::string_view
         }
         const search_detail::kept_list* const list = lists.known->list_of(*word);
         if (list == nullptr) return {};
-        terms[known++] = {list, static_cast<std::uint32_t>(next - i), required};
+        terms[term_count++] = {list, static_cast<std::uint32_t>(next - i), required};
     }
     std::uint64_t total = 0;
     const bool counts = options.total || options.count;
     const auto ranking =
-        search_detail::rank_kept(std::span(terms).first(known), store.info().documents,
+        search_detail::rank_kept(std::span(terms).first(term_count), store.info().documents,
                                  options.count ? 0 : options.k, counts ? &total : nullptr, &ctx);
     if (counts) result.total = total;
     const bool signs = syntax == query_syntax::operators || kind == plain_kind::required;
