@@ -21,7 +21,7 @@ namespace {
 using testing::temporary_folder;
 using testing::write_file;
 
-TEST(plain_queries, are_told_by_their_characters) {
+TEST(plain_queries, differ_by_their_characters) {
     const auto automatic = [](std::string_view query) {
         return plain_kind_of(query, query_syntax::automatic);
     };
