@@ -63,6 +63,8 @@ struct ranking_options {
     /// Bonus for a query word in a document's title, in units of the word's idf; 0: none. The published models
     /// have no titles: keep 0 to compare with them.
     double title_weight = 0;  ///< 0 <= title_weight <= 100
+
+    friend bool operator==(const ranking_options&, const ranking_options&) = default;
 };
 
 /// Throws usage_error if an option of any model is out of range (quern/ops/search_option_table.hpp), and for k1 above 100

@@ -157,6 +157,8 @@ struct search_options {
     std::size_t suggestions = 0;
     /// The query's text options; if set, they must equal the store's (else usage_error).
     std::optional<text_options> text;
+
+    friend bool operator==(const search_options&, const search_options&) = default;
 };
 
 inline constexpr unsigned max_query_order = 32;

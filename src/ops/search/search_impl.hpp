@@ -75,7 +75,9 @@ class best_documents {
 
     /// k >= 1
     explicit best_documents(std::size_t k)
-        : k_(k), capacity_(k + std::min(std::max<std::size_t>(k, 64), ~k)) {}
+        : k_(k), capacity_(k + std::min(std::max<std::size_t>(k, 64), ~k)) {
+        kept_.reserve(std::min<std::size_t>(capacity_, 128));
+    }
 
     /// A document must score more than this to enter: the k-th best score so far, or no_threshold.
     std::int64_t threshold() const { return threshold_; }
@@ -86,6 +88,8 @@ class best_documents {
         kept_.push_back({document, score});
         if (kept_.size() == capacity_) select();
     }
+    /// At least k documents score more than this, of those that will arrive.
+    void begin_above(std::int64_t threshold) { threshold_ = threshold; }
     /// Raises the threshold once enough documents have entered to pay for it.
     void settle() {
         if (kept_.size() >= k_ && (threshold_ == no_threshold || kept_.size() - k_ > k_ / 8)) select();

@@ -18,6 +18,7 @@
 #include "quern/text/analyzer.hpp"
 #include "tasks/search/field_filter.hpp"
 #include "tasks/search/field_order.hpp"
+#include "tasks/search/known_words.hpp"
 #include "tasks/search/query_plan.hpp"
 #include "tasks/search/score_components.hpp"
 #include "tasks/search/text_cache.hpp"
@@ -45,6 +46,10 @@ struct search_engine::state : std::enable_shared_from_this<search_engine::state>
     /// The displayed form of a ranking.
     search_result result(const planned_query& of, std::span<const scored_document> ranking,
                          const search_options& options, const prepared& lists, const context& ctx) const;
+
+    /// The result of a query that is only words, if their lists are kept; else nothing.
+    std::optional<search_result> plain_result(std::string_view query, const search_options& options,
+                                              const prepared& lists, const context& ctx) const;
 
     void words_of(std::string_view text, text::token_list& words) const;
     void query_words_of(std::string_view text, between_words separators, text::token_list& words) const;
@@ -90,6 +95,7 @@ struct search_engine::state : std::enable_shared_from_this<search_engine::state>
     std::optional<word_space> thesaurus;
     mutable filter_cache filters;
     mutable text_cache texts;
+    mutable known_words_cache known;
     mutable std::once_flag ranks_once, squares_once, recognise_once;
     mutable bool recognises = false;
     mutable std::optional<prior_ranks> made_ranks;
@@ -107,6 +113,7 @@ struct search_engine::prepared {
     std::shared_ptr<const document_bits> filter;  // null: none
     std::optional<field_order> order;
     std::optional<facet_counter> facets;
+    std::shared_ptr<known_words> known;  // null: the options need more than lists of words
 };
 
 }  // namespace quern

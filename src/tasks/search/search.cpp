@@ -16,6 +16,7 @@
 #include "quern/tasks/words.hpp"
 #include "tasks/search/engine_state.hpp"
 #include "tasks/search/feedback.hpp"
+#include "tasks/search/plain_query.hpp"
 #include "tasks/search/snippet.hpp"
 #include "tasks/search/suggestions.hpp"
 #include "tasks/words/space_layout.hpp"
@@ -65,7 +66,8 @@ search_engine::state::state(const std::filesystem::path& path, std::uint64_t mem
       }),
       thesaurus(thesaurus_of(store)),
       filters(memory / 4),
-      texts(std::min(memory / 16, max_kept_texts)) {}
+      texts(std::min(memory / 16, max_kept_texts)),
+      known(memory / 4) {}
 
 /// The words of a text of the collection, by the rules of the build.
 void search_engine::state::words_of(std::string_view text, text::token_list& words) const {
@@ -229,6 +231,7 @@ search_engine::prepared::prepared(const state& of, const search_options& options
         filter = of.filters.find(of.store, options.filter, of.query_memory, ctx);
     if (!trimmed(options.sort).empty()) order.emplace(of.store, options.sort);
     if (!trimmed(options.facets).empty()) facets.emplace(of.store, options.facets);
+    if (finds_plain_words(of.store, options)) known = of.known.find(of.store, options.ranking);
 }
 
 void search_engine::check(const search_options& options, const context& ctx) const {
@@ -251,6 +254,7 @@ std::shared_ptr<const search_engine::prepared> search_engine::prepare(const sear
 
 search_result search_engine::result(std::string_view query, const search_options& options,
                                     const prepared& lists, const context& ctx) const {
+    if (auto plain = state_->plain_result(query, options, lists, ctx)) return std::move(*plain);
     const auto planned = state_->plan(query, options, lists, ctx, true);
     if (options.feedback != feedback_method::none && !planned->finds_all)
         state_->add_feedback(*planned, options, lists, ctx);

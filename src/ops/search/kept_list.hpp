@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// The parts of a word in all its documents, kept for many queries with the same model and options: a query then adds
+// numbers instead of decoding and scoring postings. The numbers are those of scoring.hpp, so results have the same bits.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "quern/ops/search.hpp"
+
+namespace quern::search_detail {
+
+/// How a kept list is stored; results do not depend on it. Tests make every form.
+enum class kept_form {
+    documents,  ///< the documents and their parts: for lists short against the collection
+    windows,    ///< the same, with bounds and a position for each window
+    dense,      ///< a part for every document of the collection: for lists that most documents are in
+};
+
+struct kept_list {
+    /// Documents with a bound of their own.
+    static constexpr std::uint32_t window = 1024;
+    /// Ranks of which the part is known.
+    static constexpr std::array<std::size_t, 3> known_ranks = {10, 100, 1000};
+
+    kept_form form = kept_form::documents;
+    std::vector<std::uint32_t> documents;  ///< ascending; empty if dense
+    std::vector<std::int64_t> parts;       ///< at least 1; if dense 0 without the word
+    std::vector<std::int64_t> window_max;  ///< not of kept_form::documents
+    std::vector<std::uint32_t>
+        window_begin;             ///< of kept_form::windows: positions in `documents`, then their number
+    std::uint32_t size = 0;       ///< documents
+    std::int64_t max = 0;         ///< of the parts
+    std::int64_t background = 0;  ///< of every document
+    std::array<std::int64_t, known_ranks.size()>
+        best{};  ///< the part at these ranks; 0 if the list is shorter
+
+    /// At least k documents have this part or more; 0 if that is not known.
+    std::int64_t floor_of(std::size_t k) const;
+    std::uint64_t bytes() const;
+};
+
+/// The form that costs least, of a list of this many documents.
+kept_form kept_form_for(std::uint64_t size, std::uint64_t documents);
+
+/// An upper bound of kept_list::bytes.
+std::uint64_t kept_bytes(std::uint64_t size, std::uint64_t documents);
+
+/// Whether lists of the model can be kept: a score is a sum of parts, without one of the document's length.
+bool can_be_kept(ranking_model model);
+
+/// The list of a term with weight_one, including the part of its titles: once, whatever term.count is. Throws damaged_store.
+/// `form`: kept_form_for by default. Cost: O(postings), 8 or 12 bytes for each, or 8 for each document.
+kept_list keep_list(const collection_view& collection, const query_term& term, const ranking_options& options,
+                    std::optional<kept_form> form = {});
+
+struct kept_term {
+    const kept_list* list = nullptr;
+    std::uint32_t count = 1;  ///< occurrences in the query
+    bool required = false;    ///< every result must have it
+};
+
+/// search, or search_requiring, for terms whose lists are kept; `documents` of the collection. Lists of required terms must
+/// have no documents by titles alone. `total`: if not null, the number of documents found, for any k.
+/// Contract class: exact. Cost: the postings of the words that can lift a document into the best k (MaxScore by windows
+/// of 1,024 documents), all others are looked up; everything if documents are counted.
+std::vector<scored_document> rank_kept(std::span<const kept_term> terms, std::uint64_t documents,
+                                       std::size_t k, std::uint64_t* total = nullptr,
+                                       const context* ctx = nullptr);
+
+}  // namespace quern::search_detail

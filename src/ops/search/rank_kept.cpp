@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ranking by kept lists, window after window as in search_cpu.cpp, with the same exact MaxScore. Three things make it fast
+// where lists are short or collections small:
+// - a lower bound of the k-th best score is known before the first window: that of the best k documents of one word;
+// - bounds are the maxima of the parts themselves;
+// - a word of most documents is looked up, or added to all sums, without a search.
+#include <algorithm>
+#include <array>
+#include <span>
+#include <vector>
+
+#include "ops/search/kept_list.hpp"
+#include "ops/search/score_kernels.hpp"
+#include "ops/search/search_impl.hpp"
+
+namespace quern::search_detail {
+namespace {
+
+constexpr std::uint32_t window = kept_list::window;
+
+/// A word, with its part of a window.
+struct kept_word {
+    const kept_list* list;
+    std::int64_t count;
+    std::int64_t max;                  // that it can add to any document
+    std::int64_t bound = 0;            // that it can add to a document of the window
+    std::uint32_t begin = 0, end = 0;  // positions of the window's documents, if the list is not dense
+
+    bool dense() const { return list->form == kept_form::dense; }
+
+    /// The lowest document at or after `from` that may have the word. `from` never falls.
+    std::uint64_t next(std::uint64_t from) {
+        if (list->form != kept_form::documents) return from;
+        move_to(from);
+        return begin == list->size ? ~std::uint64_t{0} : list->documents[begin];
+    }
+
+    void enter(std::uint64_t first, std::uint64_t past_end) {
+        const std::size_t number = static_cast<std::size_t>(first / window);
+        if (list->form == kept_form::documents) {
+            move_to(first);
+            for (end = begin; end < list->size && list->documents[end] < past_end;) ++end;
+            bound = end == begin ? 0 : max;
+            return;
+        }
+        bound = count * list->window_max[number];
+        if (dense()) return;
+        begin = list->window_begin[number];
+        end = list->window_begin[number + 1];
+    }
+
+  private:
+    void move_to(std::uint64_t from) {
+        const auto below = [&](std::uint32_t at) { return at < list->size && list->documents[at] < from; };
+        std::uint32_t step = 1;
+        for (; below(begin + step - 1) && step < 8; ++step) {
+        }
+        if (!below(begin + step - 1)) {
+            while (below(begin)) ++begin;
+            return;
+        }
+        const auto rest = std::span(list->documents).subspan(begin);
+        begin += static_cast<std::uint32_t>(std::ranges::lower_bound(rest, from) - rest.begin());
+    }
+};
+
+class kept_search {
+  public:
+    // The arrays are written before they are read.
+    // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init)
+    kept_search(std::span<const kept_term> terms, std::uint64_t documents, std::size_t k,
+                std::uint64_t* total, const context* ctx)
+        : documents_of_collection_(documents), total_(total), ctx_(ctx), best_(std::max<std::size_t>(k, 1)) {
+        words_.reserve(terms.size());
+        present_.reserve(terms.size());
+        std::int64_t floor = 0;
+        for (const kept_term& term : terms) {
+            nothing_ = nothing_ || (term.required && term.list->size == 0);
+            if (term.list->size == 0 || term.count == 0) continue;
+            background_ += term.count * term.list->background;
+            words_.push_back({term.list, term.count, term.count * term.list->max});
+            (term.required ? required_ : optional_).push_back(words_.size() - 1);
+            floor = std::max(floor, term.count * term.list->floor_of(k));
+        }
+        // At least k documents score as much as this, and all that do may be among the best.
+        if (required_.empty() && floor != 0) best_.begin_above(floor - 1);
+        const auto by_size = [&](std::size_t a, std::size_t b) {
+            return words_[a].list->size < words_[b].list->size;
+        };
+        std::ranges::stable_sort(required_, by_size);
+        const auto by_max = [&](std::size_t a, std::size_t b) { return words_[a].max < words_[b].max; };
+        std::ranges::stable_sort(optional_, by_max);
+        if (total_ != nullptr) *total_ = 0;
+    }
+
+    std::vector<scored_document> run() {
+        constexpr std::uint64_t windows_between_checks = 64;
+        std::uint64_t begin = 0;
+        for (std::uint64_t windows = 0; !nothing_ && next_window(begin); ++windows) {
+            if (ctx_ != nullptr && windows % windows_between_checks == 0) ctx_->check_stop();
+            const std::uint64_t end = std::min<std::uint64_t>(begin + window, documents_of_collection_);
+            if (required_.empty()) {
+                score_window(begin, end);
+            } else {
+                score_required(begin, end);
+            }
+            begin = end;
+        }
+        std::vector<scored_document> found = best_.take();
+        for (scored_document& document : found) document.fixed_score += background_;
+        return found;
+    }
+
+  private:
+    /// A document must score more than this, without the background.
+    std::int64_t limit() const {
+        return total_ != nullptr ? 0 : std::max<std::int64_t>(0, best_.threshold());
+    }
+
+    /// Moves `begin` to the first window from there on that may have a document among the best.
+    bool next_window(std::uint64_t& begin) {
+        if (begin >= documents_of_collection_) return false;
+        std::uint64_t next = begin;
+        if (!required_.empty()) {
+            for (const std::size_t i : required_) next = std::max(next, words_[i].next(begin));
+        } else {
+            const std::int64_t needed = limit();
+            std::int64_t sum = 0;
+            next = documents_of_collection_;
+            for (const std::size_t i : optional_) {
+                sum += words_[i].max;
+                if (sum > needed) next = std::min(next, words_[i].next(begin));
+            }
+        }
+        begin = next / window * window;
+        return next < documents_of_collection_;
+    }
+
+    /// The words that are not required and that the window may have, those with the least bounds first.
+    std::int64_t find_present(std::uint64_t begin, std::uint64_t end) {
+        present_.clear();
+        std::int64_t sum = 0;
+        for (const std::size_t i : optional_) {
+            words_[i].enter(begin, end);
+            if (words_[i].bound == 0) continue;
+            sum += words_[i].bound;
+            present_.push_back(&words_[i]);
+        }
+        std::ranges::sort(present_, {}, &kept_word::bound);
+        return sum;
+    }
+
+    void score_window(std::uint64_t begin, std::uint64_t end) {
+        if (find_present(begin, end) <= limit()) return;
+        // Words [0, optional) together add at most `rest`: not enough without the others.
+        std::size_t optional = 0;
+        std::int64_t rest = 0;
+        while (rest + present_[optional]->bound <= limit()) rest += present_[optional++]->bound;
+        const std::int64_t needed = limit() - rest;
+        const kept_word& last = *present_.back();
+        std::size_t candidates = 0;
+        if (optional + 1 == present_.size() && !last.dense()) {
+            candidates = take_those_of(last, needed);
+        } else if (optional + 1 == present_.size() && last.count == 1) {
+            candidates = collect(last.list->parts.data() + begin, begin, end, needed);
+        } else {
+            std::fill_n(sums_.begin(), end - begin, 0);
+            for (std::size_t i = optional; i < present_.size(); ++i) add(*present_[i], begin, end);
+            candidates = collect(sums_.data(), begin, end, needed);
+        }
+        if (total_ != nullptr) *total_ += candidates;
+        finish(candidates, optional, rest);
+    }
+
+    void score_required(std::uint64_t begin, std::uint64_t end) {
+        std::int64_t rest = find_present(begin, end);
+        const std::int64_t of_optional = rest;
+        for (const std::size_t i : required_) {
+            words_[i].enter(begin, end);
+            if (words_[i].bound == 0) return;
+            rest += words_[i].bound;
+        }
+        if (rest <= limit()) return;
+        const kept_word& leader = words_[required_.front()];
+        rest -= leader.bound;
+        std::size_t candidates = 0;
+        if (!leader.dense()) {
+            candidates = take_those_of(leader, limit() - rest);
+        } else {
+            candidates = collect(leader.list->parts.data() + begin, begin, end, 0);
+            for (std::size_t i = 0; i < candidates; ++i) scores_[i] *= leader.count;
+        }
+        for (std::size_t r = 1; r < required_.size() && candidates != 0; ++r) {
+            const kept_word& word = words_[required_[r]];
+            if (r > 1 || leader.dense()) candidates = keep_above(candidates, limit() - rest);
+            rest -= word.bound;
+            candidates = look_up<true>(word, candidates);
+        }
+        if (total_ != nullptr) *total_ += candidates;
+        finish(candidates, present_.size(), of_optional);
+    }
+
+    /// Looks up the first `optional` words for the candidates, which they can give `rest`, and offers these.
+    void finish(std::size_t candidates, std::size_t optional, std::int64_t rest) {
+        while (optional != 0 && candidates != 0) {
+            const kept_word& word = *present_[--optional];
+            rest -= word.bound;
+            look_up<false>(word, candidates);
+            if (optional != 0 && best_.threshold() > 0)
+                candidates = keep_above(candidates, best_.threshold() - rest);
+        }
+        for (std::size_t i = 0; i < candidates; ++i) best_.add(documents_[i], scores_[i]);
+        best_.settle();
+    }
+
+    /// The word's documents in the window with a score above `limit`.
+    std::size_t take_those_of(const kept_word& word, std::int64_t limit) {
+        std::size_t kept = 0;
+        for (std::uint32_t i = word.begin; i < word.end; ++i) {
+            documents_[kept] = word.list->documents[i];
+            scores_[kept] = word.count * word.list->parts[i];
+            kept += scores_[kept] > limit ? 1 : 0;
+        }
+        return kept;
+    }
+
+    /// The documents of the window with a sum above `limit`, which is at least 0.
+    std::size_t collect(const std::int64_t* sums, std::uint64_t begin, std::uint64_t end,
+                        std::int64_t limit) {
+        const std::size_t found = collect_above(sums, end - begin, limit, documents_.data());
+        for (std::size_t i = 0; i < found; ++i) {
+            scores_[i] = sums[documents_[i]];
+            documents_[i] += static_cast<std::uint32_t>(begin);
+        }
+        return found;
+    }
+
+    void add(const kept_word& word, std::uint64_t begin, std::uint64_t end) {
+        const std::int64_t* const parts = word.list->parts.data();
+        if (word.dense() && word.count == 1) {  // vectorised
+            for (std::size_t i = 0; i < end - begin; ++i) sums_[i] += parts[begin + i];
+            return;
+        }
+        if (word.dense()) {
+            for (std::size_t i = 0; i < end - begin; ++i) sums_[i] += word.count * parts[begin + i];
+            return;
+        }
+        for (std::uint32_t i = word.begin; i < word.end; ++i)
+            sums_[word.list->documents[i] - begin] += word.count * parts[i];
+    }
+
+    /// Adds the word's parts to the candidates' scores; keeps only those that have it, if they have to.
+    template <bool Required>
+    std::size_t look_up(const kept_word& word, std::size_t candidates) {
+        std::size_t kept = 0;
+        const auto take = [&](std::size_t i, std::int64_t part) {
+            documents_[kept] = documents_[i];
+            scores_[kept] = scores_[i] + word.count * part;
+            kept += !Required || part != 0 ? 1 : 0;
+        };
+        const std::vector<std::int64_t>& parts = word.list->parts;
+        if (word.dense()) {
+            for (std::size_t i = 0; i < candidates; ++i) take(i, parts[documents_[i]]);
+            return kept;
+        }
+        const std::uint32_t* at = word.list->documents.data() + word.begin;
+        const std::uint32_t* const end = word.list->documents.data() + word.end;
+        for (std::size_t i = 0; i < candidates; ++i) {
+            if (end - at > 16) at = std::lower_bound(at, end, documents_[i]);
+            while (at != end && *at < documents_[i]) ++at;
+            const bool has_word = at != end && *at == documents_[i];
+            take(i, has_word ? parts[static_cast<std::size_t>(at - word.list->documents.data())] : 0);
+        }
+        return kept;
+    }
+
+    std::size_t keep_above(std::size_t candidates, std::int64_t limit) {
+        std::size_t kept = 0;
+        for (std::size_t i = 0; i < candidates; ++i) {
+            documents_[kept] = documents_[i];
+            scores_[kept] = scores_[i];
+            kept += scores_[i] > limit ? 1 : 0;
+        }
+        return kept;
+    }
+
+    std::uint64_t documents_of_collection_;
+    std::uint64_t* total_;
+    const context* ctx_;
+    best_documents best_;
+    std::vector<kept_word> words_;
+    std::vector<std::size_t> required_,
+        optional_;  // positions in words_: the shortest first; by their maxima
+    std::vector<kept_word*> present_;
+    std::int64_t background_ = 0;
+    bool nothing_ = false;  // a required word is in no document
+
+    alignas(64) std::array<std::int64_t, window + kernel_padding> sums_;
+    std::array<std::uint32_t, window + 1> documents_;  // the candidates, ascending
+    std::array<std::int64_t, window + 1> scores_;      // their scores
+};
+
+}  // namespace
+
+std::vector<scored_document> rank_kept(std::span<const kept_term> terms, std::uint64_t documents,
+                                       std::size_t k, std::uint64_t* total, const context* ctx) {
+    auto found = kept_search(terms, documents, k, total, ctx).run();
+    if (k == 0) found.clear();
+    return found;
+}
+
+}  // namespace quern::search_detail

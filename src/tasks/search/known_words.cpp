@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tasks/search/known_words.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include "base/hash.hpp"
+
+namespace quern {
+namespace {
+
+constexpr std::size_t max_probes = 8;
+constexpr std::uint64_t max_slots = 1 << 17;
+/// A list of at most this many postings is kept at its first use, which would read it anyway; one with n times as many at
+/// its n-th use.
+constexpr std::uint64_t postings_per_use = 4096;
+
+}  // namespace
+
+known_words::known_words(const opened_store& store, const ranking_options& options, std::uint64_t memory)
+    : store_(store),
+      options_(options),
+      memory_(memory),
+      slots_(std::bit_ceil(std::clamp<std::uint64_t>(2 * store.info().vocabulary, 1024, max_slots))) {
+    used_ = std::min(memory_, slots_.size() * sizeof(slots_[0]));
+}
+
+known_words::known_word::known_word(const opened_store& store, std::string_view word) : word_(word) {
+    const auto id = store.words().dictionary().find(word);
+    term_.titles = store.title_words().find(word);
+    // A word that occurs only in titles of near-duplicates belongs to their kept documents.
+    term_.list = id ? store.words().postings(*id) : term_.titles;
+    unknown_ = !id && term_.titles.document_frequency == 0;
+}
+
+known_words::known_word* known_words::find(std::string_view word) {
+    const std::size_t first = hash64(word);
+    const auto slot = [&](std::size_t i) -> std::atomic<known_word*>& {
+        return slots_[(first + i) & (slots_.size() - 1)];
+    };
+    std::size_t i = 0;
+    for (; i < max_probes; ++i) {
+        known_word* const found = slot(i).load(std::memory_order_acquire);
+        if (found == nullptr) break;
+        if (found->word_ == word) return found;
+    }
+    const std::scoped_lock lock(making_);
+    for (; i < max_probes; ++i) {
+        known_word* const found = slot(i).load(std::memory_order_relaxed);
+        if (found != nullptr && found->word_ == word) return found;
+        if (found == nullptr) break;
+    }
+    const std::uint64_t bytes = sizeof(known_word) + word.size();
+    if (i == max_probes || bytes > memory_ - used_) return nullptr;
+    known_word& made = words_.emplace_back(store_, word);
+    used_ += bytes;
+    slot(i).store(&made, std::memory_order_release);
+    return &made;
+}
+
+const search_detail::kept_list* known_words::list_of(known_word& word) {
+    if (const auto* const list = word.list_.load(std::memory_order_acquire)) return list;
+    const std::uint64_t uses = word.uses_.fetch_add(1, std::memory_order_relaxed) + std::uint64_t{1};
+    if (word.term_.list.document_frequency > uses * postings_per_use) return nullptr;
+    return make_list(word);
+}
+
+const search_detail::kept_list* known_words::make_list(known_word& word) {
+    // Without waiting: the query can be ranked without the list.
+    const std::unique_lock lock(making_, std::try_to_lock);
+    if (!lock.owns_lock()) return nullptr;
+    if (const auto* const list = word.list_.load(std::memory_order_relaxed)) return list;
+    const collection_view collection = store_.collection();
+    const std::uint64_t postings = std::uint64_t{word.term_.list.document_frequency} +
+                                   (options_.title_weight != 0 ? word.term_.titles.document_frequency : 0);
+    if (search_detail::kept_bytes(postings, collection.document_lengths.size()) > memory_ - used_)
+        return nullptr;
+    word.owned_ = std::make_unique<const search_detail::kept_list>(
+        search_detail::keep_list(collection, word.term_, options_));
+    used_ += word.owned_->bytes();
+    word.list_.store(word.owned_.get(), std::memory_order_release);
+    return word.owned_.get();
+}
+
+std::shared_ptr<known_words> known_words_cache::find(const opened_store& store,
+                                                     const ranking_options& options) {
+    const std::scoped_lock lock(lock_);
+    const auto found = std::ranges::find_if(kept_, [&](const auto& of) { return of->options() == options; });
+    if (found == kept_.end()) {
+        if (kept_.size() == max_kept) kept_.pop_back();
+        kept_.push_front(std::make_shared<known_words>(store, options, memory_));
+    } else if (found != kept_.begin()) {
+        std::rotate(kept_.begin(), found, found + 1);
+    }
+    return kept_.front();
+}
+
+}  // namespace quern

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// The words of earlier queries with their lists, and the scored lists that pay: for queries of plain words with the same
+// ranking options, which need neither the dictionary nor the postings again.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ops/search/kept_list.hpp"
+#include "quern/ops/search.hpp"
+#include "tasks/store/opened_store.hpp"
+
+namespace quern {
+
+/// Thread-safe. Never forgets: once the memory is full, further words and lists are not kept.
+class known_words {
+  public:
+    /// The store must outlive it.
+    known_words(const opened_store& store, const ranking_options& options, std::uint64_t memory);
+    known_words(const known_words&) = delete;  // lists are pointed to
+    known_words& operator=(const known_words&) = delete;
+
+    const ranking_options& options() const { return options_; }
+
+    class known_word {
+      public:
+        known_word(const opened_store& store, std::string_view word);
+        std::string_view word() const { return word_; }
+        bool unknown() const { return unknown_; }  ///< no document has it
+
+      private:
+        friend known_words;
+        std::string word_;
+        query_term term_;
+        bool unknown_ = false;
+        std::atomic<std::uint32_t> uses_{0};
+        std::unique_ptr<const search_detail::kept_list> owned_;
+        std::atomic<const search_detail::kept_list*> list_{nullptr};
+    };
+
+    /// Null if it cannot be kept. Valid as long as this object.
+    known_word* find(std::string_view word);
+    /// Counts a use of a word that documents have. Null until its uses have cost as much as keeping the list, or if the
+    /// memory does not suffice.
+    const search_detail::kept_list* list_of(known_word& word);
+
+  private:
+    const search_detail::kept_list* make_list(known_word& word);
+
+    const opened_store& store_;
+    const ranking_options options_;
+    const std::uint64_t memory_;
+    std::uint64_t used_ = 0;  // of memory_; with making_ held
+    std::mutex making_;
+    std::deque<known_word> words_;
+    std::vector<std::atomic<known_word*>> slots_;  // by hash; a power of two
+};
+
+/// The known words of the last two ranking options in use. Thread-safe.
+class known_words_cache {
+  public:
+    explicit known_words_cache(std::uint64_t memory) : memory_(memory / max_kept) {}
+    std::shared_ptr<known_words> find(const opened_store& store, const ranking_options& options);
+
+  private:
+    static constexpr std::size_t max_kept = 2;
+    const std::uint64_t memory_;
+    std::mutex lock_;
+    std::deque<std::shared_ptr<known_words>> kept_;  // the last used first
+};
+
+}  // namespace quern

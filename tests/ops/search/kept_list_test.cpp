@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ranking by kept lists: every form of the lists, with all and with some terms required, gives the reference's documents,
+// scores and counts, bit for bit.
+#include "ops/search/kept_list.hpp"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <limits>
+#include <set>
+#include <vector>
+
+#include "ops/search/search_samples.hpp"
+
+namespace {
+
+using namespace quern;
+using namespace quern::search_samples;
+using search_detail::kept_form;
+using search_detail::kept_list;
+using search_detail::kept_term;
+
+constexpr std::optional<kept_form> all_forms[] = {std::nullopt, kept_form::documents, kept_form::windows,
+                                                  kept_form::dense};
+
+/// Query words as kept terms; `forms`: of each word in turn.
+struct kept_query {
+    std::vector<kept_list> lists;
+    std::vector<kept_term> terms;
+
+    kept_query(const collection_view& view, const encoded_query& encoded, const ranking_options& options,
+               const std::vector<std::optional<kept_form>>& forms, const std::vector<bool>& required = {}) {
+        lists.reserve(encoded.terms.size());
+        for (std::size_t i = 0; i < encoded.terms.size(); ++i) {
+            lists.push_back(
+                search_detail::keep_list(view, encoded.terms[i], options, forms[i % forms.size()]));
+            terms.push_back({&lists.back(), encoded.terms[i].count, !required.empty() && required[i]});
+        }
+    }
+};
+
+void expect_reference(const sample& collection, const query& requested, const ranking_options& options,
+                      std::size_t k, const std::vector<std::optional<kept_form>>& forms,
+                      const std::vector<bool>& required = {}) {
+    const collection_view view{collection.lengths, collection.total()};
+    const encoded_query encoded(collection, requested);
+    std::optional<std::set<std::uint32_t>> allowed;
+    for (std::size_t i = 0; i < required.size(); ++i) {
+        if (!required[i]) continue;
+        std::set<std::uint32_t> both;
+        for (const auto& [d, _] : encoded.words[i].documents)
+            if (!allowed || allowed->contains(d)) both.insert(d);
+        allowed = std::move(both);
+    }
+    const auto all = reference::search(collection.lengths, collection.total(), encoded.words, options,
+                                       collection.lengths.size(), {}, allowed ? &*allowed : nullptr);
+    auto expected = all;
+    expected.resize(std::min(k, expected.size()));
+    const kept_query kept(view, encoded, options, forms, required);
+    ASSERT_EQ(search_detail::rank_kept(kept.terms, collection.lengths.size(), k), expected);
+    std::uint64_t total = 17;
+    ASSERT_EQ(search_detail::rank_kept(kept.terms, collection.lengths.size(), k, &total), expected);
+    ASSERT_EQ(total, all.size());
+}
+
+class kept_models : public testing::TestWithParam<ranking_model> {};
+INSTANTIATE_TEST_SUITE_P(all, kept_models, testing::Values(ranking_model::bm25, ranking_model::ql));
+
+TEST_P(kept_models, match_reference_at_every_size_in_every_form) {
+    for (const std::uint32_t documents : {1u, 31u, 127u, 129u, 1023u, 1024u, 1025u, 4097u, 9000u}) {
+        const auto collection = random_sample(documents, {1.0, 0.5, 0.1, 0.02, 0.9, 0.002}, documents);
+        for (const auto form : all_forms)
+            for (const std::size_t k : {0u, 1u, 10u, 11u, 100u, 1001u, 100000u})
+                expect_reference(collection, {{0, 1}, {1, 2}, {2, 1}, {3, 1}, {5, 2}}, {.model = GetParam()},
+                                 k, {form});
+    }
+}
+
+TEST_P(kept_models, titles_match_reference) {
+    const auto collection = random_sample(5'000, {0.9, 0.3, 0.02, 0.002}, 6);
+    for (const double weight : {1e-12, 0.25, 100.0})
+        for (const auto form : all_forms)
+            for (const std::size_t k : {1u, 10u, 300u})
+                expect_reference(collection, {{0, 1}, {1, 2}, {2, 1}, {3, 1}},
+                                 {.model = GetParam(), .title_weight = weight}, k, {form});
+}
+
+TEST_P(kept_models, required_terms_match_reference) {
+    const auto collection = random_sample(5'000, {0.9, 0.5, 0.1, 0.02, 0.002}, 21);
+    for (const auto& required :
+         {std::vector{true, true, false, false, false}, std::vector{true, false, true, true, false},
+          std::vector{false, false, true, false, false}, std::vector{true, true, true, true, true}})
+        for (const auto form : all_forms)
+            for (const std::size_t k : {1u, 10u, 100u, 10000u})
+                expect_reference(collection, {{0, 1}, {1, 2}, {2, 1}, {3, 3}, {4, 1}}, {.model = GetParam()},
+                                 k, {form}, required);
+}
+
+TEST_P(kept_models, ties_go_to_the_first_documents) {
+    sample collection;
+    collection.lengths.assign(3000, 7);
+    collection.words.resize(2);
+    for (std::uint32_t d = 0; d < 3000; ++d) collection.words[d % 2][d] = 1;
+    for (const auto form : all_forms)
+        for (const std::size_t k : {1u, 9u, 10u, 11u, 63u, 65u, 99u, 100u, 1000u, 1499u, 1501u, 3000u})
+            expect_reference(collection, {{0, 1}, {1, 1}}, {.model = GetParam()}, k, {form});
+}
+
+TEST_P(kept_models, words_of_no_document_add_nothing) {
+    const auto collection = random_sample(2000, {0.5, 0.0, 0.01}, 4);
+    for (const auto form : all_forms) {
+        expect_reference(collection, {{1, 1}}, {.model = GetParam()}, 10, {form});
+        expect_reference(collection, {{0, 1}, {1, 1}, {2, 1}}, {.model = GetParam()}, 10, {form});
+        expect_reference(collection, {{0, 1}, {1, 1}}, {.model = GetParam()}, 10, {form}, {true, true});
+    }
+    EXPECT_TRUE(search_detail::rank_kept({}, 2000, 10).empty());
+}
+
+TEST_P(kept_models, huge_frequencies_and_parameters) {
+    const auto collection = random_sample(1500, {0.9, 0.2, 0.01}, 8);
+    for (const ranking_options of : {ranking_options{.k1 = 0, .b = 0, .lambda = 1e-300},
+                                     ranking_options{.k1 = 0x1p64, .b = 1, .lambda = 0.999999}}) {
+        auto options = of;
+        options.model = GetParam();
+        for (const auto form : all_forms)
+            expect_reference(collection, {{0, 1}, {1, 100'000}, {2, 100}}, options, 20, {form});
+    }
+}
+
+RC_GTEST_PROP(kept_lists, any_collection_matches_reference_in_any_forms, ()) {
+    const auto documents = *rc::gen::inRange<std::uint32_t>(1, 4000);
+    const auto words = *rc::gen::inRange<std::size_t>(1, 6);
+    std::vector<double> densities;
+    query requested;
+    std::vector<std::optional<kept_form>> forms;
+    std::vector<bool> required;
+    for (std::size_t w = 0; w < words; ++w) {
+        const double density = *rc::gen::inRange(0, 1001) / 1000.0;
+        densities.push_back(*rc::gen::element(1.0, 0.1, 0.01) * density);
+        requested.emplace_back(w, *rc::gen::inRange(0u, 4u));
+        forms.push_back(*rc::gen::element(all_forms[0], all_forms[1], all_forms[2], all_forms[3]));
+        required.push_back(requested.back().second != 0 && *rc::gen::inRange(0, 4) == 0);
+    }
+    const auto collection = random_sample(documents, densities, *rc::gen::arbitrary<std::uint64_t>());
+    const auto k = *rc::gen::element<std::size_t>(1, 5, 10, 50, 100, 999, 5000);
+    const auto model = *rc::gen::element(ranking_model::bm25, ranking_model::ql);
+    expect_reference(collection, requested, {.model = model}, k, forms);
+    expect_reference(collection, requested, {.model = model}, k, forms, required);
+    RC_ASSERT(!testing::Test::HasFailure());
+}
+
+TEST(kept_lists, forms_follow_the_share_of_documents) {
+    using search_detail::kept_form_for;
+    EXPECT_EQ(kept_form_for(10, 80), kept_form::dense);
+    EXPECT_EQ(kept_form_for(12'499, 100'000), kept_form::windows);
+    EXPECT_EQ(kept_form_for(12'500, 100'000), kept_form::dense);
+    EXPECT_EQ(kept_form_for(700, 100'000), kept_form::documents);
+}
+
+TEST(kept_lists, their_size_is_bounded) {
+    for (const double density : {1.0, 0.2, 0.05, 0.001}) {
+        const auto collection = random_sample(20'000, {density}, 3);
+        const collection_view view{collection.lengths, collection.total()};
+        const encoded_query encoded(collection, {{0, 1}});
+        const auto list = search_detail::keep_list(view, encoded.terms[0], {});
+        EXPECT_LE(list.bytes(), search_detail::kept_bytes(list.size, 20'000)) << density;
+    }
+}
+
+TEST(kept_lists, models_that_score_lengths_are_not_kept) {
+    EXPECT_TRUE(search_detail::can_be_kept(ranking_model::bm25));
+    EXPECT_TRUE(search_detail::can_be_kept(ranking_model::ql));
+    EXPECT_FALSE(search_detail::can_be_kept(ranking_model::dirichlet));
+    EXPECT_FALSE(search_detail::can_be_kept(ranking_model::two_stage));
+}
+
+}  // namespace
