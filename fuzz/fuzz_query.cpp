@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Any bytes as a query: splitting at quotes loses nothing, explanations add up to the exact score, the best hits are the
 // first of all, and every hit contains the quoted phrases, according to counting. With operators: any bytes are a query or
-// an error at a place in it, counting agrees with the ranking, and `auto` never refuses. Input: a byte that selects model,
-// syntax and order, one for the n-gram order, then the query.
+// an error at a place in it, counting agrees with the ranking, and `auto` never refuses; also with typos, an unfinished word
+// and accents ignored. Completions continue what is typed. Input: a byte that selects model, phrases, typos and the like, one
+// for the n-gram order, then the query.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -101,6 +102,14 @@ void check_operators(const search_engine& engine, std::string_view query, search
     }
 }
 
+void check_completions(const search_engine& engine, std::string_view typed) {
+    const completion_result all = engine.complete(typed, {.k = ~std::size_t{0}}, context::cpu(1));
+    require(typed.starts_with(all.before) && all.total == all.words.size());
+    for (const completed_word& of : all.words)
+        require(of.documents != 0 && of.occurrences >= of.documents &&
+                (of.distance != 0 || of.word.starts_with(all.beginning)));
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -114,8 +123,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     options.ranking.model = static_cast<ranking_model>(data[0] % 4);
     if (options.ranking.model == ranking_model::ql) options.order = 1 + data[1] % 5;
     options.phrases = (data[0] & 0x80) == 0;
+    options.typos = static_cast<typo_tolerance>(data[0] / 4 % 4);
+    options.prefix_last = (data[0] & 0x10) != 0;
     options.explain = true;
     options.k = 4;
+    check_completions(all.engine, query);
     const search_result result = all.engine.search(query, options);
     for (const search_hit& hit : result.hits) {
         double sum = 0;
@@ -123,7 +135,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         require(sum == hit.score);
     }
     check_counts(all.engine, query, options, result);
-    check_operators(all.engine, query, options);
+    search_options of_operators = options;
+    if ((data[0] & 0x20) != 0) of_operators.fold = folding::accents;
+    check_operators(all.engine, query, of_operators);
     for (const query_piece& piece : pieces) {
         if (!piece.quoted || !options.phrases) continue;
         const auto found = all.counter.count(piece.text, context::cpu(1));

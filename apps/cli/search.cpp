@@ -466,7 +466,12 @@ int run_search(const command& self, const std::vector<std::string>& arguments) {
         job.stage("open", [&, store = store_for(request.path, request.corpus, request.text, job)] {
             return search_engine::open(store, job.ctx);
         });
-    if (from_store && request.text.any()) request.search.text = request.text.over(engine.text());
+    if (from_store && request.text.any()) {
+        request.search.text = request.text.over(engine.text());
+        // A store with accents can be searched without them.
+        if (engine.text().fold == folding::none)
+            request.search.fold = std::exchange(request.search.text->fold, folding::none);
+    }
 
     const bool like_alone = request.like && interactive && request.words.empty();
     if (like_alone && !line.given("--like-weight")) request.search.like_weight = 1;

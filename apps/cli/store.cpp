@@ -44,6 +44,7 @@ void write_text_options(row_writer& rows, const text_options& text) {
     row("min_length", static_cast<std::uint64_t>(text.min_length));
     row("stop_words", text.stop_words);
     row("stem", stemmer_names[static_cast<std::size_t>(text.stem)]);
+    if (text.fold != folding::none) row("fold", folding_names[static_cast<std::size_t>(text.fold)]);
 }
 
 void write_info(row_writer& rows, const duplicate_store_info& info) {

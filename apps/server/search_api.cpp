@@ -345,6 +345,7 @@ const std::vector<api_parameter>& search_parameters() {
             parameter_of("syntax", of_search, "operators"),
             parameter_of("typos", of_search, "1"),
             parameter_of("prefix_last", of_search, "1"),
+            parameter_of("fold", of_search, "accents"),
             parameter_of("filter", of_search, "price < 10"),
             parameter_of("sort", of_search, "-price"),
             parameter_of("facets", of_search, "tag"),

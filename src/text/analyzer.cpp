@@ -12,6 +12,7 @@
 
 #include "quern/base/error.hpp"
 #include "quern/base/text_option_table.hpp"
+#include "text/folding.hpp"
 #include "text/passages.hpp"
 #include "text/plain_words.hpp"
 #include "text/stop_words.hpp"
@@ -56,6 +57,8 @@ struct analyzer::state {
     state(const text_options& options, std::span<const std::string> stop_list)
         : rule(options.tokens), locale(locale_of(options.language)) {
         if (rule == token_rule::unicode) words.emplace(locale);
+        // Words of the other rules are ASCII.
+        if (rule == token_rule::unicode && options.fold == folding::accents) folder.emplace();
         word_set stop_words;
         token_list list;
         for (const std::string& line : stop_list) {
@@ -69,13 +72,16 @@ struct analyzer::state {
     void find_words(std::string_view text, token_list& out) { find_words(text, 0, text.size(), out); }
     /// Finds the words that begin in text[from, to), by whole segments; returns where it stopped.
     std::size_t find_words(std::string_view text, std::size_t from, std::size_t to, token_list& out) {
-        if (words) return words->find(text, from, to, out);
-        return find_plain_words(text, from, to, rule == token_rule::ascii, out);
+        if (!words) return find_plain_words(text, from, to, rule == token_rule::ascii, out);
+        const std::size_t end = words->find(text, from, to, out);
+        if (folder) folder->fold(out);
+        return end;
     }
 
     token_rule rule;
     icu::Locale locale;
     std::optional<unicode_words> words;      // with that rule only
+    std::optional<accent_folder> folder;     // if they are folded
     std::optional<passage_marker> passages;  // made on first use
     std::optional<word_filter> filter;
 };

@@ -17,7 +17,7 @@ constexpr std::size_t stem_slots = std::size_t{1} << 14;
 /// Longer words are stemmed each time: they are rare, and the table's memory stays bounded.
 constexpr std::size_t longest_remembered = 64;
 /// In code points. Porter's program leaves shorter words unchanged; his rules would reduce "s" to "", and "is" to "i".
-constexpr unsigned shortest_stemmed = 3;
+constexpr unsigned shortest_of_porter = 3;
 
 std::uint64_t mix(std::string_view word) {
     // Multiply-and-fold over eight bytes at a time; the length distinguishes zero filling from zero bytes.
@@ -85,9 +85,10 @@ void word_set::insert(std::string_view word) {
 
 word_filter::word_filter(const text_options& options, word_set stop_words)
     : min_length_(options.min_length), stop_words_(std::move(stop_words)) {
-    if (options.stem == stemmer::porter) {
+    if (const stemmer of = stemmer_of(options); of != stemmer::none) {
         cache_.resize(stem_slots);
-        stemmer_ = sb_stemmer_new("porter", "UTF_8");
+        if (of == stemmer::porter) shortest_ = shortest_of_porter;
+        stemmer_ = sb_stemmer_new(std::string(stemmer_names[static_cast<std::size_t>(of)]).c_str(), "UTF_8");
         if (stemmer_ == nullptr) throw std::bad_alloc();
     }
 }
@@ -98,7 +99,7 @@ word_filter::~word_filter() {
 
 std::string_view word_filter::stem(std::string_view word) {
     const auto run = [this](std::string_view w) {
-        if (!has_at_least(w, shortest_stemmed)) return w;
+        if (!has_at_least(w, shortest_)) return w;
         const sb_symbol* out = sb_stemmer_stem(stemmer_, reinterpret_cast<const sb_symbol*>(w.data()),
                                                static_cast<int>(w.size()));
         if (out == nullptr) throw std::bad_alloc();

@@ -56,6 +56,7 @@ class word_filter {
     unsigned min_length_;
     word_set stop_words_;
     sb_stemmer* stemmer_ = nullptr;
+    unsigned shortest_ = 0;                   // word that is stemmed, in code points
     std::vector<stemmed> cache_;              // slot by hash; a new word replaces the old one
     std::string kept_;                        // the kept words
     std::vector<std::uint32_t> kept_before_;  // kept tokens before every token; then the total

@@ -529,6 +529,7 @@ nb::dict text_options_of(const store& self) {
     options["min_length"] = text.min_length;
     options["stop_words"] = text.stop_words;
     options["stem"] = std::string(stemmer_names[static_cast<std::size_t>(text.stem)]);
+    options["fold"] = std::string(folding_names[static_cast<std::size_t>(text.fold)]);
     return options;
 }
 

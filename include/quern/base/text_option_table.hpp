@@ -22,6 +22,13 @@ inline constexpr auto options_of<text_options> = std::array{
                                           "none, lucene, the code of a language with a built-in list, or a "
                                           "file of at most 4 MiB with one word per "
                                           "line."),
-    option_for<&text_options::stem>("stem", "STEMMER", stemmer_names, "none or porter.")};
+    option_for<&text_options::stem>(
+        "stem", "STEMMER", stemmer_names,
+        "none; porter (the original one, for English); a Snowball stemmer by the name or "
+        "the code of its language (german or de); or auto: that of --language."),
+    option_for<&text_options::fold>(
+        "fold", "RULE", folding_names,
+        "accents: words are the same with and without accents (café is cafe, Ångström "
+        "angstrom, smørrebrød smorrebrod).")};
 
 }  // namespace quern

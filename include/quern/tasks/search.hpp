@@ -101,6 +101,9 @@ struct search_options {
     /// Whether the last word of the query is still being typed, if nothing follows it: words that begin with it stand for
     /// it, too, as words with typos do.
     bool prefix_last = false;
+    /// In a store built without folding: words, prefixes and phrases also find what differs from them by accents alone, and
+    /// count with it as one. No effect on a store that was built with it.
+    folding fold = folding::none;
     /// Whether to count all documents that the query finds, for any k (search_result::total).
     bool total = false;
     /// Whether to only count them: without ranking, hits and suggestions are empty.

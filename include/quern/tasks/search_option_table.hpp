@@ -39,6 +39,10 @@ inline constexpr auto options_of<search_options> = std::array{
     option_for<&search_options::prefix_last>("prefix_last",
                                              "Whether the last word is still being typed: words that begin "
                                              "with it are found, too."),
+    option_for<&search_options::fold>(
+        "fold", "RULE", folding_names,
+        "accents: words also find those that differ from them by accents alone, in a "
+        "store that was built without --fold."),
     option_for<&search_options::total>("total",
                                        "Whether to count all documents that the query finds, besides the "
                                        "best of them."),

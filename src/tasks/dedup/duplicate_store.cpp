@@ -120,15 +120,18 @@ duplicate_store::params duplicate_store::params_of(const duplicate_options& opti
     }
     if (options.method == method::shingle) {
         const text_options recorded = as_recorded(text);
-        return {{"method", "shingle"},
-                {"shingle", std::to_string(options.shingle)},
-                {"similarity", to_text(options.similarity)},
-                {"language", recorded.language},
-                {"tokens", std::string(token_rule_names[static_cast<std::size_t>(recorded.tokens)])},
-                {"min-length", std::to_string(recorded.min_length)},
-                {"stop-words", recorded.stop_words},
-                {"stem", std::string(stemmer_names[static_cast<std::size_t>(recorded.stem)])},
-                {"unicode", text::unicode_version()}};
+        requested = {{"method", "shingle"},
+                     {"shingle", std::to_string(options.shingle)},
+                     {"similarity", to_text(options.similarity)},
+                     {"language", recorded.language},
+                     {"tokens", std::string(token_rule_names[static_cast<std::size_t>(recorded.tokens)])},
+                     {"min-length", std::to_string(recorded.min_length)},
+                     {"stop-words", recorded.stop_words},
+                     {"stem", std::string(stemmer_names[static_cast<std::size_t>(recorded.stem)])},
+                     {"unicode", text::unicode_version()}};
+        if (recorded.fold != folding::none)
+            requested["fold"] = std::string(folding_names[static_cast<std::size_t>(recorded.fold)]);
+        return requested;
     }
     requested["threshold"] = to_text(options.threshold);
     requested["unit"] = options.unit == edit_unit::byte ? "byte" : "char";

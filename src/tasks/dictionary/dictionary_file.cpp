@@ -34,7 +34,7 @@ constexpr std::uint64_t padded(std::uint64_t bytes) {
 }
 
 std::string manifest_of(const dictionary_info& info) {
-    const nlohmann::json json = {
+    nlohmann::json json = {
         {"unicode", info.unicode_version},
         {"language", info.text.language},
         {"tokens", token_rule_names[static_cast<std::size_t>(info.text.tokens)]},
@@ -50,6 +50,8 @@ std::string manifest_of(const dictionary_info& info) {
         {"distinct", info.distinct},
         {"words", info.words},
     };
+    if (info.text.fold != folding::none)
+        json["fold"] = folding_names[static_cast<std::size_t>(info.text.fold)];
     return json.dump() + '\n';
 }
 
@@ -69,6 +71,7 @@ void read_manifest(std::string_view text, dictionary_info& info) {
     info.text.min_length = json.at("min_length");
     info.text.stop_words = json.at("stop_words");
     info.text.stem = named<stemmer>(json, "stem", stemmer_names);
+    if (json.contains("fold")) info.text.fold = named<folding>(json, "fold", folding_names);
     info.verbatim = json.at("verbatim");
     info.titles = json.value("titles", false);
     info.min_count = json.at("min_count");

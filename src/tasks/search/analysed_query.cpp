@@ -129,6 +129,37 @@ analysed_query with_words(std::string_view query, bool phrases, const query_anal
 
 }  // namespace
 
+void fold_accents(analysed_query& query, const std::function<bool(std::string_view word)>& has_others) {
+    // Only lists have parts of several words that are not phrases.
+    const std::function<void(query_group&)> split = [&](query_group& group) {
+        std::vector<query_group> members;
+        for (query_group& member : group.members) {
+            split(member);
+            const auto at = member.part;
+            const bool splits = at && query.parts[*at].words.size() > 1 && !query.parts[*at].is_phrase() &&
+                                std::ranges::any_of(query.parts[*at].words, has_others);
+            if (!splits) {
+                members.push_back(std::move(member));
+                continue;
+            }
+            const std::vector<std::string> words = query.parts[*at].words;
+            for (std::size_t i = 0; i < words.size(); ++i) {
+                query_group of = member;
+                if (i != 0) {
+                    of.part = query.parts.size();
+                    query.parts.push_back(query.parts[*at]);
+                }
+                query.parts[*of.part].words = {words[i]};
+                members.push_back(std::move(of));
+            }
+        }
+        group.members = std::move(members);
+    };
+    split(query.whole);
+    for (query_part& part : query.parts)
+        part.folded = part.prefix || std::ranges::any_of(part.words, has_others);
+}
+
 std::string query_part::name() const {
     std::string text = field == query_field::title ? "title:" : field == query_field::text ? "text:" : "";
     if (!is_phrase()) {

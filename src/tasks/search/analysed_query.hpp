@@ -27,11 +27,12 @@ struct query_part {
     /// Of one word that is still being typed: what words begin with that stand for it, too; else empty.
     std::string beginning = {};
     bool excluded = false;  ///< restricts the documents, without a score
+    bool folded = false;    ///< words that differ by accents alone count as these
 
     /// Whether the words have to be next to each other.
     bool is_phrase() const { return (quoted || joined || field != query_field::any) && words.size() > 1; }
     /// Whether it is words of their own anywhere in a document.
-    bool is_loose() const { return !is_phrase() && !prefix && field == query_field::any; }
+    bool is_loose() const { return !is_phrase() && !prefix && !folded && field == query_field::any; }
     /// As typed, of a part that is not loose: `title:"grain stones"~2`.
     std::string name() const;
 };
@@ -67,6 +68,9 @@ struct query_analysis {
     /// If the last word of the query is still being typed; empty: it is not.
     std::function<std::optional<unfinished_word>(std::string_view text)> unfinished = {};
 };
+
+/// Marks the parts that other words count as. Words of their own become parts of their own if there are such words.
+void fold_accents(analysed_query& query, const std::function<bool(std::string_view word)>& has_others);
 
 /// Throws query_error with query_syntax::operators. `phrases`: whether quotes have a meaning if the syntax is words.
 analysed_query analyse(std::string_view query, query_syntax syntax, bool phrases, const query_analysis& by);

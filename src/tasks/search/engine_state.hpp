@@ -18,6 +18,7 @@
 #include "quern/text/analyzer.hpp"
 #include "tasks/search/field_filter.hpp"
 #include "tasks/search/field_order.hpp"
+#include "tasks/search/folded_words.hpp"
 #include "tasks/search/known_words.hpp"
 #include "tasks/search/query_plan.hpp"
 #include "tasks/search/score_components.hpp"
@@ -82,6 +83,8 @@ struct search_engine::state : std::enable_shared_from_this<search_engine::state>
     void check_document(std::uint32_t number) const;
     const document_finder& finder() const;
     const prior_ranks& ranks() const;
+    /// Null if these options or the store make it needless.
+    const folded_words* folded(const search_options& options) const;
     const search_detail::vector_squares& squares(const context& ctx) const;
     /// Throws usage_error if the store has none.
     const word_space& required_thesaurus() const;
@@ -96,8 +99,9 @@ struct search_engine::state : std::enable_shared_from_this<search_engine::state>
     mutable filter_cache filters;
     mutable text_cache texts;
     mutable known_words_cache known;
-    mutable std::once_flag ranks_once, squares_once, recognise_once;
+    mutable std::once_flag ranks_once, squares_once, recognise_once, folded_once;
     mutable bool recognises = false;
+    mutable std::optional<folded_words> made_folded;
     mutable std::optional<prior_ranks> made_ranks;
     mutable std::optional<search_detail::vector_squares> made_squares;
 };

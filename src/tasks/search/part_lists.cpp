@@ -5,9 +5,12 @@
 #include <iterator>
 #include <numeric>
 #include <optional>
+#include <unordered_map>
 #include <utility>
 
 #include "ops/search/proximity.hpp"
+#include "tasks/search/folded_words.hpp"
+#include "text/folding.hpp"
 
 namespace quern {
 namespace {
@@ -24,8 +27,14 @@ std::vector<std::uint32_t> common(std::span<const std::uint32_t> a, std::span<co
 }  // namespace
 
 part_documents part_finder::find(const query_part& part, bool with_titles) const {
-    if (part.prefix)
-        return find_any(words_beginning_with(store_, part.words.front()), part.field, with_titles);
+    if (part.prefix) {
+        const std::string& beginning = part.words.front();
+        return find_any(
+            part.folded ? folded_->beginning_with(beginning) : words_beginning_with(store_, beginning),
+            part.field, with_titles);
+    }
+    if (part.folded && !part.is_phrase())
+        return find_any(folded_->like(part.words.front()), part.field, with_titles);
     return part.is_phrase() ? find_phrase(part, with_titles) : find_word(part, with_titles);
 }
 
@@ -138,6 +147,11 @@ std::vector<std::uint32_t> part_finder::documents_by_titles(const query_part& pa
     std::vector<std::uint32_t> documents;
     for (std::size_t i = 0; i < part.words.size(); ++i) {
         auto own = search_detail::documents_of(store_.title_words().find(part.words[i]), collection_);
+        if (part.folded) {
+            own.clear();
+            for (const auto& of : find_any(folded_->like(part.words[i]), query_field::title, false).found)
+                own.push_back(of.document);
+        }
         documents = i == 0 ? std::move(own) : common(documents, own);
     }
     return documents;
@@ -146,8 +160,12 @@ std::vector<std::uint32_t> part_finder::documents_by_titles(const query_part& pa
 std::uint32_t part_finder::count_in(std::string_view title, const query_part& phrase) const {
     text::token_list words;
     words_of_(title, words);
+    const auto form_of = [&](std::string_view word) {
+        return phrase.folded ? text::without_accents(word) : std::string(word);
+    };
     const auto id_of = [&](std::string_view word) {  // another word gets a number that the phrase lacks
-        return static_cast<std::uint32_t>(std::ranges::find(phrase.words, word) - phrase.words.begin());
+        return static_cast<std::uint32_t>(std::ranges::find(phrase.words, form_of(word), form_of) -
+                                          phrase.words.begin());
     };
     std::vector<std::uint32_t> in_title, ids;
     for (const text::token& t : words.tokens) in_title.push_back(id_of(words.word(t)));
@@ -173,6 +191,46 @@ part_finder::postings part_finder::only_in_text(const postings& found,
     return kept;
 }
 
+part_finder::postings part_finder::find_folded_phrase(const query_part& part) const {
+    // Words that are the same without accents get one number, the place of the first of them in the phrase.
+    constexpr std::uint32_t other = 0xFFFF'FFFF;
+    std::vector<std::string> forms;
+    std::vector<std::uint32_t> phrase;
+    std::unordered_map<std::uint32_t, std::uint32_t> numbers;
+    std::vector<std::uint32_t> documents;
+    for (std::size_t i = 0; i < part.words.size(); ++i) {
+        forms.push_back(text::without_accents(part.words[i]));
+        const auto first = static_cast<std::uint32_t>(std::ranges::find(forms, forms.back()) - forms.begin());
+        phrase.push_back(first);
+        const store_words words = folded_->like(part.words[i]);
+        for (const std::uint32_t id : words.ids) numbers.emplace(id, first);
+        std::vector<std::uint32_t> own;
+        for (const auto& of : find_any({words.ids, {}}, query_field::any, false).found)
+            own.push_back(of.document);
+        documents = i == 0 ? std::move(own) : common(documents, own);
+    }
+    postings found;
+    text::token_list title;
+    std::vector<std::uint32_t> words;
+    for (const std::uint32_t document : documents) {
+        ctx_.check_stop();
+        words.clear();
+        tokens_.code->decode(tokens_.words_of(document), words);
+        for (std::uint32_t& word : words) {
+            const auto at = numbers.find(word);
+            word = at == numbers.end() ? other : at->second;
+        }
+        std::span<const std::uint32_t> within(words);
+        if (part.field == query_field::text) {
+            words_of_(store_.title(document), title);
+            within = within.subspan(std::min(words.size(), title.tokens.size()));
+        }
+        const std::uint32_t places = search_detail::count_places(within, phrase, part.slop);
+        if (places != 0) found.push_back({document, places, 0});
+    }
+    return found;
+}
+
 part_documents part_finder::find_phrase(const query_part& part, bool with_titles) const {
     part_documents made;
     if (part.field == query_field::title) {
@@ -191,16 +249,20 @@ part_documents part_finder::find_phrase(const query_part& part, bool with_titles
     }
     std::vector<phrase_word> phrase;
     std::vector<std::uint32_t> ids;
+    if (part.folded) made.found = find_folded_phrase(part);
     for (const std::string& word : part.words) {
+        if (part.folded) break;
         const auto id = store_.words().dictionary().find(word);
         if (!id) return made;
         phrase.push_back({*id, store_.words().postings(*id)});
         ids.push_back(*id);
     }
-    made.found = part.slop == 0 ? search_detail::find_phrase(collection_, tokens_, phrase)
-                                : search_detail::find_near(collection_, tokens_, phrase, part.slop, &ctx_);
+    if (!part.folded)
+        made.found = part.slop == 0
+                         ? search_detail::find_phrase(collection_, tokens_, phrase)
+                         : search_detail::find_near(collection_, tokens_, phrase, part.slop, &ctx_);
     if (part.field == query_field::text) {
-        made.found = only_in_text(made.found, ids, part.slop);
+        if (!part.folded) made.found = only_in_text(made.found, ids, part.slop);
     } else if (with_titles) {
         std::vector<std::uint32_t> documents;
         documents.reserve(made.found.size());

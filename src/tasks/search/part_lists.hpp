@@ -34,12 +34,19 @@ store_words words_beginning_with(const opened_store& store, std::string_view pre
 /// Each once, in byte order.
 std::vector<std::string> spelled(const opened_store& store, const store_words& words);
 
+class folded_words;
+
 class part_finder {
   public:
-    /// All must outlive it.
+    /// All must outlive it. `folded`: needed for parts that are folded.
     part_finder(const opened_store& store, const search_detail::token_stream& tokens,
-                const words_of_text& words_of, const context& ctx)
-        : store_(store), tokens_(tokens), words_of_(words_of), ctx_(ctx), collection_(store.collection()) {}
+                const words_of_text& words_of, const folded_words* folded, const context& ctx)
+        : store_(store),
+          tokens_(tokens),
+          words_of_(words_of),
+          folded_(folded),
+          ctx_(ctx),
+          collection_(store.collection()) {}
 
     /// Finds nothing if a word of the part is not in the store. Without `with_titles`, titles are empty.
     part_documents find(const query_part& part, bool with_titles) const;
@@ -51,6 +58,8 @@ class part_finder {
 
     part_documents find_word(const query_part& part, bool with_titles) const;
     part_documents find_phrase(const query_part& part, bool with_titles) const;
+    /// Of a phrase whose words stand for others, outside of titles.
+    postings find_folded_phrase(const query_part& part) const;
     /// Documents with all words of a phrase in titles.
     std::vector<std::uint32_t> documents_by_titles(const query_part& part) const;
     std::uint32_t count_in(std::string_view title, const query_part& phrase) const;
@@ -63,6 +72,7 @@ class part_finder {
     const opened_store& store_;
     const search_detail::token_stream& tokens_;
     const words_of_text& words_of_;
+    const folded_words* folded_;
     const context& ctx_;
     collection_view collection_;
 };

@@ -9,6 +9,7 @@
 
 #include "ops/search/passage.hpp"
 #include "ops/search/search_impl.hpp"
+#include "tasks/search/folded_words.hpp"
 
 namespace quern {
 namespace {
@@ -49,19 +50,20 @@ std::vector<std::string> discriminative_words(const opened_store& store,
 
 query_plan::query_plan(const opened_store& store, const word_space* thesaurus, analysed_query query,
                        const search_options& options, std::uint64_t memory, const context& ctx,
-                       const words_of_text& words_of, bool by_terms)
+                       const words_of_text& words_of, const folded_words* folded, bool by_terms)
     : store_(store),
       ctx_(ctx),
       query_(std::move(query)),
       with_titles_(options.ranking.title_weight != 0),
       has_other_titles_(store.duplicates().size() != 0),
       typos_(options.typos),
+      folded_(folded),
       collection_(store.collection()) {
     const bool has_made_parts = !std::ranges::all_of(query_.parts, &query_part::is_loose);
     const bool has_pairs = options.dependence != dependence_model::none;
     if (has_made_parts || has_pairs || options.order > 1) tokens_ = ended_by(ctx, store.tokens());
     static const search_detail::token_stream no_tokens;
-    const part_finder finder(store, tokens_ ? *tokens_ : no_tokens, words_of, ctx);
+    const part_finder finder(store, tokens_ ? *tokens_ : no_tokens, words_of, folded, ctx);
     add_words();
     if (has_made_parts) add_made_parts(finder);
     add_variants(finder, options.ranking, !options.count);
@@ -134,7 +136,7 @@ void query_plan::add_made_parts(const part_finder& finder) {
         made_part& made = made_.at(key);
         const std::size_t known_unknown = unknown_words_.size();
         for (const std::string& word : of.part->words) {
-            if (of.part->prefix || store_.words().dictionary().find(word)) continue;
+            if (of.part->prefix || of.part->folded || store_.words().dictionary().find(word)) continue;
             if (of.part->field != query_field::title ||
                 store_.title_words().find(word).document_frequency == 0)
                 unknown_words_.push_back(word);
@@ -142,7 +144,7 @@ void query_plan::add_made_parts(const part_finder& finder) {
         const bool has_unknown = unknown_words_.size() != known_unknown;
         if (made.documents.empty() && !has_unknown) unknown_.push_back(of.part->name());
         if (has_unknown) continue;
-        if (of.part->is_phrase() && of.part->slop == 0) {
+        if (of.part->is_phrase() && of.part->slop == 0 && !of.part->folded) {
             phrases_.push_back(of.part->words);
             terms_of_phrases_.push_back(terms_.size());
         }
@@ -188,7 +190,7 @@ search_detail::condition query_plan::part_condition(const query_part& part) cons
             any.members.push_back(word_condition(word, other_titles && !part.quoted));
     } else {
         const made_part& made = made_.at(part_key(part.prefix, part.field, part.slop, part.words));
-        add(made.documents, made.titles, part.prefix);
+        add(made.documents, made.titles, part.prefix || part.folded);
     }
     for (const std::string& word : part.words)
         if (const auto* const tiers = tiers_of(part, word))
@@ -360,6 +362,15 @@ void query_plan::add_similar(const word_space& thesaurus, const search_options& 
     }
 }
 
+std::vector<std::string> query_plan::words_of(const query_part& part) const {
+    if (part.prefix && !part.folded) return spelled(store_, words_beginning_with(store_, part.words.front()));
+    if (part.prefix) return spelled(store_, folded_->beginning_with(part.words.front()));
+    std::vector<std::string> all;
+    for (const std::string& word : part.words)
+        std::ranges::move(spelled(store_, folded_->like(word)), std::back_inserter(all));
+    return all;
+}
+
 void query_plan::add_shown() {
     std::vector<std::string> discriminative;
     for (const query_part& part : query_.parts) {
@@ -379,9 +390,9 @@ void query_plan::add_shown() {
     }
     for (const query_part& part : query_.parts) {
         if (part.excluded || part.is_loose()) continue;
-        if (part.prefix) {
+        if (part.prefix || part.folded) {
             const auto& made = made_.at(part_key(part.prefix, part.field, part.slop, part.words));
-            for (std::string& word : spelled(store_, words_beginning_with(store_, part.words.front())))
+            for (std::string& word : words_of(part))
                 words.emplace(std::move(word), weight_of(made.list.document_frequency));
         } else if (!part.is_phrase() || part.slop != 0) {
             for (const std::string& word : part.words) {

@@ -40,7 +40,7 @@ class query_plan {
     /// `interrupted` if the stop flag is raised. Uses `thesaurus` if options.expand is not 0.
     query_plan(const opened_store& store, const word_space* thesaurus, analysed_query query,
                const search_options& options, std::uint64_t memory, const context& ctx,
-               const words_of_text& words_of, bool by_terms);
+               const words_of_text& words_of, const folded_words* folded, bool by_terms);
     query_plan(const query_plan&) = delete;  // lists point into it
     query_plan& operator=(const query_plan&) = delete;
 
@@ -118,6 +118,8 @@ class query_plan {
     std::size_t word_place(std::string_view word) const;
     void add_similar(const word_space& thesaurus, const search_options& options);
     void add_histories(unsigned order, std::uint64_t memory);
+    /// Of a prefix or folded part: the words of the store for which it stands.
+    std::vector<std::string> words_of(const query_part& part) const;
     void add_shown();
     /// What makes the query more than the union of its terms. `by_terms`: whether the ranking may require terms.
     void plan_restriction(bool by_terms);
@@ -138,6 +140,7 @@ class query_plan {
     /// Whether titles count, and whether a document's titles can have words that the document lacks.
     const bool with_titles_, has_other_titles_;
     const typo_tolerance typos_;
+    const folded_words* const folded_;  // if accents are ignored
     collection_view collection_;
     std::optional<search_detail::token_stream> tokens_;  // if there is a phrase or a history
     std::vector<query_term> terms_;

@@ -41,7 +41,7 @@ variant_request query_plan::request_of(const query_part& part, const std::string
     if (part.quoted || part.excluded || part.prefix || part.is_phrase()) return request;
     const std::string& typed = part.beginning.empty() ? word : part.beginning;
     const auto known = [&] {
-        if (has_word(store_, word)) return true;
+        if (part.folded || has_word(store_, word)) return true;
         return !part.beginning.empty() && !words_beginning_with(store_, part.beginning).empty();
     };
     if (typos_ == typo_tolerance::automatic && known()) return request;
@@ -58,10 +58,8 @@ const std::vector<query_plan::made_tier>* query_plan::tiers_of(const query_part&
 }
 
 std::pair<posting_list, posting_list> query_plan::lists_of(const variant_request& request) const {
-    if (request.field != query_field::any) {
-        const made_part& made = made_.at(part_key(false, request.field, 0, {request.word}));
-        return {made.list, made.titles};
-    }
+    if (const auto at = made_.find(part_key(false, request.field, 0, {request.word})); at != made_.end())
+        return {at->second.list, at->second.titles};
     const posting_list titles = store_.title_words().find(request.word);
     const posting_list list = store_.words().find(request.word);
     return {list.document_frequency != 0 ? list : titles, titles};
@@ -78,7 +76,7 @@ std::vector<query_plan::made_tier> query_plan::make_tiers(const part_finder& fin
         std::ranges::set_union(nearer, in_titles, std::back_inserter(both));
         nearer = std::move(both);
     }
-    for (variant_tier& tier : variants_of(store_, request, ctx_)) {
+    for (variant_tier& tier : variants_of(store_, request, folded_, ctx_)) {
         ctx_.check_stop();
         part_documents found = finder.find_any(tier.words, request.field, with_titles_);
         remove(found.found, nearer);
@@ -124,6 +122,10 @@ void query_plan::add_variants(const part_finder& finder, const ranking_options& 
         }
         if (shown) show_variants(request, tiers);
     }
+    if (shown)
+        for (const query_part& part : query_.parts)
+            if (part.folded && !part.excluded)
+                std::ranges::move(words_of(part), std::back_inserter(variant_words_));
     std::ranges::sort(variant_words_);
     variant_words_.erase(std::ranges::unique(variant_words_).begin(), variant_words_.end());
 }

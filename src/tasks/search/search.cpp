@@ -287,12 +287,16 @@ std::unique_ptr<search_engine::planned_query> search_engine::state::plan(std::st
                                                                          const prepared& lists,
                                                                          const context& ctx,
                                                                          bool by_terms) const {
+    auto analysed_parts = analysed(finds_all(query, options) ? std::string_view() : query, options.syntax,
+                                   options.phrases, options.prefix_last);
+    const folded_words* const folded_of_store = folded(options);
+    if (folded_of_store != nullptr)
+        fold_accents(analysed_parts,
+                     [&](std::string_view word) { return folded_of_store->has_others(word); });
     auto made = std::make_unique<planned_query>(
-        store, lists.thesaurus,
-        analysed(finds_all(query, options) ? std::string_view() : query, options.syntax, options.phrases,
-                 options.prefix_last),
-        options, query_memory, ctx,
-        [this](std::string_view text, text::token_list& words) { words_of(text, words); }, by_terms);
+        store, lists.thesaurus, std::move(analysed_parts), options, query_memory, ctx,
+        [this](std::string_view text, text::token_list& words) { words_of(text, words); }, folded_of_store,
+        by_terms);
     made->whole = made->planned.view();
     made->finds_all = finds_all(query, options);
     if (lists.filter) made->whole.passing = lists.filter->words();
@@ -427,6 +431,12 @@ void search_engine::state::add_duplicates(search_hit& hit, const query_plan& pla
     std::ranges::partial_sort(order, order.begin() + static_cast<std::ptrdiff_t>(shown));
     for (const auto& [missing, i] : std::span(order).first(shown))
         hit.duplicates.push_back({duplicates[i].id, duplicates[i].title, duplicates[i].distance});
+}
+
+const folded_words* search_engine::state::folded(const search_options& options) const {
+    if (options.fold == folding::none || store.info().text.fold == options.fold) return nullptr;
+    std::call_once(folded_once, [&] { made_folded.emplace(store); });
+    return &*made_folded;
 }
 
 const prior_ranks& search_engine::state::ranks() const {

@@ -86,6 +86,7 @@ std::string_view left_to_cpu(const search_options& options) {
     if (options.dependence != dependence_model::none) return "pairs of words";
     if (options.like) return "a document to be like";
     if (options.order > 1) return "an order beyond 1";
+    if (options.fold != folding::none) return "accents ignored";
     if (options.typos != typo_tolerance::never || options.prefix_last) return "typos or an unfinished word";
     return {};
 }

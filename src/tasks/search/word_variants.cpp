@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "base/utf8.hpp"
+#include "tasks/search/folded_words.hpp"
 #include "text/near_words.hpp"
 
 namespace quern {
@@ -45,12 +46,13 @@ std::uint32_t max_typos(std::string_view word) {
 }
 
 std::vector<variant_tier> variants_of(const opened_store& store, const variant_request& request,
-                                      const context& ctx) {
+                                      const folded_words* folded, const context& ctx) {
     std::vector<variant_tier> tiers;
     finder find = &text::near_words;
     if (!request.beginning.empty()) {
         auto& completions = tiers.emplace_back();
-        completions.words = words_beginning_with(store, request.beginning);
+        completions.words = folded == nullptr ? words_beginning_with(store, request.beginning)
+                                              : folded->beginning_with(request.beginning);
         const bool begins_none = completions.words.empty();
         drop(completions.words, store, request.word);
         if (begins_none && !has_word(store, request.word)) find = &text::near_beginnings;

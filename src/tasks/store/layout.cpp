@@ -21,11 +21,14 @@ std::size_t index_of(const std::string_view (&names)[N], const std::string& name
 }
 
 nlohmann::json to_json(const text_options& text) {
-    return {{"language", text.language},
-            {"tokens", token_rule_names[static_cast<std::size_t>(text.tokens)]},
-            {"min_length", text.min_length},
-            {"stop_words", text.stop_words},
-            {"stem", stemmer_names[static_cast<std::size_t>(text.stem)]}};
+    nlohmann::json json = {{"language", text.language},
+                           {"tokens", token_rule_names[static_cast<std::size_t>(text.tokens)]},
+                           {"min_length", text.min_length},
+                           {"stop_words", text.stop_words},
+                           {"stem", stemmer_names[static_cast<std::size_t>(text.stem)]}};
+    // Stores without it stay as they were.
+    if (text.fold != folding::none) json["fold"] = folding_names[static_cast<std::size_t>(text.fold)];
+    return json;
 }
 
 text_options text_options_of(const nlohmann::json& json) {
@@ -35,6 +38,7 @@ text_options text_options_of(const nlohmann::json& json) {
     text.min_length = json.at("min_length");
     text.stop_words = json.at("stop_words");
     text.stem = static_cast<stemmer>(index_of(stemmer_names, json.at("stem")));
+    if (json.contains("fold")) text.fold = static_cast<folding>(index_of(folding_names, json.at("fold")));
     return text;
 }
 

@@ -18,6 +18,8 @@ std::vector<store_property> properties_of(const store_info& info) {
     add("min_length", std::uint64_t{info.text.min_length});
     add("stop_words", info.text.stop_words);
     add("stem", std::string(stemmer_names[static_cast<std::size_t>(info.text.stem)]));
+    if (info.text.fold != folding::none)
+        add("fold", std::string(folding_names[static_cast<std::size_t>(info.text.fold)]));
     add("documents", info.documents);
     add("words", info.words);
     add("vocabulary", info.vocabulary);

@@ -48,14 +48,15 @@ std::optional<std::string> kept_bytes(const text_options& recorded, const fs::pa
 }  // namespace
 
 text_options as_recorded(const text_options& text) {
-    if (!is_file(text.stop_words)) return text;
     text_options recorded = text;
+    recorded.stem = stemmer_of(text);
+    if (!is_file(text.stop_words)) return recorded;
     recorded.stop_words = recorded_name(text::read_stop_word_file(text.stop_words));
     return recorded;
 }
 
 text_options keep_stop_words(const text_options& text, const fs::path& store) {
-    if (!is_file(text.stop_words)) return text;
+    if (!is_file(text.stop_words)) return as_recorded(text);
     const std::string words = text::read_stop_word_file(text.stop_words);
     write_file(store / stop_words_file_name, words);
     text_options recorded = text;

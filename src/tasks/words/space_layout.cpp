@@ -53,12 +53,12 @@ std::string yes_or_no(bool value, const char* yes, const char* no) {
 }  // namespace
 
 recorded_params requested_of(const text_options& text, const space_params& q) {
-    return {
+    recorded_params requested = {
         {"language", text.language},
         {"tokens", name_of(text.tokens, token_rule_names)},
         {"min-length", std::to_string(text.min_length)},
         {"stop-words", text.stop_words},
-        {"stem", name_of(text.stem, stemmer_names)},
+        {"stem", name_of(stemmer_of(text), stemmer_names)},
         {"gaps", name_of(q.gaps, gap_policy_names)},
         {"window-end", name_of(q.window_end, window_limit_names)},
         {"window", std::to_string(q.counting.window)},
@@ -78,6 +78,8 @@ recorded_params requested_of(const text_options& text, const space_params& q) {
         {"lsa-measure", name_of(q.lsa_measure, vector_measure_names)},
         {"seed", std::to_string(q.seed)},
     };
+    if (text.fold != folding::none) requested["fold"] = name_of(text.fold, folding_names);
+    return requested;
 }
 
 text_options text_of(const recorded_params& requested) {
@@ -87,6 +89,7 @@ text_options text_of(const recorded_params& requested) {
     text.min_length = number_of<unsigned>(recorded_param(requested, "min-length"));
     text.stop_words = recorded_param(requested, "stop-words");
     text.stem = named<stemmer>(requested, "stem", stemmer_names);
+    if (requested.contains("fold")) text.fold = named<folding>(requested, "fold", folding_names);
     return text;
 }
 
