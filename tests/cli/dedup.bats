@@ -241,6 +241,7 @@ chain() {
     refused "compares words" dedup --stream --method shingle
     refused "reads only JSON lines" dedup --stream --input-format tsv
     refused "needs all rows" dedup --stream --format table
+    refused "dedup of a stream runs on cpu only" dedup --stream --method signature --device cuda
     printf '\xEF\xBB\xBF' | cat - corpus.jsonl | quern dedup --stream --quiet | head -n 1 | grep -q $'^a\t0'
 }
 
