@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // quern dedup
 #include <fmt/format.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -104,7 +105,9 @@ void declare(command_line& line, dedup_request& request) {
               "Read JSON lines from standard input and write a row for each document as it arrives: id, "
               "number of earlier documents that are its duplicates (by --rule, of those that stay), the "
               "nearest of them, distance, rate. "
-              "Memory grows by about 300 bytes plus the id per document; texts are stored in --tmp.",
+              "Memory grows by about 300 bytes plus the id per document; texts are stored in --tmp. On a GPU "
+              "(only with --device cuda) they are held in its memory, and documents that wait are compared "
+              "together.",
               request.stream);
     declare_parts(line, request.parts);
     line.section("Output options");
@@ -334,6 +337,12 @@ class line_input {
   public:
     explicit line_input(std::size_t max) : max_(max) {}
 
+    /// Whether there is input now, so that read() does not wait.
+    static bool is_ready() {
+        pollfd input{STDIN_FILENO, POLLIN, 0};
+        return ::poll(&input, 1, 0) > 0;
+    }
+
     /// Waits for input and calls take(line) for every complete line; false at the end of the input.
     template <class Take>
     bool read(const context& ctx, Take take) {
@@ -379,6 +388,7 @@ int dedup_stream(dedup_request& request, session& job) {
             "--stream cannot write a table, which needs all rows (expected --format tsv or jsonl)");
     request.common.format = request.common.format.value_or(row_format::tsv);  // on a terminal, too
     constexpr std::uint64_t shard_bytes = 64 << 20;
+    constexpr std::size_t max_batch_bytes = 64 << 20;
     constexpr std::size_t longest_line =
         (std::size_t{256} << 20) + 1;  // one more than the limit of a document
     request.dedup.shard_bytes = shard_bytes;
@@ -391,10 +401,8 @@ int dedup_stream(dedup_request& request, session& job) {
 
     duplicate_stream stream(request.dedup, job.ctx);
     job.messages.finish();
-    const auto stream_result = [&](std::string_view line) {
-        constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
-        if (lines++ == 0 && line.starts_with(byte_order_mark)) line.remove_prefix(byte_order_mark.size());
-        const auto result = stream.next(line);
+    const auto write_result = [&](const duplicate_stream::stream_result& result) {
+        ++lines;
         if (!result.is_document) {
             if (result.why.empty()) return;
             job.messages.warning(fmt::format("-:{}: {}", lines, result.why));
@@ -412,18 +420,38 @@ int dedup_stream(dedup_request& request, session& job) {
         rows.row({std::string_view(result.id), std::uint64_t{result.duplicates.size()}, stream.id(nearest.a),
                   nearest.distance, nearest.rate()});
     };
+    std::vector<std::string> waiting;
+    const auto process = [&] {
+        constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
+        std::vector<std::string_view> batch(waiting.begin(), waiting.end());
+        if (lines == 0 && !batch.empty() && batch.front().starts_with(byte_order_mark))
+            batch.front().remove_prefix(byte_order_mark.size());
+        stream.next(batch, write_result);
+        waiting.clear();
+        rows.finish();
+        to.flush();
+    };
     job.stage("stream", [&] {
         line_input input(longest_line);
         try {
             for (bool more = true; more;) {
-                more = input.read(job.ctx, stream_result);
-                rows.finish();
-                to.flush();
+                std::size_t bytes = 0;
+                do {
+                    more = input.read(job.ctx, [&](std::string&& line) {
+                        bytes += line.size();
+                        waiting.push_back(std::move(line));
+                    });
+                } while (more && waiting.size() < stream.batch() && bytes < max_batch_bytes &&
+                         line_input::is_ready());
+                process();
             }
         } catch (const interrupted&) {
             stream.commit();  // store the documents already answered
             throw;
         } catch (const closed_pipe&) {
+            stream.commit();
+            throw;
+        } catch (const out_of_memory&) {
             stream.commit();
             throw;
         }
@@ -449,6 +477,7 @@ int dedup_stream(dedup_request& request, session& job) {
     counts["pairs"] = found;
     counts["rejected"] = stream.counts().rejected;
     counts["memory_bytes"] = stream.memory_bytes();
+    if (stream.device_bytes() != 0) counts["gpu_memory_bytes"] = stream.device_bytes();
     job.write_statistics();
     return 0;
 }

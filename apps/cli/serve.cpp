@@ -82,7 +82,7 @@ void declare(command_line& line, serve_request& request) {
         "--dedup", "DIR",
         "Compare documents as they arrive (POST /api/dedup) with all earlier ones, as quern dedup --stream "
         "does, and add them to DIR, a store of quern dedup --store; creates DIR if it is missing. "
-        "STORE is then optional.",
+        "STORE is then optional. With --device cuda on a GPU, in whose memory the documents of DIR are held.",
         "", [&](const std::string& value) { request.dedup.store = file_name(value); });
     line.option("threshold", request.dedup.duplicates);
     line.option("unit", request.dedup.duplicates);
@@ -93,7 +93,7 @@ void declare(command_line& line, serve_request& request) {
     line.section("Options for a corpus");
     declare_corpus(line, request.corpus);
     declare_text(line, request.text);
-    declare_common(line, request.common, {.rows = false, .output = false, .idle = {"--device"}});
+    declare_common(line, request.common, {.rows = false, .output = false, .gpu = true});
     line.example("quern serve wiki", "Then open http://127.0.0.1:7700/ in a browser.");
     line.example("quern serve ~/notes", "A folder, indexed on the fly and remembered.");
     line.example("curl 'http://127.0.0.1:7700/api/search?q=theory+of+relativity&k=3'",
@@ -124,7 +124,8 @@ void check_parts(command_line& line, const serve_request& request) {
     if (request.paths.size() > 1)
         throw usage_error(
             fmt::format("unexpected argument {} (expected one store or corpus)", request.paths[1]));
-    for (const char* const option : {"--threshold", "--unit", "--rule", "--commit-seconds", "--max-body"})
+    for (const char* const option :
+         {"--threshold", "--unit", "--rule", "--commit-seconds", "--max-body", "--gpu-memory"})
         line.require_used(option, has_dedup, "requires --dedup");
 }
 
@@ -167,6 +168,8 @@ int run_serve(const command& self, const std::vector<std::string>& arguments) {
     job.follow_links = request.corpus.follow_links;
     request.dedup.fields = request.corpus.fields;  // of the documents that arrive
     if (!request.dedup.store.empty() && is_store(path)) request.corpus.fields = {};
+    const device_choice of_dedup = job.ctx.device;
+    if (!request.dedup.store.empty()) job.ctx.device = {device_choice::kind::cpu};  // of searching
     job.choose_device("search", offered_places::cpu_only);
     std::vector<std::filesystem::path> inputs;
     if (!path.empty()) inputs.emplace_back(path);
@@ -183,7 +186,11 @@ int run_serve(const command& self, const std::vector<std::string>& arguments) {
     std::optional<server::dedup_api> dedup;
     request.of_dedup.memory_bytes = job.ctx.memory_limit() / 2;
     if (!request.dedup.store.empty())
-        job.stage("open dedup", [&] { dedup.emplace(request.dedup, request.of_dedup, job.ctx); });
+        job.stage("open dedup", [&] {
+            context ctx = job.ctx;
+            ctx.device = of_dedup;
+            dedup.emplace(request.dedup, request.of_dedup, ctx);
+        });
     server::site site = job.stage("open", [&] {
         return server::site(store, path, request.of_site, job.ctx, dedup ? &*dedup : nullptr);
     });

@@ -43,6 +43,9 @@ namespace {
 /// As a message of a repeated id goes on: with the line of the first one, which clients cannot know.
 constexpr std::string_view first_used = "; first used in";
 
+/// The rows of so many lines may exceed the limit of a response.
+constexpr std::size_t max_lines_at_once = 1024;
+
 bool is_repeated(const duplicate_stream::stream_result& result) {
     return !result.is_document && result.why.starts_with("duplicate id \"");
 }
@@ -124,10 +127,11 @@ void dedup_api::require_open() const {
     if (closed_) throw request_refused(503, "the server is shutting down");
 }
 
-duplicate_stream::stream_result dedup_api::process(std::string_view line, bool add) {
+void dedup_api::process(std::span<const std::string_view> lines, bool add,
+                        const duplicate_stream::take_result& take) {
     if (!add) {
-        ++only_compared_;
-        return stream_.ask(line);
+        only_compared_ += lines.size();
+        return stream_.ask(lines, take);
     }
     if (memory_bytes_ > limits_.memory_bytes) {
         throw request_refused(
@@ -137,16 +141,20 @@ duplicate_stream::stream_result dedup_api::process(std::string_view line, bool a
     }
     const std::uint32_t before = stream_.documents();
     const bool all_committed = stream_.uncommitted() == 0;
-    auto result = guarded([&] { return stream_.next(line); });
-    if (is_repeated(result)) result.why.resize(std::min(result.why.rfind(first_used), result.why.size()));
+    guarded([&] {
+        stream_.next(lines, [&](duplicate_stream::stream_result&& result) {
+            if (is_repeated(result))
+                result.why.resize(std::min(result.why.rfind(first_used), result.why.size()));
+            duplicates_ += result.duplicates.empty() ? 0 : 1;
+            rejected_ += result.is_document || result.why.empty() ? 0 : 1;
+            take(std::move(result));
+        });
+    });
     if (all_committed && stream_.uncommitted() != 0) waiting_since_ = std::chrono::steady_clock::now();
     uncommitted_ = stream_.uncommitted();
     memory_bytes_ = stream_.memory_bytes();
     documents_ = stream_.documents();
     added_ += stream_.documents() - before;
-    duplicates_ += result.duplicates.empty() ? 0 : 1;
-    rejected_ += result.is_document || result.why.empty() ? 0 : 1;
-    return result;
 }
 
 /// As a row of dedup --stream --format jsonl, with the position and, for a line that is no document, the reason.
@@ -181,7 +189,10 @@ std::string dedup_api::respond_one(const http_request& request, bool add, bool c
     std::shared_lock asking(mutex_, std::defer_lock);
     add ? adding.lock() : asking.lock();
     require_open();
-    const auto result = process(line, add);
+    const std::string_view view = line;
+    duplicate_stream::stream_result result;
+    process(std::span(&view, 1), add,
+            [&](duplicate_stream::stream_result&& one) { result = std::move(one); });
     if (!result.is_document) {
         if (result.why.empty()) throw bad_request("the body is empty (expected a JSON object with a text)");
         throw request_refused(is_repeated(result) ? 409 : 400, result.why);
@@ -200,20 +211,31 @@ std::string dedup_api::respond_lines(const http_request& request, bool add, bool
         throw request_refused(413, fmt::format("more than {} lines in one request", limits_.lines));
     add ? adding.lock() : asking.lock();
     std::string body;
+    const auto append = [&](duplicate_stream::stream_result&& result) {
+        if (!result.is_document && result.why.empty()) return;  // an empty line
+        append_row(body, result);
+        body += '\n';
+    };
+    const std::size_t at_once = std::min(stream_.batch(), max_lines_at_once);
+    std::vector<std::string_view> lines;
     for (std::string_view rest = request.body; !rest.empty();) {
         if (stop != 0) throw interrupted(0);
         require_open();
-        const std::size_t end = std::min(rest.find('\n'), rest.size());
-        duplicate_stream::stream_result result;
-        if (body.size() <= limits_.response_bytes) {
-            result = process(rest.substr(0, end), add);
-        } else {
-            result.why = "not processed: the response is too long; send this line in another request";
+        lines.clear();
+        while (lines.size() < at_once && !rest.empty()) {
+            const std::size_t end = std::min(rest.find('\n'), rest.size());
+            lines.push_back(rest.substr(0, end));
+            rest.remove_prefix(std::min(end + 1, rest.size()));
         }
-        rest.remove_prefix(std::min(end + 1, rest.size()));
-        if (!result.is_document && result.why.empty()) continue;  // an empty line
-        append_row(body, result);
-        body += '\n';
+        if (body.size() <= limits_.response_bytes) {
+            process(lines, add, append);
+            continue;
+        }
+        for (std::size_t i = 0; i < lines.size(); ++i) {
+            duplicate_stream::stream_result result;
+            result.why = "not processed: the response is too long; send this line in another request";
+            append(std::move(result));
+        }
     }
     if (commit_now) commit();
     return body;

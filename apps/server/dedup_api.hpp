@@ -10,6 +10,7 @@
 #include <exception>
 #include <mutex>
 #include <shared_mutex>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -50,7 +51,8 @@ class dedup_api {
     std::string respond_one(const http_request& request, bool add, bool commit);
     std::string respond_lines(const http_request& request, bool add, bool commit,
                               const std::atomic<int>& stop);
-    duplicate_stream::stream_result process(std::string_view line, bool add);
+    void process(std::span<const std::string_view> lines, bool add,
+                 const duplicate_stream::take_result& take);
     void append_row(std::string& body, const duplicate_stream::stream_result& result) const;
     void require_open() const;
     void commit();

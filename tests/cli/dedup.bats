@@ -248,6 +248,7 @@ chain() {
         diff <(printf 'c\t1\ta\nd\t1\tb\n') -
     refused "reads only JSON lines" dedup --stream --input-format tsv
     refused "needs all rows" dedup --stream --format table
+    refused "dedup of a stream runs on cpu only" dedup --stream --method signature --device cuda
     printf '\xEF\xBB\xBF' | cat - corpus.jsonl | quern dedup --stream --quiet | head -n 1 | grep -q $'^a\t0'
 }
 

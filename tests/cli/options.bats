@@ -37,13 +37,13 @@ commands() { quern --help | sed -n '/^Commands:/,/^$/s/^  \([a-z]*\) .*/\1/p'; }
     refused "unknown option --gpu-memory: this command runs on the CPU only" evaluate qrels run --gpu-memory 1G
     refused "--seed requires --test randomization" evaluate qrels run --seed 1
     for command in "info store" "verify store" "fuse run" "similar space w" "contexts space w" \
-        "count store w" "export store" "dictionary graph.tsv -o d" "signature graph.tsv" "serve store"; do
+        "count store w" "export store" "dictionary graph.tsv -o d" "signature graph.tsv"; do
         # shellcheck disable=SC2086 # words of the command
         refused "unknown option --gpu-memory: this command runs on the CPU only" $command --gpu-memory 1G
         # shellcheck disable=SC2086
         refused "unknown option --seed: this command uses no random numbers" $command --seed 1
     done
-    for command in "pagerank graph.tsv" "nearest set.txt --queries set.txt" "ngrams graph.tsv" "dedup graph.tsv"; do
+    for command in "pagerank graph.tsv" "nearest set.txt --queries set.txt" "ngrams graph.tsv" "dedup graph.tsv" "serve store"; do
         # shellcheck disable=SC2086
         refused "unknown option --seed" $command --seed 1
     done
@@ -52,6 +52,7 @@ commands() { quern --help | sed -n '/^Commands:/,/^$/s/^  \([a-z]*\) .*/\1/p'; }
         refused "unknown option --format" $command --format tsv
     done
     for command in info verify; do refused "runs on cpu only" $command store --device cuda; done
+    refused "--gpu-memory requires --dedup" serve store --gpu-memory 1G
 }
 
 @test "options for limits and behaviour are accepted by every command" {

@@ -401,9 +401,16 @@ std::string json_line(const nb::handle id, std::string_view text) {
     return line + "}";
 }
 
-nb::dict dict_of(const stream_answer& answer) {
+/// Why the line is no document, if it is none.
+std::string_view reason_of(const duplicate_stream::stream_result& found) {
+    if (found.is_document) return {};
+    return found.why.empty() ? std::string_view("the document is empty") : std::string_view(found.why);
+}
+
+nb::dict dict_of(const stream_answer& answer, bool with_error = false) {
     const duplicate_stream::stream_result& found = answer.found;
-    if (!found.is_document) refuse(found.why.empty() ? "the document is empty" : found.why);
+    const std::string_view reason = reason_of(found);
+    if (!reason.empty() && !with_error) refuse(std::string(reason));
     nb::dict made;
     made["id"] = found.id;
     nb::list duplicates;
@@ -415,7 +422,41 @@ nb::dict dict_of(const stream_answer& answer) {
         duplicates.append(one);
     }
     made["duplicates"] = duplicates;
+    if (with_error) made["error"] = reason.empty() ? nb::object(nb::none()) : text_object(reason);
     return made;
+}
+
+/// JSON lines of texts, or of pairs (id, text).
+std::vector<std::string> json_lines(const nb::iterable& documents) {
+    std::vector<std::string> lines;
+    for (const nb::handle one : documents) {
+        if (nb::isinstance<nb::str>(one)) {
+            lines.push_back(json_line(nb::none(), nb::cast<std::string_view>(one)));
+        } else if (nb::isinstance<nb::tuple>(one) && nb::len(one) == 2) {
+            lines.push_back(json_line(one[0], nb::cast<std::string_view>(one[1])));
+        } else {
+            refuse("a document is neither a text nor a tuple (expected str, or (id, text))");
+        }
+    }
+    return lines;
+}
+
+/// `process(lines, take)`: of the stream.
+template <class Process>
+std::vector<stream_answer> answers_to(const duplicate_stream& stream, std::span<const std::string> lines,
+                                      const Process& process) {
+    const std::vector<std::string_view> views(lines.begin(), lines.end());
+    std::vector<stream_answer> answers;
+    answers.reserve(lines.size());
+    process(views,
+            [&](duplicate_stream::stream_result&& found) { answers.emplace_back(stream, std::move(found)); });
+    return answers;
+}
+
+nb::list list_of(const std::vector<stream_answer>& answers) {
+    nb::list all;
+    for (const stream_answer& answer : answers) all.append(dict_of(answer, true));
+    return all;
 }
 
 void declare_stream(nb::module_& module) {
@@ -430,8 +471,10 @@ void declare_stream(nb::module_& module) {
                 [](stream_call& r, nb::handle given) { r.options.against = paths_of("against", given); });
     options.common();
 
-    nb::class_<open_stream>(module, "DuplicateStream",
-                            R"(Near-duplicates of documents that arrive one at a time, on the CPU.
+    nb::class_<open_stream>(
+        module, "DuplicateStream",
+        R"(Near-duplicates of documents as they arrive: on the CPU, or on a GPU with device="cuda",
+where add_many() compares many documents in little more time than one.
 
 >>> import quern
 >>> stream = quern.DuplicateStream(threshold=0.1)
@@ -480,6 +523,34 @@ added one at a time, queries run together.)")
             },
             nb::arg("text"), nb::sig("def query(self, text: str) -> dict[str, Any]"),
             "The same, but the document is not added.")
+        .def(
+            "add_many",
+            [](open_stream& self, const nb::iterable& documents) {
+                const std::vector<std::string> lines = json_lines(documents);
+                return list_of(self.alone([&](duplicate_stream& stream) {
+                    return answers_to(stream, lines,
+                                      [&](const auto& views, const auto& take) { stream.next(views, take); });
+                }));
+            },
+            nb::arg("documents"),
+            nb::sig("def add_many(self, documents: Iterable[str | tuple[str | int | None, str]]) -> "
+                    "list[dict[str, Any]]"),
+            "Adds documents, texts or (id, text), in their order, as add() would one by one. Returns a dict "
+            "for "
+            "each, which also has `error`: None, or why it was not added.")
+        .def(
+            "query_many",
+            [](const open_stream& self, const nb::iterable& documents) {
+                const std::vector<std::string> lines = json_lines(documents);
+                return list_of(self.together([&](const duplicate_stream& stream) {
+                    return answers_to(stream, lines,
+                                      [&](const auto& views, const auto& take) { stream.ask(views, take); });
+                }));
+            },
+            nb::arg("documents"),
+            nb::sig("def query_many(self, documents: Iterable[str | tuple[str | int | None, str]]) -> "
+                    "list[dict[str, Any]]"),
+            "The same, but the documents are not added, nor compared with each other.")
         .def(
             "commit", [](open_stream& self) { self.alone([](duplicate_stream& s) { s.commit(); }); },
             "Writes the documents so far to the store.")

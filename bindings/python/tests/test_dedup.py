@@ -226,6 +226,20 @@ def test_a_stream_finds_what_a_run_finds(corpus, tmp_path):
         quern.DuplicateStream(keep="last")
 
 
+def test_a_stream_takes_many_documents_as_one_by_one(corpus):
+    _, texts = corpus
+    one, many = quern.DuplicateStream(threshold=0.1), quern.DuplicateStream(threshold=0.1)
+    expected = [one.add(text) for text in texts]
+    found = [answer for begin in range(0, len(texts), 7) for answer in many.add_many(texts[begin : begin + 7])]
+    assert [(f["id"], f["duplicates"], f["error"]) for f in found] == [(e["id"], e["duplicates"], None) for e in expected]
+    assert [f["duplicates"] for f in many.query_many(texts[:9])] == [one.query(text)["duplicates"] for text in texts[:9]]
+    again = many.add_many([("twice", "one text"), ("twice", "another"), "a third"])
+    assert [answer["error"] is None for answer in again] == [True, False, True] and "twice" in again[1]["error"]
+    assert len(many) == len(texts) + 2 and many.add_many([]) == []
+    with pytest.raises(quern.UsageError, match="neither a text nor a tuple"):
+        many.add_many([5])
+
+
 def test_a_stream_refuses_a_repeated_id():
     stream = quern.DuplicateStream()
     stream.add("one", id="a")

@@ -148,7 +148,8 @@ duplicate_store_info read_duplicate_store_info(const std::filesystem::path& stor
 /// Reads every byte and checks every checksum; returns the bytes read. Throws damaged_store naming the section.
 std::uint64_t verify_duplicate_store(const std::filesystem::path& store, const context& ctx);
 
-/// One document at a time: compares each with the earlier ones as it arrives, on the CPU.
+/// Documents as they arrive: compares each with the earlier ones, on the CPU (also for device_choice::automatic), or on a GPU
+/// on request. There the texts of all documents stay in the memory of the GPU, and many documents at a time cost little more than one.
 class duplicate_stream {
   public:
     /// Uses `store` or `against`, `rule`, `text`, and `duplicates` with an edit-rate method or shingle; ignores `inputs`, `keep` and
@@ -175,9 +176,17 @@ class duplicate_stream {
     /// as the number of invalid lines exceeds a count in `max_errors`. Cost: 64 bytes read for each document of
     /// similar length, then the texts of the remaining candidates.
     stream_result next(std::string_view line);
+    using take_result = std::function<void(stream_result&&)>;
+    /// The same for many lines, with the results in order, each as if the lines before it had come alone. An exception leaves
+    /// the lines whose results were taken added; one of the comparison itself (out_of_memory with the missing bytes, device_error)
+    /// none of its batch.
+    void next(std::span<const std::string_view> lines, const take_result& take);
     /// What next() finds, but the document is not added, and its id does not matter (empty if it has none). May be
     /// called by several threads at once, but not during other calls. Throws as near_duplicates() does.
     stream_result ask(std::string_view line) const;
+    void ask(std::span<const std::string_view> lines, const take_result& take) const;
+    /// How many lines are worth collecting for one call: 1 on the CPU.
+    std::size_t batch() const;
     /// Adds the documents since the last commit to the store; happens automatically after every `shard_bytes`
     /// of text.
     void commit();
@@ -190,8 +199,9 @@ class duplicate_stream {
     std::uint32_t earlier() const;      ///< documents of `store` or `against` at the beginning
     std::uint32_t documents() const;    ///< all, including the earlier ones
     std::uint32_t uncommitted() const;  ///< documents that await commit(); 0 without a store
-    /// Current memory of the documents; their texts are on disk.
+    /// Current memory of the documents; their texts are on disk, or on the GPU.
     std::uint64_t memory_bytes() const;
+    std::uint64_t device_bytes() const;  ///< memory of the GPU
 
   private:
     struct state;

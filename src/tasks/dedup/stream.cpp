@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// One document at a time. The filter reads 72 bytes of each earlier text; the operation itself compares the few
-// remaining texts, so that the results equal those of a run over all of them. For shingles (stream_words.hpp) the same index
-// holds sketches of sets.
+// Documents as they arrive. On the CPU one at a time: the filter reads 72 bytes of each earlier text, and the operation itself
+// compares the few remaining texts; for shingles (stream_words.hpp) the same index holds sketches of sets. On a GPU a batch at
+// a time, with texts that stay in its memory (resident_texts.hpp). In all cases the results equal those of a run over all of
+// them.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,15 +11,19 @@
 #include <cstdint>
 #include <iterator>
 #include <limits>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "device/cpu/pipeline.hpp"
 #include "device/files/scratch_folder.hpp"
 #include "device/files/spill_file.hpp"
 #include "io/corpus/record_reader.hpp"
 #include "ops/near_duplicates/filter/pair_bounds.hpp"
 #include "ops/near_duplicates/filter/sketch.hpp"
+#include "ops/near_duplicates/resident/resident_texts.hpp"
 #include "quern/base/error.hpp"
 #include "quern/ops/text_sketches.hpp"
 #include "quern/tasks/dedup.hpp"
@@ -122,14 +127,45 @@ std::uint64_t stream_index::memory_bytes() const {
 }
 
 constexpr std::uint64_t max_document_bytes = 256 << 20;  // as of a corpus
+constexpr std::size_t max_batch = 10'000;                // documents; and bytes:
+constexpr std::uint64_t max_batch_bytes = 64 << 20;
+
+/// Devices of a stream. Methods that compare signatures need the texts on the host. Without a request it is the CPU: documents
+/// often arrive one by one, and a stream would hold the memory of the GPU for as long as it lasts.
+context device_of_stream(const context& requested, duplicate_method method, run_statistics& statistics) {
+    const bool has_device = method == duplicate_method::automatic || method == duplicate_method::exhaustive;
+    context ctx = requested;
+    if (ctx.device.where == device_choice::kind::automatic) ctx.device = {device_choice::kind::cpu};
+    return pinned_to_device(ctx, "dedup of a stream", statistics,
+                            has_device ? offered_places::all : offered_places::cpu_only);
+}
+
+/// Documents of some lines, and their texts as a list.
+struct parsed_lines {
+    std::vector<io::parsed_unit> lines;
+    std::vector<std::size_t> line_of;  ///< of each document
+    std::string bytes;
+    std::vector<std::uint64_t> offsets{0};
+    std::vector<text_sketch> sketches;
+
+    std::size_t documents() const { return line_of.size(); }
+    document& of(std::size_t i) { return lines[line_of[i]].documents.front(); }
+    /// The texts from document `first` on.
+    text_list texts_from(std::size_t first, std::vector<std::uint64_t>& scratch) const {
+        scratch.assign(offsets.begin() + static_cast<std::ptrdiff_t>(first), offsets.end());
+        for (std::uint64_t& at : scratch) at -= offsets[first];
+        return {std::string_view(bytes).substr(offsets[first]), scratch};
+    }
+};
 
 }  // namespace
 
 struct duplicate_stream::state {
     state(const dedup_options& requested, const context& outer)
         : options(requested),
-          ctx(pinned_to_device(outer, "dedup of a stream", statistics, offered_places::cpu_only)),
+          ctx(device_of_stream(outer, requested.duplicates.method, statistics)),
           scratch(ctx),
+          resident(open_resident_texts(requested.duplicates, ctx)),
           form(io::jsonl_form(requested.fields)),
           ids(requested.ids) {
         options.inputs = {"-"};  // named in messages
@@ -190,9 +226,37 @@ struct duplicate_stream::state {
                     ctx.report({"index", next, earlier, "documents"});
                 }
                 is_repeat.push_back(sketch.first_equal < next);
-                index.add(next++, sketch);
+                if (!resident) index.add(next, sketch);
+                ++next;
             }
         }
+        if (resident) bring_earlier(all);
+    }
+
+    /// To the GPU: unlike the CPU it needs the texts themselves.
+    void bring_earlier(const text_sketches& all) {
+        std::vector<text_sketch> some;
+        std::vector<std::uint64_t> offsets{0};
+        std::uint32_t first = 0;
+        const text_list texts = table.texts();
+        const auto bring = [&](std::uint32_t last) {
+            ctx.check_stop();
+            ctx.report({"copy to the GPU", last, earlier, "documents"});
+            const std::span<const char> bytes = texts.bytes.subspan(texts.offsets[first], offsets.back());
+            resident->add_all({bytes, offsets}, some, first);
+            first = last;
+            some.clear();
+            offsets.assign(1, 0);
+        };
+        std::uint32_t next = 0;
+        for (const auto& chunk : all.chunks) {
+            for (const text_sketch& sketch : chunk) {
+                offsets.push_back(offsets.back() + table.text(next++).size());  // checked
+                some.push_back(sketch);
+                if (some.size() == max_batch || offsets.back() >= max_batch_bytes) bring(next);
+            }
+        }
+        if (!some.empty()) bring(next);
     }
 
     /// All documents of sets stay.
@@ -269,9 +333,12 @@ struct duplicate_stream::state {
         return pairs;
     }
 
-    void take(document& d, stream_result& result) {
-        const text_sketch sketch = sketch_of(d.text);
+    /// `pairs_of(position, before)`: the pairs of this text with earlier ones. Returns the position if it was added.
+    template <class PairsOf>
+    std::optional<std::uint32_t> take(document& d, const text_sketch& sketch, stream_result& result,
+                                      const PairsOf& pairs_of) {
         const bool compared_with_arrived = options.against.empty();
+        std::optional<std::uint32_t> added;
         const auto find = [&](std::string_view id) { return table.find(id); };
         const auto same = [&](std::uint32_t at) {
             return store && at < earlier && !seen[at] && table.text(at) == d.text;
@@ -280,22 +347,173 @@ struct duplicate_stream::state {
         if (found == document_ids::outcome::repeated) {
             record.reject_repeated(d, ids.reason());
             result.why = ids.reason();
-            return;
+            return added;
         }
         if (found == document_ids::outcome::known) {
             const std::uint32_t at = *table.find(d.id);
             seen[at] = true;
             result.position = at;
-            result.pairs = compare(d.text, sketch, at, at);
+            result.pairs = pairs_of(at, at);
         } else {
             const std::uint32_t position = table.size();
-            result.pairs = compare(d.text, sketch, position, compared_with_arrived ? position : earlier);
+            result.pairs = pairs_of(position, compared_with_arrived ? position : earlier);
             table.add(d.id, d.text.size());
             result.position = position;
-            if (compared_with_arrived) keep_text(d, position, sketch, result.pairs);
+            if (compared_with_arrived) keep_text(d, position, sketch, result.pairs), added = position;
         }
         result.id = std::move(d.id);
         finish(result);
+        return added;
+    }
+
+    /// A line and its document, if it has one, after those before it.
+    template <class PairsOf>
+    std::optional<std::uint32_t> take_line(io::parsed_unit& parsed, const text_sketch* sketch,
+                                           stream_result& result, const PairsOf& pairs_of) {
+        ++lines;
+        if (!parsed.issues.empty()) result.why = parsed.issues.front().reason;
+        record.take(parsed);
+        if (parsed.documents.empty()) return std::nullopt;
+        result.why.clear();
+        return take(parsed.documents.front(), *sketch, result, pairs_of);
+    }
+
+    void next_on_cpu(std::string_view line, const take_result& sink) {
+        ctx.check_stop();
+        io::parsed_unit parsed = parse(line, lines + 1);
+        stream_result result;
+        text_sketch sketch;
+        std::string_view text;
+        if (!parsed.documents.empty()) {
+            text = parsed.documents.front().text;
+            sketch = sketch_of(text);
+        }
+        take_line(parsed, &sketch, result, [&](std::uint32_t position, std::uint32_t before) {
+            return compare(text, sketch, position, before);
+        });
+        record.refuse_early(options);
+        sink(std::move(result));
+    }
+
+    parsed_lines parse_all(std::span<const std::string_view> batch) const {
+        parsed_lines all;
+        all.lines.resize(batch.size());
+        for_each_index(ctx, batch.size(),
+                       [&](std::uint64_t i) { all.lines[i] = parse(batch[i], lines + 1 + i); });
+        for (std::size_t i = 0; i < batch.size(); ++i) {
+            if (all.lines[i].documents.empty()) continue;
+            all.line_of.push_back(i);
+            all.bytes += all.lines[i].documents.front().text;
+            all.offsets.push_back(all.bytes.size());
+        }
+        all.sketches = sketch_texts({all.bytes, all.offsets}, 0, options.duplicates.unit, ctx);
+        return all;
+    }
+
+    /// The pairs that lie in [first, last) of `pairs`, of the text at `position` with documents before `before`. `positions`: of
+    /// the documents of the batch, if they were added.
+    static std::vector<duplicate_pair> pairs_below(std::span<const resident_pair> pairs,
+                                                   std::uint32_t position, std::uint32_t before,
+                                                   std::span<const std::optional<std::uint32_t>> positions) {
+        std::vector<duplicate_pair> found;
+        for (const resident_pair& p : pairs) {
+            const std::optional<std::uint32_t> a = p.is_in_batch ? positions[p.earlier] : p.earlier;
+            if (a && *a < before) found.push_back({*a, position, p.distance, p.of});
+        }
+        return found;
+    }
+
+    /// Compares the documents of lines that fit a batch, from the first that is not done on. Calls work(i, pairs of document i)
+    /// for each of them; i counts from `first`.
+    template <class Work>
+    std::size_t compare_on_device(const parsed_lines& all, std::size_t first, bool within,
+                                  const Work& work) const {
+        std::vector<std::uint64_t> offsets;
+        std::vector<resident_pair> pairs;
+        const std::size_t count = resident->compare(all.texts_from(first, offsets),
+                                                    std::span(all.sketches).subspan(first), within, pairs);
+        std::size_t begin = 0;
+        for (std::size_t i = 0; i < count; ++i) {
+            std::size_t end = begin;
+            while (end < pairs.size() && pairs[end].row == i) ++end;
+            work(i, std::span<const resident_pair>(pairs).subspan(begin, end - begin));
+            begin = end;
+        }
+        return count;
+    }
+
+    void next_on_device(std::span<const std::string_view> batch, const take_result& sink) {
+        ctx.check_stop();
+        parsed_lines all = parse_all(batch);
+        std::size_t line = 0;
+        const auto no_pairs = [](std::uint32_t, std::uint32_t) { return std::vector<duplicate_pair>(); };
+        const auto pass_on = [&](stream_result& result) {
+            record.refuse_early(options);
+            sink(std::move(result));
+        };
+        const auto take_others = [&](std::size_t last) {
+            for (; line < last; ++line) {
+                stream_result result;
+                take_line(all.lines[line], nullptr, result, no_pairs);
+                pass_on(result);
+            }
+        };
+        for (std::size_t first = 0; first < all.documents();) {
+            std::vector<std::optional<std::uint32_t>> positions;
+            first += compare_on_device(
+                all, first, options.against.empty(),
+                [&](std::size_t i, std::span<const resident_pair> pairs) {
+                    take_others(all.line_of[first + i]);
+                    stream_result result;
+                    positions.push_back(take_line(all.lines[line++], &all.sketches[first + i], result,
+                                                  [&](std::uint32_t position, std::uint32_t before) {
+                                                      return pairs_below(pairs, position, before, positions);
+                                                  }));
+                    if (positions.back()) resident->add(static_cast<std::uint32_t>(i), *positions.back());
+                    pass_on(result);
+                });
+        }
+        take_others(batch.size());
+    }
+
+    /// The result of a line without a document, or of one whose pairs are not yet known.
+    stream_result parsed_only(io::parsed_unit& parsed) const {
+        stream_result result;
+        if (parsed.documents.empty()) {
+            if (!parsed.issues.empty()) result.why = parsed.issues.front().reason;
+        } else if (document& d = parsed.documents.front(); !d.is_numbered) {
+            result.id = std::move(d.id);
+        }
+        return result;
+    }
+    std::uint32_t end_of_compared() const { return options.against.empty() ? table.size() : earlier; }
+
+    stream_result ask_on_cpu(std::string_view line) const {
+        ctx.check_stop();
+        io::parsed_unit parsed = parse(line, lines + 1);
+        stream_result result = parsed_only(parsed);
+        if (parsed.documents.empty()) return result;
+        const std::string& text = parsed.documents.front().text;
+        result.pairs = compare(text, sketch_of(text), table.size(), end_of_compared());
+        finish(result);
+        return result;
+    }
+
+    void ask_on_device(std::span<const std::string_view> batch, const take_result& sink) const {
+        ctx.check_stop();
+        parsed_lines all = parse_all(batch);
+        std::vector<stream_result> results(batch.size());
+        for (std::size_t i = 0; i < batch.size(); ++i) results[i] = parsed_only(all.lines[i]);
+        for (std::size_t first = 0; first < all.documents();) {
+            const std::lock_guard alone(device);
+            first += compare_on_device(
+                all, first, false, [&](std::size_t i, std::span<const resident_pair> pairs) {
+                    stream_result& result = results[all.line_of[first + i]];
+                    result.pairs = pairs_below(pairs, table.size(), end_of_compared(), {});
+                    finish(result);
+                });
+        }
+        for (stream_result& result : results) sink(std::move(result));
     }
 
     /// Sorts the pairs, and chooses those that remove the document.
@@ -337,10 +555,12 @@ struct duplicate_stream::state {
                    const std::vector<duplicate_pair>& pairs) {
         const bool is_removed = std::ranges::any_of(pairs, [this](const auto& p) { return removes(p); });
         decisions.push_back(is_removed ? document_decision::removed : document_decision::stays);
-        arrived->append(d.text);
-        arrived->flush();
         arrived_begin.push_back(arrived_begin.back() + d.text.size());
-        index.add(position, sketch);
+        if (!resident) {
+            arrived->append(d.text);
+            arrived->flush();
+            index.add(position, sketch);
+        }
         if (!shard) return;
         shard->add(d.id, d.text);
         keep_pairs(position, sketch, pairs);
@@ -382,9 +602,11 @@ struct duplicate_stream::state {
     document_table table;
     std::optional<duplicate_store> store;
     std::unique_ptr<shard_writer> shard;
-    std::optional<stream_words> words;  ///< with method shingle
-    stream_index index;
-    std::vector<bool> seen;  ///< earlier documents that arrived again
+    std::optional<stream_words> words;         ///< with method shingle
+    stream_index index;                        ///< empty on a GPU
+    std::unique_ptr<resident_texts> resident;  ///< null on the CPU
+    mutable std::mutex device;                 ///< of those that only ask
+    std::vector<bool> seen;                    ///< earlier documents that arrived again
     std::vector<document_decision> decisions;
     std::shared_ptr<const io::record_form> form;
     document_ids ids;
@@ -414,36 +636,48 @@ duplicate_stream::duplicate_stream(duplicate_stream&&) noexcept = default;
 duplicate_stream& duplicate_stream::operator=(duplicate_stream&&) noexcept = default;
 
 duplicate_stream::stream_result duplicate_stream::next(std::string_view line) {
-    state& s = *state_;
-    s.ctx.check_stop();
-    io::parsed_unit parsed = s.parse(line, ++s.lines);
     stream_result result;
-    if (!parsed.issues.empty()) result.why = parsed.issues.front().reason;
-    s.record.take(parsed);
-    if (!parsed.documents.empty()) {
-        result.why.clear();
-        s.take(parsed.documents.front(), result);
-    }
-    s.record.refuse_early(s.options);
+    next(std::span(&line, 1), [&](stream_result&& one) { result = std::move(one); });
     return result;
 }
 
-duplicate_stream::stream_result duplicate_stream::ask(std::string_view line) const {
-    const state& s = *state_;
-    s.ctx.check_stop();
-    io::parsed_unit parsed = s.parse(line, s.lines + 1);
-    stream_result result;
-    if (parsed.documents.empty()) {
-        if (!parsed.issues.empty()) result.why = parsed.issues.front().reason;
-        return result;
+namespace {
+
+/// Calls work(lines) for as many lines at a time as a batch has.
+template <class Work>
+void for_each_batch(std::span<const std::string_view> lines, const Work& work) {
+    while (!lines.empty()) {
+        std::size_t count = 0;
+        std::uint64_t bytes = 0;
+        while (count < std::min(lines.size(), max_batch) && (count == 0 || bytes < max_batch_bytes))
+            bytes += lines[count++].size();
+        work(lines.first(count));
+        lines = lines.subspan(count);
     }
-    document& d = parsed.documents.front();
-    const std::uint32_t position = s.table.size();
-    result.pairs =
-        s.compare(d.text, s.sketch_of(d.text), position, s.options.against.empty() ? position : s.earlier);
-    if (!d.is_numbered) result.id = std::move(d.id);
-    s.finish(result);
+}
+
+}  // namespace
+
+void duplicate_stream::next(std::span<const std::string_view> lines, const take_result& take) {
+    state& s = *state_;
+    if (s.resident) return for_each_batch(lines, [&](auto batch) { s.next_on_device(batch, take); });
+    for (const std::string_view line : lines) s.next_on_cpu(line, take);
+}
+
+duplicate_stream::stream_result duplicate_stream::ask(std::string_view line) const {
+    stream_result result;
+    ask(std::span(&line, 1), [&](stream_result&& one) { result = std::move(one); });
     return result;
+}
+
+void duplicate_stream::ask(std::span<const std::string_view> lines, const take_result& take) const {
+    const state& s = *state_;
+    if (s.resident) return for_each_batch(lines, [&](auto batch) { s.ask_on_device(batch, take); });
+    for (const std::string_view line : lines) take(s.ask_on_cpu(line));
+}
+
+std::size_t duplicate_stream::batch() const {
+    return state_->resident ? max_batch : 1;
 }
 
 void duplicate_stream::commit() {
@@ -476,8 +710,12 @@ std::uint32_t duplicate_stream::uncommitted() const {
 }
 std::uint64_t duplicate_stream::memory_bytes() const {
     return state_->table.memory_bytes() + state_->index.memory_bytes() +
-           8 * state_->arrived_begin.capacity() + sizeof(duplicate_pair) * state_->waiting.capacity() +
+           (state_->resident ? state_->resident->host_bytes() : 0) + 8 * state_->arrived_begin.capacity() +
+           sizeof(duplicate_pair) * state_->waiting.capacity() +
            sizeof(text_sketch) * state_->sketches.capacity();
+}
+std::uint64_t duplicate_stream::device_bytes() const {
+    return state_->resident ? state_->resident->device_bytes() : 0;
 }
 
 }  // namespace quern

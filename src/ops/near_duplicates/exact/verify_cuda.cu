@@ -78,6 +78,29 @@ std::vector<std::uint32_t> distances_below(cuda_place& place, const unit_list<Un
     return distances;
 }
 
+template <class Unit>
+std::vector<std::uint32_t> distances_below(cuda_place& place, const device_texts<Unit>& texts,
+                                           std::span<const primitives::bounded_pair> pairs) {
+    constexpr std::uint64_t bytes_a_pair = 128;  // with those of the primitive
+    const std::size_t at_once =
+        std::clamp<std::size_t>(place.memory().left() / 2 / bytes_a_pair, 1, std::size_t{1} << 24);
+    std::vector<std::uint32_t> distances(pairs.size());
+    for (std::size_t begin = 0; begin < pairs.size(); begin += at_once) {
+        place.ctx().check_stop();
+        const auto some = pairs.subspan(begin, std::min(at_once, pairs.size() - begin));
+        const auto on_device =
+            array_from<cuda_place, primitives::bounded_pair>(place, some, "pairs to compare");
+        const cuda_array<std::uint32_t> found(place, some.size(), "edit distances");
+        primitives::edit_distances<Unit>(place, texts.units, texts.offsets, on_device.span(), found.span());
+        copy_out<std::uint32_t>(place, found.span(), std::span(distances).subspan(begin, some.size()));
+    }
+    return distances;
+}
+
+template std::vector<std::uint32_t> distances_below(cuda_place&, const device_texts<std::uint8_t>&,
+                                                    std::span<const primitives::bounded_pair>);
+template std::vector<std::uint32_t> distances_below(cuda_place&, const device_texts<std::uint32_t>&,
+                                                    std::span<const primitives::bounded_pair>);
 template std::vector<std::uint32_t> distances_below(cuda_place&, const unit_list<std::uint8_t>&,
                                                     const decimal&, std::span<const candidate>);
 template std::vector<std::uint32_t> distances_below(cuda_place&, const unit_list<std::uint32_t>&,

@@ -291,7 +291,8 @@ std::vector<duplicate_pair> find_by_sketches(cpu_place& place, const text_list& 
         texts.append_pairs(place, options.threshold, candidates, found, counts);
     };
     // The other half is for the candidates.
-    const std::uint64_t pairs_with_new = scope.within_new ? pairs_in_windows(classes, options.threshold) : 0;
+    const std::uint64_t pairs_with_new =
+        scope.within_new ? pairs_in_windows(place, classes, options.threshold) : 0;
     const std::uint64_t to_compare =
         about_pairs_with_old(place, sketches, classes, options.threshold) + pairs_with_new;
     const gram_rules rules = learn_rules(place, texts, classes);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Method `automatic` on a GPU. The host makes classes and sketches, because it reads the texts anyway. The device compares
-// the sketches (sketch_join.hpp), then decides by the bounded edit distance. Another filter is not needed: a warp abandons
-// an unrelated pair early.
+// Method `automatic` on a GPU. The host makes classes and counts units, because it reads the texts for their hashes anyway.
+// The device makes the bitmaps of grams (sketch_upload.hpp), compares them (sketch_join.hpp), then decides by the bounded edit
+// distance. Another filter is not needed: a warp abandons an unrelated pair early.
 //
 // Old texts with sketches are not read for that: few new texts match them on the host (old_texts.hpp), and only these go
 // through the join. With many new texts there are more pairs than old bytes; then the device compares all sketches.
@@ -12,12 +12,14 @@
 // Where device memory does not hold the sketches of all classes, a tile of rows stays there while the tiles of columns that
 // its windows reach pass through. The host only holds the tile in transfer.
 #include <algorithm>
+#include <numeric>
 #include <optional>
 #include <vector>
 
 #include "ops/near_duplicates/filter/candidate_scan.hpp"
 #include "ops/near_duplicates/filter/second_filter.hpp"
 #include "ops/near_duplicates/filter/sketch_join.hpp"
+#include "ops/near_duplicates/filter/sketch_upload.hpp"
 #include "ops/near_duplicates/filter/sketched_classes.hpp"
 #include "ops/near_duplicates/links/link_search.hpp"
 #include "ops/near_duplicates/texts/old_texts.hpp"
@@ -30,8 +32,8 @@ constexpr std::size_t work_at_once = std::size_t{1} << 16;   // blocks per launc
 constexpr std::size_t max_of_a_block =
     std::size_t{row_tile} * columns_at_once;  // pairs that pass the filters
 
-constexpr double bits_a_second = 1e15;  // of products, for the estimate: half of an H200's rate
-constexpr std::uint64_t max_in_transfer = std::uint64_t{1} << 28;  // bytes of sketches to the device
+// For the estimate: half of an H200's rate of products; a unit is copied to the device, and its grams go to the bitmaps.
+constexpr double bits_a_second = 1e15, seconds_a_unit = 1e-10;
 
 /// The work of blocks: tiles of rows ([begin, end) of `rows`) with the `columns` that any of their rows can make a pair
 /// with, apart by scales.
@@ -56,68 +58,23 @@ std::vector<join_work> cut_work(const text_classes& classes, const decimal& thre
     return work;
 }
 
-/// Sketches of consecutive classes on the device.
-class uploaded_sketches {
-  public:
-    uploaded_sketches() = default;
-    /// For ranges of at most so many classes and words.
-    uploaded_sketches(cuda_place& place, std::size_t classes, std::size_t words)
-        : units_(place, classes * unit_buckets, "sketches of texts"),
-          bitmaps_(place, words, "sketches of texts"),
-          begins_(place, classes, "sketches of texts"),
-          populations_(place, classes * sketched_classes::max_scales, "sketches of texts") {}
-
-    void begin(std::uint32_t first) {
-        first_ = first;
-        classes_ = words_ = 0;
-    }
-    void append(cuda_place& place, sketched_classes& made) {
-        for (std::uint64_t& at : made.begins.span()) at += words_;
-        copy(place, made.units, units_, classes_ * unit_buckets);
-        copy(place, made.bitmaps, bitmaps_, words_);
-        copy(place, made.begins, begins_, classes_);
-        copy(place, made.populations, populations_, classes_ * sketched_classes::max_scales);
-        classes_ += made.begins.size();
-        words_ += made.bitmaps.size();
-    }
-    device_sketches sketches() const {
-        return {first_, units_.span(), bitmaps_.span(), begins_.span(), populations_.span()};
-    }
-
-  private:
-    template <class T>
-    static void copy(cuda_place& place, const cpu_array<T>& from, cuda_array<T>& to, std::size_t at) {
-        copy_in<T>(place, from.span(), to.span().subspan(at, from.size()));
-    }
-
-    std::uint32_t first_ = 0;
-    std::size_t classes_ = 0, words_ = 0;
-    cuda_array<std::uint8_t> units_;
-    cuda_array<std::uint64_t> bitmaps_, begins_;
-    cuda_array<std::uint32_t> populations_;
-};
-
 /// All candidates of a new class and another one whose pairs are requested, tile by tile as sketches fit the device.
 /// `skipped`: classes whose pairs are known.
 template <class Unit>
 class class_join {
   public:
-    class_join(cuda_place& place, cpu_place& host, const unit_texts<Unit>& texts, const sketch_list& sketches,
+    class_join(cuda_place& place, cpu_place& host, unit_texts<Unit>& texts, const sketch_list& sketches,
                const text_classes& classes, const gram_rules& rules, const std::vector<std::uint8_t>& skipped,
                const decimal& threshold, bool within_new, const take_candidates& take,
                duplicate_counts& counts, progress_meter& meter)
         : place_(place),
-          host_(host),
-          texts_(texts),
-          sketches_(sketches),
           classes_(classes),
           threshold_(threshold),
           within_new_(within_new),
           take_(take),
           counts_(counts),
           meter_(meter),
-          sizes_(classes, threshold, second_filter::bitmaps),
-          rules_(rules) {
+          sizes_(classes, threshold, second_filter::bitmaps) {
         const std::uint32_t n = classes.size();
         std::vector<std::uint8_t> kinds(n);
         std::vector<device_scales> scales(n);
@@ -129,6 +86,8 @@ class class_join {
             if (classes.has_new(c) && skipped[c] == 0) rows_.push_back(c);
         }
         if (rows_.empty() || n < 2) return;
+        whole_.emplace(place, texts);
+        uploader_.emplace(place, host, texts, *whole_, sketches, rules, sizes_);
         lengths_ = array_from<cuda_place, std::uint32_t>(place, classes.lengths(), "lengths of texts");
         kinds_ = array_from<cuda_place, std::uint8_t>(place, kinds, "kinds of texts");
         scales_ = array_from<cuda_place, device_scales>(place, scales, "scales of texts");
@@ -148,7 +107,7 @@ class class_join {
         const class_range all{0, classes_.size()};
         if (found_.size() == 0) return;
         if (is_one_tile_) {  // all rows are columns too
-            upload(all, row_sketches_);
+            uploader_->upload(all, row_sketches_);
             join({0, static_cast<std::uint32_t>(rows_.size())}, all);
             return;
         }
@@ -158,11 +117,11 @@ class class_join {
             };
             const class_range some{index_of(range.first), index_of(range.last)};
             if (some.first == some.last) return;
-            upload(range, row_sketches_);
+            uploader_->upload(range, row_sketches_);
             const class_range near_lengths{window_of(classes_, threshold_, rows_[some.first]).first,
                                            window_of(classes_, threshold_, rows_[some.last - 1]).last};
             for_each_tile(sizes_, near_lengths, tiles_.columns, [&](class_range columns) {
-                upload(columns, column_sketches_);
+                uploader_->upload(columns, column_sketches_);
                 join(some, columns);
             });
         });
@@ -179,16 +138,6 @@ class class_join {
             if (range.last == classes_.size()) break;
         }
         return {place_, classes, words};
-    }
-
-    /// Sketches classes and copies them to the device.
-    void upload(class_range range, uploaded_sketches& to) {
-        to.begin(range.first);
-        const std::uint64_t fit = std::min(host_.memory().left() / 4, max_in_transfer);
-        for_each_tile(sizes_, range, fit, [&](class_range part) {
-            sketched_classes made = sketch_classes(host_, texts_, sketches_, rules_, sizes_, part);
-            to.append(place_, made);
-        });
     }
 
     void join(class_range some, class_range columns) {
@@ -237,9 +186,6 @@ class class_join {
     }
 
     cuda_place& place_;
-    cpu_place& host_;
-    const unit_texts<Unit>& texts_;
-    const sketch_list& sketches_;
     const text_classes& classes_;
     const decimal& threshold_;
     bool within_new_;
@@ -248,7 +194,8 @@ class class_join {
     progress_meter& meter_;
     std::vector<std::uint32_t> rows_;
     sketch_sizes sizes_;
-    const gram_rules& rules_;
+    std::optional<whole_texts<Unit>> whole_;
+    std::optional<sketch_uploader<Unit>> uploader_;
     tile_sizes tiles_{};
     bool is_one_tile_ = false;
     cuda_array<std::uint32_t> lengths_, device_rows_;
@@ -276,7 +223,7 @@ std::vector<duplicate_pair> find_by_sketches(cuda_place& place, const text_list&
                                              const duplicate_scope& scope, duplicate_counts& counts) {
     cpu_place host(place.ctx());
     const sketch_list sketches(host, list, known, unit_of<Unit>, scope.first_new);
-    const unit_texts<Unit> texts(host, list, sketches);
+    unit_texts<Unit> texts(host, list, sketches);
     std::vector<duplicate_pair> found;
     std::vector<text_copy> copies;
     std::optional<link_search> search;
@@ -295,7 +242,7 @@ std::vector<duplicate_pair> find_by_sketches(cuda_place& place, const text_list&
     };
     const text_classes fresh(host, sketches, scope.first_new, sketches.size(), true);
     std::uint64_t to_compare = about_pairs_with_old(host, sketches, fresh, options.threshold);
-    if (scope.within_new) to_compare += pairs_in_windows(fresh, options.threshold);
+    if (scope.within_new) to_compare += pairs_in_windows(host, fresh, options.threshold);
     progress_meter meter(host.ctx(), "compare", to_compare, "pairs");
     if (scope.first_new != 0 && !on_host(host, list, sketches, fresh, options.threshold)) {
         const text_classes classes(host, sketches, 0, sketches.size(), true);
@@ -310,10 +257,12 @@ std::vector<duplicate_pair> find_by_sketches(cuda_place& place, const text_list&
     const gram_rules rules = learn_rules(host, texts, fresh);
     const search_cost cost =
         estimate_cost(texts, sketches, fresh, rules, options.threshold, to_compare, wants_links(scope));
-    const double seconds_on_host = scope.first_new != 0 ? cost.with_bitmaps : cost.making_bitmaps;
+    const std::uint64_t units =
+        std::accumulate(fresh.lengths().begin(), fresh.lengths().end(), std::uint64_t{0});
+    const double making = scope.first_new != 0 ? cost.with_bitmaps / static_cast<double>(host.threads())
+                                               : static_cast<double>(units) * seconds_a_unit;
     report_cost(host.ctx(), to_compare,
-                seconds_on_host / static_cast<double>(host.threads()) +
-                    static_cast<double>(to_compare) * cost.words * 64 / bits_a_second);
+                making + static_cast<double>(to_compare) * cost.words * 64 / bits_a_second);
     if (scope.first_new != 0) {
         const sketch_sizes sizes(fresh, options.threshold, cost.cheaper());
         const tile_sizes tiles = tiles_within(host.memory().left() / 2, sizes);

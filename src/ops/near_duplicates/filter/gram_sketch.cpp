@@ -32,8 +32,8 @@ gram_rules::gram_rules(cpu_place& place, std::span<const std::uint8_t> sample, u
     constexpr std::size_t leads = std::size_t{1} << gram_table::lead_bits;
     by_scale_.resize(last_scale - first_scale + 1);
     for (gram_table& table : by_scale_) {
-        table.three.resize(leads / 32);
-        table.longer.assign(leads / 16, 0xaaaaaaaa);  // 5 units
+        table.three.resize(gram_table::three_words);
+        table.longer.assign(gram_table::longer_words, 0xaaaaaaaa);  // 5 units
     }
     if (sample.size() < min_sample) return;
     const std::size_t positions = sample.size() - 7;
@@ -42,9 +42,16 @@ gram_rules::gram_rules(cpu_place& place, std::span<const std::uint8_t> sample, u
     std::array<std::vector<std::uint32_t>, max_gram_length + 1> counts;
     // For each lead of 4 units: its occurrences, and the counts of the grams there, added up.
     std::array<std::vector<std::uint64_t>, max_gram_length + 1> sums;
-    std::vector<std::uint32_t> occurrences(leads);
-    for_each_piece(place, max_gram_length - 2, [&](std::size_t p) {
-        const unsigned length = 3 + static_cast<unsigned>(p);
+    std::vector<std::uint32_t> of_three(leads), occurrences(leads);
+    for_each_piece(place, max_gram_length - 1, [&](std::size_t p) {
+        if (p == 0) {
+            for (std::size_t i = 0; i < positions; ++i) {
+                ++of_three[gram_table::lead_of_three(load(sample.data() + i))];
+                ++occurrences[gram_table::lead_of_four(load(sample.data() + i))];
+            }
+            return;
+        }
+        const unsigned length = 2 + static_cast<unsigned>(p);
         const auto slot = [&](std::uint64_t units) {
             return static_cast<std::size_t>(gram_hash(units, length) >> (32 - count_bits));
         };
@@ -58,13 +65,9 @@ gram_rules::gram_rules(cpu_place& place, std::span<const std::uint8_t> sample, u
             sums[length][at] += counts[length][slot(units)];
         }
     });
-    std::vector<std::uint32_t> of_three(leads);
-    for (std::size_t i = 0; i < positions; ++i) {
-        ++of_three[gram_table::lead_of_three(load(sample.data() + i))];
-        ++occurrences[gram_table::lead_of_four(load(sample.data() + i))];
-    }
-    for (unsigned scale = first_scale; scale <= last_scale; ++scale) {
-        gram_table& table = by_scale_[scale - first_scale];
+    for_each_piece(place, by_scale_.size(), [&](std::size_t p) {
+        const unsigned scale = first_scale + static_cast<unsigned>(p);
+        gram_table& table = by_scale_[p];
         const double typical = 1.5 * static_cast<double>(std::uint64_t{1} << scale);
         const double most = std::max(1.0, max_expected(scale) * static_cast<double>(positions) / typical);
         const auto is_rare = [&](std::uint64_t sum, std::uint32_t times) {
@@ -79,7 +82,7 @@ gram_rules::gram_rules(cpu_place& place, std::span<const std::uint8_t> sample, u
                 break;
             }
         }
-    }
+    });
 }
 
 template <class Unit>
@@ -96,16 +99,15 @@ template void gram_sketcher::set(std::span<const std::uint32_t>);
 void gram_sketcher::cut(unsigned scale) {
     if (scale_ == scale) return;
     scale_ = scale;
-    const unsigned number_bits =
-        std::min(static_cast<unsigned>(std::bit_width(bitmap_bits(scale))) + 4, max_number_bits);
-    if (seen_.size() < std::size_t{1} << number_bits) seen_.resize(std::size_t{1} << number_bits);
+    const unsigned bits = number_bits(scale);
+    if (seen_.size() < std::size_t{1} << bits) seen_.resize(std::size_t{1} << bits);
     const std::size_t n = text_.size() - 8;
     if (at_.size() < n) {
         at_.resize(n);
         numbers_.resize(n);
         chosen_.resize(n);
     }
-    count_ = cut_grams(text_.data(), n, rules_->at(scale), number_bits, at_.data(), numbers_.data());
+    count_ = cut_grams(text_.data(), n, rules_->at(scale), bits, at_.data(), numbers_.data());
 }
 
 namespace {
@@ -119,9 +121,9 @@ class key_bits {
     }
     /// Whether the bit is new.
     bool add(std::uint32_t number) {
-        const std::uint64_t times = seen_[number];
-        seen_[number] = static_cast<std::uint8_t>(times + (times != 255 ? 1 : 0));
-        const std::size_t bit = ((number + (times << 20)) * 0x9e3779b97f4a7c15u >> 32) & mask_;
+        const std::uint32_t times = seen_[number];
+        seen_[number] = static_cast<std::uint8_t>(times + (times != max_times ? 1 : 0));
+        const std::size_t bit = key_bit(number, times, mask_);
         const std::uint64_t flag = std::uint64_t{1} << (bit % 64), word = to_[bit / 64];
         to_[bit / 64] = word | flag;
         return (word & flag) == 0;

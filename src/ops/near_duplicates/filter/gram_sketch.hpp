@@ -35,14 +35,17 @@ constexpr unsigned scale_of(std::uint64_t length) {
 }
 /// From here on texts share so many grams that they need more bits a unit.
 constexpr unsigned long_scale = 12;
-/// The size of a bitmap, a power of two: 2 to 4 bits for each unit of a text, twice and four times as many for long texts;
-/// at most 1 MiB.
-constexpr std::size_t bitmap_bits(unsigned scale) {
+/// The binary logarithm of the size of a bitmap: 2 to 4 bits for each unit of a text, twice and four times as many for long
+/// texts; at most 1 MiB.
+constexpr unsigned bitmap_log(unsigned scale) {
     const unsigned log = scale < 9             ? 11
                          : scale < long_scale  ? scale + 2
                          : scale == long_scale ? scale + 3
                                                : scale + 4;
-    return std::size_t{1} << (log < 23 ? log : 23);
+    return log < 23 ? log : 23;
+}
+constexpr std::size_t bitmap_bits(unsigned scale) {
+    return std::size_t{1} << bitmap_log(scale);
 }
 constexpr std::size_t bitmap_words(unsigned scale) {
     return bitmap_bits(scale) / 64;
@@ -65,6 +68,17 @@ constexpr std::uint32_t gram_number(gram g) {
     return g >> 3;
 }
 constexpr unsigned max_number_bits = 20;
+/// The bits of a gram's number in bitmaps of this scale.
+constexpr unsigned number_bits(unsigned scale) {
+    const unsigned bits = bitmap_log(scale) + 5;
+    return bits < max_number_bits ? bits : max_number_bits;
+}
+/// The last occurrence of a number that has a key of its own.
+constexpr std::uint32_t max_times = 255;
+/// The bit of the key of a number that occurred `times` times before, at most max_times. `mask`: bits of the bitmap - 1.
+constexpr std::size_t key_bit(std::uint32_t number, std::uint32_t times, std::size_t mask) {
+    return ((number + (std::uint64_t{times} << 20)) * 0x9e3779b97f4a7c15u >> 32) & mask;
+}
 
 constexpr unsigned max_gram_length = 6;
 
@@ -85,6 +99,8 @@ constexpr std::uint32_t gram_hash(std::uint64_t units, unsigned length) {
 /// 24 KiB, so that they stay in the first cache.
 struct gram_table {
     static constexpr unsigned lead_bits = 16;
+    static constexpr std::size_t three_words = (std::size_t{1} << lead_bits) / 32,
+                                 longer_words = (std::size_t{1} << lead_bits) / 16;
     static constexpr std::uint32_t lead(std::uint32_t units) {
         return units * 0x9e3779b1u >> (32 - lead_bits);
     }
@@ -96,10 +112,13 @@ struct gram_table {
     }
 
     /// The length of the gram that 8 units begin with, or 0.
-    unsigned length(std::uint64_t units) const {
+    unsigned length(std::uint64_t units) const { return length(units, three.data(), longer.data()); }
+    /// The same with a table anywhere, on any place.
+    static constexpr unsigned length(std::uint64_t units, const std::uint32_t* of_three,
+                                     const std::uint32_t* of_longer) {
         const std::uint32_t three_at = lead_of_three(units), four_at = lead_of_four(units);
-        if ((three[three_at / 32] >> (three_at % 32) & 1) != 0) return 3;
-        const unsigned code = longer[four_at / 16] >> (2 * (four_at % 16)) & 3;
+        if ((of_three[three_at / 32] >> (three_at % 32) & 1) != 0) return 3;
+        const unsigned code = of_longer[four_at / 16] >> (2 * (four_at % 16)) & 3;
         return code == 0 ? 0 : code + 3;
     }
 
@@ -120,6 +139,8 @@ class gram_rules {
                unsigned last_scale);
 
     const gram_table& at(unsigned scale) const { return by_scale_[scale - first_]; }
+    unsigned first_scale() const { return first_; }
+    unsigned last_scale() const { return first_ + static_cast<unsigned>(by_scale_.size()) - 1; }
 
   private:
     unsigned first_;

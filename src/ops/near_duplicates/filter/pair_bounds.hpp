@@ -17,7 +17,9 @@ constexpr std::uint32_t largest_distance(const decimal& threshold, std::uint64_t
 
 /// Whether texts of these lengths can be a pair at all: they are at least `longer - shorter` edits apart.
 constexpr bool lengths_allow(const decimal& threshold, std::uint64_t shorter, std::uint64_t longer) {
-    return longer - shorter <= largest_distance(threshold, shorter + longer);
+    // longer - shorter <= largest_distance(threshold, shorter + longer), without a division.
+    return longer == shorter ||
+           (longer - shorter) * threshold.denominator < threshold.numerator * (shorter + longer);
 }
 
 /// The lengths that can make a pair with a text of `length`: shortest .. longest, both included.

@@ -76,8 +76,8 @@ search_cost estimate_cost(const unit_texts<Unit>& texts, const sketch_list& sket
     const double to_compare = to_compare_units * static_cast<double>(pairs);
     if (passed.empty()) {
         constexpr double second = 1e-9;
-        const double making = second * units * to_map_a_unit;
-        return {second * (units * to_count_a_unit + to_compare), making + second * to_compare, making, 32};
+        return {second * (units * to_count_a_unit + to_compare),
+                second * (units * to_map_a_unit + to_compare), 32};
     }
     // The units of the texts that each filter leaves to be read, for some of these pairs.
     const std::size_t some = std::min<std::size_t>(passed.size(), sampled_texts);
@@ -137,13 +137,13 @@ search_cost estimate_cost(const unit_texts<Unit>& texts, const sketch_list& sket
     // Pairs for each unit of weight that was read.
     const double expected = static_cast<double>(pairs) * passed_weight / count / read_weight;
     const double second = 1e-9 * slowness(mapping, mapped * to_map_a_unit);
-    const double making = second * units * to_map_a_unit, pairs_passed = read_weight;
+    const double pairs_passed = read_weight;
     return {second * (units * to_count_a_unit + to_compare +
                       expected * (pairs_passed * to_compare_counts + after_counts * to_read_a_unit)),
-            making + second * (to_compare +
-                               expected * (words * to_compare_a_word + after_bitmaps * to_count_a_unit +
-                                           after_both * to_read_a_unit)),
-            making, words / pairs_passed, second * expected * edits * to_edit_a_unit};
+            second * (units * to_map_a_unit + to_compare +
+                      expected * (words * to_compare_a_word + after_bitmaps * to_count_a_unit +
+                                  after_both * to_read_a_unit)),
+            words / pairs_passed, second * expected * edits * to_edit_a_unit};
 }
 
 template search_cost estimate_cost(const unit_texts<std::uint8_t>&, const sketch_list&, const text_classes&,

@@ -11,8 +11,7 @@ namespace quern::near_duplicates_detail {
 /// Seconds of one thread to sketch the texts and to compare all pairs with a second filter.
 struct search_cost {
     double with_counts = 0, with_bitmaps = 0;
-    double making_bitmaps = 0;  ///< of with_bitmaps
-    double words = 0;           ///< of a bitmap, on average over the pairs
+    double words = 0;  ///< of a bitmap, on average over the pairs
     double edits = 0;  ///< for the edit distances of unlike texts that pass the filters; of pairs: unknown
 
     /// Bitmaps cost more to make, and exclude more. The choice changes no result.

@@ -24,17 +24,19 @@ struct device_sketches {
     device_span<const std::uint32_t> populations;  ///< sketched_classes::max_scales for each class
 };
 
-/// Classes of equal texts, by ascending length, in device memory.
+/// Classes of equal texts, by ascending length (or any texts, if `columns` gives that order), in device memory.
 struct device_classes {
     device_span<const std::uint32_t> lengths;       ///< of all classes
     device_span<const std::uint8_t> kinds;          ///< of all classes: old_members and new_members
     device_span<const device_scales> scales;        ///< of all classes
     device_span<const std::uint32_t> rows;          ///< classes with new members, ascending
     device_sketches row_sketches, column_sketches;  ///< of the rows and columns of a call
+    device_span<const std::uint32_t> columns = {};  ///< columns by ascending length; empty: all classes
+    bool columns_have_disjoint = true;  ///< else pairs pass by the disjoint grams of the row alone
 };
 inline constexpr std::uint8_t old_members = 1, new_members = 2;
 
-/// A range of columns, all of one scale, to compare with the row_tile rows from `row` (an index of `rows`) on.
+/// A range of columns (of `columns`, if given), all of one scale, to compare with the row_tile rows from `row` (an index of `rows`) on.
 struct join_work {
     std::uint32_t row, first, last, scale;
 };

@@ -43,6 +43,8 @@ struct join_state {
     const device_scales* scales;
     const std::uint32_t* rows;
     std::uint32_t row_count;
+    const std::uint32_t* columns;  ///< null: the classes in order
+    bool columns_have_disjoint;
     sketch_view row_sketches, column_sketches;
     decimal threshold;
     bool within_new;
@@ -51,6 +53,8 @@ struct join_state {
     std::uint64_t first_capacity;
     std::uint64_t* found;
     unsigned long long* counters;  ///< passed the first filter, passed all
+
+    __device__ std::uint32_t column(std::uint32_t at) const { return columns == nullptr ? at : columns[at]; }
 };
 
 /// The disjoint grams of a class; null if it has none of this scale.
@@ -145,11 +149,12 @@ __global__ void __launch_bounds__(block_threads, 1) join_bitmaps_kernel(join_sta
         const std::uint32_t last = min(mine.last, first + column_tile);
         for (unsigned i = thread; i < column_tile; i += block_threads) {
             const bool exists = first + i < last;
-            bitmaps[row_tile + i] = exists ? all.column_sketches.all_grams(first + i) : nullptr;
-            classes[row_tile + i] = first + i;
+            const std::uint32_t c = exists ? all.column(first + i) : 0;
+            bitmaps[row_tile + i] = exists ? all.column_sketches.all_grams(c) : nullptr;
+            classes[row_tile + i] = c;
         }
         if (thread < row_tile) {
-            const std::uint64_t total = std::uint64_t{lengths[thread]} + all.lengths[last - 1];
+            const std::uint64_t total = std::uint64_t{lengths[thread]} + all.lengths[all.column(last - 1)];
             least[thread] = bitmaps[thread] == nullptr
                                 ? 0x7fffffff
                                 : static_cast<std::int32_t>(populations[thread]) -
@@ -205,9 +210,9 @@ __global__ void __launch_bounds__(block_threads, 1) join_bitmaps_kernel(join_sta
 #pragma unroll 1
             for (std::uint32_t rest = passed[w]; rest != 0; rest &= rest - 1) {
                 const unsigned sum = w * bits + static_cast<unsigned>(__ffs(static_cast<int>(rest))) - 1;
-                const std::uint32_t own = classes[row_of(sum / 16)],
-                                    other = classes[row_tile + column_of(sum % 16)];
-                if (other >= last || !is_requested(all, own, other)) continue;
+                const unsigned column = column_of(sum % 16);
+                const std::uint32_t own = classes[row_of(sum / 16)], other = classes[row_tile + column];
+                if (first + column >= last || !is_requested(all, own, other)) continue;
                 const unsigned long long at = atomicAdd(&all.counters[0], 1ull);
                 if (at < all.first_capacity) all.first_found[at] = {own, other};
             }
@@ -261,7 +266,7 @@ __global__ void __launch_bounds__(block_threads) compare_pairs_kernel(join_state
                                   all.column_sketches.all_grams(column), scale),
                     total))
             continue;
-        if (scale == scale_of(x) &&
+        if (all.columns_have_disjoint && scale == scale_of(x) &&
             !within(all.threshold,
                     missing_grams(disjoint_of(all, all.column_sketches, column, scale),
                                   all.row_sketches.all_grams(row), scale),
@@ -290,6 +295,8 @@ join_found join_sketches(cuda_place& place, const device_classes& classes, const
                          classes.scales.data(),
                          classes.rows.data(),
                          static_cast<std::uint32_t>(classes.rows.size()),
+                         classes.columns.data(),
+                         classes.columns_have_disjoint,
                          view(classes.row_sketches),
                          view(classes.column_sketches),
                          threshold,

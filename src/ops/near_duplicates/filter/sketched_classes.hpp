@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -41,6 +42,19 @@ class unit_texts {
         }
     }
 
+    /// All texts, if they are in memory as units and none is old.
+    std::optional<unit_list<Unit>> whole() const {
+        if (sketches_.first_new() != 0) return std::nullopt;
+        if constexpr (!decodes) return as_bytes(texts_);
+        if constexpr (decodes) {
+            if (first_decoded_ == 0 && decoded_.units.size() != 0) return decoded_.list();
+            return std::nullopt;
+        }
+    }
+    /// Copies of whole() in device memory, for edit distances there; null: none.
+    void use_device_texts(const device_texts<Unit>* on_device) { on_device_ = on_device; }
+    const device_texts<Unit>* on_device() const { return on_device_; }
+
     /// Valid until the next read with `scratch`. Any thread.
     std::span<const Unit> read(std::uint32_t text, std::vector<Unit>& scratch) const {
         if constexpr (decodes) {
@@ -68,12 +82,12 @@ class unit_texts {
                 bytes, host_.memory().left());
         }
         if constexpr (!decodes) {
-            const auto pairs = verify(place, as_bytes(texts_), threshold, candidates, counts);
+            const auto pairs = verify(place, as_bytes(texts_), threshold, candidates, counts, on_device_);
             found.insert(found.end(), pairs.begin(), pairs.end());
         } else if (std::ranges::all_of(candidates,
                                        [&](const candidate& c) { return c.a >= first_decoded_; })) {
             const auto number_of = [&](std::uint32_t text) { return text - first_decoded_; };
-            append_numbered(place, threshold, decoded_, candidates, number_of, found, counts);
+            append_numbered(place, threshold, decoded_, candidates, number_of, found, counts, on_device_);
         } else {
             for (std::size_t begin = 0; begin < candidates.size();) {
                 const std::size_t count = fitting(candidates.subspan(begin));
@@ -116,12 +130,13 @@ class unit_texts {
     template <class Place, class NumberOf>
     static void append_numbered(Place& place, const decimal& threshold, const decoded_texts& decoded,
                                 std::span<const candidate> candidates, const NumberOf& number_of,
-                                std::vector<duplicate_pair>& found, duplicate_counts& counts) {
+                                std::vector<duplicate_pair>& found, duplicate_counts& counts,
+                                const device_texts<Unit>* on_device = nullptr) {
         std::vector<candidate> numbered;
         numbered.reserve(candidates.size());
         for (const auto& [a, b] : candidates) numbered.push_back({number_of(a), number_of(b)});
         const auto pairs =
-            verify(place, decoded.list(), threshold, std::span<const candidate>(numbered), counts);
+            verify(place, decoded.list(), threshold, std::span<const candidate>(numbered), counts, on_device);
         std::size_t i = 0;
         for (duplicate_pair pair : pairs) {
             while (numbered[i].a != pair.a || numbered[i].b != pair.b) ++i;
@@ -136,6 +151,7 @@ class unit_texts {
     const sketch_list& sketches_;
     std::uint32_t first_decoded_;
     decoded_texts decoded_;  ///< those from first_decoded_ on
+    const device_texts<Unit>* on_device_ = nullptr;
 };
 
 /// The scales at which a class needs its disjoint grams: those of the texts that it can make a pair with.

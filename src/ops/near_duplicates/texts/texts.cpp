@@ -2,6 +2,7 @@
 #include "ops/near_duplicates/texts/texts.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 #include "base/utf8.hpp"
 #include "device/array.hpp"
@@ -91,8 +92,16 @@ text_classes::text_classes(cpu_place& place, const sketch_list& sketches, std::u
         }
     });
     primitives::sort_pairs(place, keys.span(), order.span());
-    for (std::uint32_t i = 0; i < n; ++i) lengths.data()[i] = sketches[order.data()[i]].length;
+    for_each_piece(place, pieces, [&](std::size_t p) {
+        const item_range mine = piece_of(n, pieces, p);
+        for (std::size_t i = mine.begin; i < mine.end; ++i)
+            lengths.data()[i] = sketches[order.data()[i]].length;
+    });
     primitives::sort_pairs(place, lengths.span(), order.span());  // stable: by (length, hash, text)
+    for_each_piece(place, pieces, [&](std::size_t p) {
+        const item_range mine = piece_of(n, pieces, p);
+        for (std::size_t i = mine.begin; i < mine.end; ++i) keys.data()[i] = sketches[order.data()[i]].hash;
+    });
 
     const auto are_equal = [&](std::uint32_t a, std::uint32_t b) {
         if (a == b) return true;
@@ -104,15 +113,14 @@ text_classes::text_classes(cpu_place& place, const sketch_list& sketches, std::u
     std::vector<std::uint32_t> rest, others;
     for (std::uint32_t i = 0; i < n;) {
         // A run of texts with equal length and hash, nearly always equal.
-        const text_sketch& first = sketches[order.data()[i]];
+        const std::uint32_t length = lengths.data()[i];
         std::uint32_t past_end = i + 1;
-        while (past_end < n && lengths.data()[past_end] == first.length &&
-               sketches[order.data()[past_end]].hash == first.hash)
+        while (past_end < n && lengths.data()[past_end] == length && keys.data()[past_end] == keys.data()[i])
             ++past_end;
         rest.assign(order.data() + i, order.data() + past_end);
         while (!rest.empty()) {
             begins_.push_back(static_cast<std::uint32_t>(members_.size()));
-            lengths_.push_back(first.length);
+            lengths_.push_back(length);
             others.clear();
             for (const std::uint32_t text : rest)
                 (are_equal(rest.front(), text) ? members_ : others).push_back(text);
@@ -132,15 +140,21 @@ class_range window_of(const text_classes& classes, const decimal& threshold, std
     return {static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(last)};
 }
 
-std::uint64_t pairs_in_windows(const text_classes& classes, const decimal& threshold) {
-    std::uint64_t pairs = 0;
-    std::uint32_t first = 0;
-    for (std::uint32_t c = 0; c < classes.size(); ++c) {
-        if (c == 0 || classes.length(c) != classes.length(c - 1))
-            first = window_of(classes, threshold, c).first;
-        pairs += c - first;
-    }
-    return pairs;
+std::uint64_t pairs_in_windows(cpu_place& place, const text_classes& classes, const decimal& threshold) {
+    const std::size_t pieces = pieces_for(place, classes.size(), 4096);
+    std::vector<std::uint64_t> pairs(pieces);
+    for_each_piece(place, pieces, [&](std::size_t p) {
+        const item_range mine = piece_of(classes.size(), pieces, p);
+        std::uint64_t own = 0;
+        std::uint32_t first = 0;
+        for (auto c = static_cast<std::uint32_t>(mine.begin); c < mine.end; ++c) {
+            if (c == mine.begin || classes.length(c) != classes.length(c - 1))
+                first = window_of(classes, threshold, c).first;
+            own += c - first;
+        }
+        pairs[p] = own;
+    });
+    return std::accumulate(pairs.begin(), pairs.end(), std::uint64_t{0});
 }
 
 }  // namespace quern::near_duplicates_detail

@@ -70,7 +70,7 @@ struct class_range {
 class_range window_of(const text_classes& classes, const decimal& threshold, std::uint32_t b);
 
 /// The number of pairs of classes that lengths allow, without old texts. Cost: O(classes).
-std::uint64_t pairs_in_windows(const text_classes& classes, const decimal& threshold);
+std::uint64_t pairs_in_windows(cpu_place& place, const text_classes& classes, const decimal& threshold);
 
 /// A text that is equal to an earlier one: `first`, the first of all equal ones. Each text occurs at most once.
 struct text_copy {
