@@ -9,7 +9,7 @@ from typing import Any
 from . import _quern
 from ._quern import BuildResult, DedupResult, Evaluation, UsageError
 
-_kinds: dict[str, type] = {}
+_kinds: dict[str, Any] = {}
 
 
 def _names(kind: type) -> list[str]:
@@ -80,4 +80,4 @@ def _reduced(result: Any) -> tuple[Any, ...]:
 
 
 for _kind in (BuildResult, DedupResult, Evaluation):
-    copyreg.pickle(_kind, _reduced)  # type: ignore[arg-type]
+    copyreg.pickle(_kind, _reduced)

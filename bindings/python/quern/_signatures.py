@@ -12,7 +12,8 @@ from typing import Any
 
 from . import _quern
 
-_function, _method = type(_quern.dedup), type(_quern.Store.search)
+_function: Any = type(_quern.dedup)
+_method: Any = type(_quern.Store.search)
 
 
 class _Declared:
