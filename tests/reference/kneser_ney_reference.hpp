@@ -19,7 +19,7 @@ struct kneser_ney_model {
         double probability = 0, back_off = 1;
     };
     std::map<ngram, entry> entries;  ///< of the model's n-grams
-    std::set<unsigned> fallbacks;    ///< lengths for which the discounts' formula has no value
+    std::set<unsigned> fallbacks;    ///< lengths of n-grams for which the discounts' formula has no value
 
     struct pruning {
         std::vector<std::uint64_t> thresholds;  ///< of the order's length
@@ -87,14 +87,18 @@ struct kneser_ney_model {
 
     std::array<double, 4> discounts_of(const std::map<ngram, std::uint64_t>& adjusted, unsigned n) {
         std::array<double, 5> of{};
-        for (const auto& [g, a] : adjusted)
-            if (g.size() == n && a < of.size()) of[a] += 1;
+        bool has_ngrams = false;
+        for (const auto& [g, a] : adjusted) {
+            if (g.size() != n) continue;
+            has_ngrams = true;
+            if (a < of.size()) of[a] += 1;
+        }
         std::array<double, 4> made{};
         for (std::size_t a = 1; a < made.size(); ++a) {
             const double y = of[1] / (of[1] + 2 * of[2]), count = static_cast<double>(a);
             made[a] = count - (count + 1) * y * of[a + 1] / of[a];
             if (of[a] == 0 || !(made[a] >= 0) || made[a] > count) {
-                fallbacks.insert(n);
+                if (has_ngrams) fallbacks.insert(n);
                 return {0, 0.5, 1, 1.5};
             }
         }
