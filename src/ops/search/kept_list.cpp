@@ -5,7 +5,7 @@
 #include <functional>
 
 #include "ops/search/postings.hpp"
-#include "ops/search/scoring.hpp"
+#include "ops/search/probabilistic_scorers.hpp"
 #include "ops/search/search_impl.hpp"
 
 namespace quern::search_detail {
