@@ -312,6 +312,40 @@ class Lists(Api):
         for bad in ("", "k=3", "q=a&k=0", "q=a&k=101", "q=a&typos=3", "q=" + "a" * 2049):
             self.refused("/api/complete?" + bad)
 
+    def test_statistics(self):
+        store = self.server.json("/api/store")
+        answer = self.server.json("/api/statistics", words=1000)
+        lengths = answer["lengths"]
+        self.assertEqual(sum(of["documents"] for of in lengths["documents"]), store["documents"])
+        self.assertEqual([of["from"] for of in lengths["documents"]][:4], [0, 1, 2, 4])
+        words = [self.server.json("/api/documents", id=id)["words"] for id in ("long", "plain", "ford")]
+        self.assertEqual(lengths["longest"], max(words))
+        self.assertLessEqual(lengths["shortest"], lengths["median"])
+        counts = [of["occurrences"] for of in answer["words"]]
+        self.assertEqual(counts, sorted(counts, reverse=True))
+        for of in answer["words"][:5]:
+            self.assertEqual(self.server.json("/api/search", q=of["word"], total=1, typos="never", title_weight=0)["total"], of["documents"])
+        if "link_ranks" in store["offers"]:
+            ranks = [of["rank"] for of in answer["linked"]]
+            self.assertEqual(ranks, sorted(ranks, reverse=True))
+            self.assertEqual(len(ranks), 10)
+        self.refused("/api/statistics?words=1001")
+
+    def test_documents_with_duplicates(self):
+        answer = self.server.json("/api/duplicates", copies=100)
+        counts = [of["copy_count"] for of in answer["groups"]]
+        self.assertEqual(counts, sorted(counts, reverse=True))
+        self.assertEqual((answer["total"], answer["duplicates"]), (len(counts), sum(counts)))
+        self.assertEqual(answer["duplicates"], self.server.json("/api/store")["copies"])
+        by_id = {of["id"]: of for of in answer["groups"]}
+        self.assertEqual([copy["id"] for copy in by_id["ford"]["copies"]], ["ford-copy", "ford-other"])
+        self.assertEqual(by_id["notice-0"]["copy_count"], 12)
+        second = self.server.json("/api/duplicates", k=1, offset=1, copies=1)
+        self.assertEqual([of["id"] for of in second["groups"]], [answer["groups"][1]["id"]])
+        self.assertEqual(self.server.json("/api/duplicates", offset=1000)["groups"], [])
+        for bad in ("k=0", "k=1001", "q=x"):
+            self.refused("/api/duplicates?" + bad)
+
     def test_a_corrected_query_is_answered_where_that_is_asked_for(self):
         ids = lambda answer: [hit["id"] for hit in answer["hits"]]
         meant = self.server.json("/api/search", q="hippopotamus")
@@ -533,7 +567,7 @@ class Description(Api):
         self.gets = {path: item for path, item in self.api["paths"].items() if path not in ("/api/dedup", "/mcp")}  # test_dedup.py, test_mcp.py
 
     def test_every_route_is_described_and_none_else(self):
-        for path in ("/", "/app.js", "/api/search?q=x", "/api/words?q=x", "/api/complete?q=x", "/api/documents/plain", "/api/documents?id=plain", "/api/store", "/healthz", "/metrics", "/openapi.json", "/api/dedup", "/mcp"):
+        for path in ("/", "/app.js", "/api/search?q=x", "/api/words?q=x", "/api/complete?q=x", "/api/documents/plain", "/api/documents?id=plain", "/api/statistics", "/api/duplicates", "/api/store", "/healthz", "/metrics", "/openapi.json", "/api/dedup", "/mcp"):
             self.server.get(path)
         routes = set(re.findall(r'quern_http_requests_total\{route="([^"]+)"', self.server.get("/metrics")[2]))
         pages = {"/", "/app.js", "/style.css", "/quern.svg", "/openapi.json", "other"}
