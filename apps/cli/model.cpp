@@ -37,7 +37,7 @@ int run_model(const command& self, const std::vector<std::string>& arguments) {
     declare_common(line, common, {.rows = false, .output = false, .scratch = false});
     line.example("quern model news.arpa -o news.model", "The same scores from a smaller file.");
     line.example("quern model news.arpa -o small.model --quantize 8",
-                 "Half of the size, and slightly other scores.");
+                 "A smaller file, and slightly other scores.");
     line.parse(arguments);
 
     session job(self, common);
