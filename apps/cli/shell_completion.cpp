@@ -83,7 +83,7 @@ std::string guarded(std::string_view text, std::string_view characters) {
 }
 
 /// One word of bash or zsh, in single quotes.
-std::string quoted(std::string_view text) {
+std::string zsh_quoted(std::string_view text) {
     std::string out = "'";
     for (const char c : text) {
         if (c == '\'') {
@@ -197,7 +197,7 @@ std::string zsh_action(const completed& option) {
             return fmt::format(":{}:({})", message, fmt::join(values, " "));
         }
         case completes::list_of_names:
-            return fmt::format(":{}:_values -s , {} {}", message, quoted(option.value),
+            return fmt::format(":{}:_values -s , {} {}", message, zsh_quoted(option.value),
                                fmt::join(option.values, " "));
     }
     return {};
@@ -217,7 +217,7 @@ std::string zsh_option(const completed& option) {
             exclusive = fmt::format("({})", fmt::join(option.names, " "));
         }
         out += fmt::format("            {} \\\n",
-                           quoted(fmt::format("{}{}{}{}{}", exclusive, name, mark, meaning, action)));
+                           zsh_quoted(fmt::format("{}{}{}{}{}", exclusive, name, mark, meaning, action)));
     }
     return out;
 }
@@ -226,7 +226,7 @@ std::string zsh_script(const std::vector<completed_command>& commands) {
     std::string list;
     for (const completed_command& command : commands)
         list += fmt::format("        {}\n",
-                            quoted(fmt::format("{}:{}", command.name, guarded(command.meaning, ":\\"))));
+                            zsh_quoted(fmt::format("{}:{}", command.name, guarded(command.meaning, ":\\"))));
     std::string out = fmt::format(R"(#compdef quern
 # Completion of quern in zsh, made by: quern completion zsh
 _quern() {{
@@ -253,7 +253,7 @@ _quern() {{
         for (const completed& option : command.options) out += zsh_option(option);
         const completed& arguments = command.arguments;
         out += fmt::format("            {}\n        ;;\n",
-                           arguments.value.empty() ? "&& return" : quoted("*" + zsh_action(arguments)));
+                           arguments.value.empty() ? "&& return" : zsh_quoted("*" + zsh_action(arguments)));
     }
     return out + R"(    esac
 }

@@ -14,7 +14,7 @@ namespace quern::text {
 /// - marks (Mn) after a Latin or Greek letter are dropped (é, ő, ά);
 /// - of Cyrillic only the stress mark on a vowel and the diaeresis of ё, so that й and ї stay;
 /// - Hebrew points and accents, Arabic vowel signs and hamza marks, and the tatweel are dropped;
-/// - Latin letters with a stroke and the like become plain: æ ae, œ oe, ø o, đ d, ð d, þ th, ħ h, ı i, ł l, ŧ t;
+/// - Latin letters with a slash and the like become plain: æ ae, œ oe, ø o, đ d, ð d, þ th, ħ h, ı i, ł l, ŧ t;
 /// - all else stays, so vowel signs of other scripts and voiced kana do. A word of marks alone stays.
 /// Idempotent. One per thread.
 class accent_folder {

@@ -115,7 +115,7 @@ void declare_properties(nb::class_<opened_model>& of) {
 }  // namespace
 
 void declare_language_model(nb::module_& module) {
-    static parameters<model_call> options("LanguageModel.open");
+    static parameters<model_call> options("open");
     options.add(
         {"interpolate", "str | os.PathLike[str] | list[str | os.PathLike[str]] | None", "None",
          "More models; a word's probability is the weighted mean."},

@@ -364,8 +364,7 @@ search_result search_engine::state::result(const planned_query& of, std::span<co
     for (std::size_t i = options.offset; i < ranking.size(); ++i) {
         ctx.check_stop();
         auto& found = result.hits.emplace_back(hit(ranking[i], static_cast<std::uint32_t>(i + 1)));
-        if (options.snippets)
-            found.snippet = snippet_of(ranking[i].document, planned, ctx);
+        if (options.snippets) found.snippet = snippet_of(ranking[i].document, planned, ctx);
         if (options.explain) found.explanation = explained(ranking[i].document);
         if (options.fields && store.fields()) found.fields = store.fields()->json(ranking[i].document);
         if (options.duplicates) add_duplicates(found, planned);

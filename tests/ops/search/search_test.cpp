@@ -236,7 +236,8 @@ std::uint32_t by_lucene(std::uint32_t length) {
     const int encoded =
         bits < 4 ? static_cast<int>(rest) : static_cast<int>(rest >> (bits - 4) & 7) | (bits - 3) << 3;
     const int shift = (encoded >> 3) - 1;
-    return 24 + static_cast<std::uint32_t>(shift < 0 ? encoded & 7 : std::uint64_t((encoded & 7) | 8) << shift);
+    return 24 +
+           static_cast<std::uint32_t>(shift < 0 ? encoded & 7 : std::uint64_t((encoded & 7) | 8) << shift);
 }
 
 TEST(search, lucene_keeps_lengths_in_a_byte) {
