@@ -658,7 +658,11 @@ def test_estimator(rows, seed, metric):
 def test_estimator_conventions():
     neighbors = quern.NearestNeighbors(n_neighbors=2, metric="cosine")
     assert neighbors.get_params() == {
-        "n_neighbors": 2, "radius": 1.0, "metric": "cosine", "method": "auto", "n_jobs": None,
+        "n_neighbors": 2,
+        "radius": 1.0,
+        "metric": "cosine",
+        "method": "auto",
+        "n_jobs": None,
     }
     assert neighbors.set_params(radius=2.0) is neighbors
     with pytest.raises(ValueError, match="invalid parameter 'k'"):
@@ -684,7 +688,11 @@ def test_a_shape_beyond_memory_is_refused() -> None:
     class Described:
         def __init__(self, *shape: int) -> None:
             self.__array_interface__ = {
-                "shape": shape, "typestr": "<f4", "data": (few.ctypes.data, True), "strides": (0, 4), "version": 3
+                "shape": shape,
+                "typestr": "<f4",
+                "data": (few.ctypes.data, True),
+                "strides": (0, 4),
+                "version": 3,
             }
 
     for shape in ((2**31, 2**31), (2**61, 4)):
