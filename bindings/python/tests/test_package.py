@@ -146,8 +146,9 @@ def test_a_missing_library_is_named(name: str, monkeypatch: pytest.MonkeyPatch) 
 
 
 def declared(node: ast.FunctionDef, method: bool) -> list[str]:
-    every = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
-    return [argument.arg for argument in every][1 if method else 0 :]
+    arguments = node.args
+    every = [*arguments.posonlyargs, *arguments.args, arguments.vararg, *arguments.kwonlyargs, arguments.kwarg]
+    return [argument.arg for argument in every if argument][1 if method else 0 :]
 
 
 def test_signatures_are_those_of_the_stubs() -> None:
