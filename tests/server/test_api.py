@@ -611,7 +611,7 @@ class Description(Api):
                 conforms(json.loads(body), self.schemas["Problem"], self.schemas)
 
     def test_bounds_are_those_of_the_command_line(self):
-        own = {"k", "offset", "expand", "suggestions", "facet_values"}  # limits of the server, and parameters of its own
+        own = {"k", "offset", "expand", "suggestions", "facet_values", "feedback_documents", "feedback_terms"}  # limits of the server, and parameters of its own
         checked = 0
         for parameter in self.api["paths"]["/api/search"]["get"]["parameters"]:
             name, schema = parameter["name"], parameter["schema"]
