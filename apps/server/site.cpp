@@ -388,7 +388,8 @@ http_response site::respond_store(const parsed_request& request) const {
     json.member("min_length", std::uint64_t{info.text.min_length});
     json.member("stop_words", std::string_view(info.text.stop_words));
     json.member("stem", stemmer_names[static_cast<std::size_t>(info.text.stem)]);
-    json.member("fold", folding_names[static_cast<std::size_t>(info.text.fold)]);
+    if (info.text.fold != folding::none)
+        json.member("fold", folding_names[static_cast<std::size_t>(info.text.fold)]);
     json.member("documents", info.documents);
     json.member("words", info.words);
     json.member("vocabulary", info.vocabulary);

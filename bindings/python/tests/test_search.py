@@ -286,6 +286,7 @@ def test_properties(made, command):
         "min_length": 1,
         "stop_words": "none",
         "stem": "none",
+        "fold": "none",
     }
     assert repr(made) == f"Store({made.path!r}, {made.documents:,} documents)" and "<table>" in made._repr_html_()
     assert made.verify() == int(command("verify", made.path, "--format", "tsv").decode().split("\t")[2])
