@@ -206,8 +206,9 @@ function tellMeant(answer, search) {
   line.replaceChildren(...(answer.corrected_query ? ['Showing results for ', link, '.'] : ['Did you mean ', link, '?']));
 }
 
-function tellSearch(answer, count, search) {
-  shown.told = toldOf(answer, count, search);
+// Words that are still being typed are not missing.
+function tellSearch(answer, count, search, typing = false) {
+  shown.told = toldOf(typing ? { ...answer, unknown_words: [] } : answer, count, search);
   say(shown.told);
 }
 
@@ -245,7 +246,7 @@ async function showHits(search, signal, typing = false) {
     hits.replaceChildren(...answer.hits.map((hit) => hitItem(hit, answered)));
     shown = { ...nothingShown, key, answered, next: answer.hits.length };
     more.hidden = !answer.more;
-    tellSearch(answer, shown.next, search);
+    tellSearch(answer, shown.next, search, typing);
     tellMeant(answer, search);
   }
   // The results do not need these.

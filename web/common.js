@@ -54,7 +54,7 @@ export async function showPages() {
 
 // A bar from 0 to `share` of its place.
 export function bar(share) {
-  const made = element('i');
+  const made = element('i', { hidden: share === 0 });
   made.style.width = `${100 * share}%`;
   return element('span', { className: 'bar', ariaHidden: 'true' }, made);
 }

@@ -109,7 +109,7 @@ async function plot(field, facet, search, toggle, signal) {
   });
   return element('div', { className: 'field' }, element('h3', { textContent: field.name }),
     element('div', { className: 'plot' }, ...columns),
-    element('p', { className: 'ends' }, element('span', { textContent: facet.min.slice(0, 10) }), element('span', { textContent: facet.max.slice(0, 10) })));
+    element('p', { className: 'ends' }, element('span', { textContent: String(facet.min).slice(0, 10) }), element('span', { textContent: String(facet.max).slice(0, 10) })));
 }
 
 // ---- all of it
