@@ -142,6 +142,8 @@ mcp_tool search_tool(const search_engine& engine, const site_limits& limits) {
     add("phrases");
     add("syntax");
     add("total");
+    add("typos");
+    add("fold");
     if (!engine.store().fields.empty()) {
         for (const char* const name : {"filter", "sort", "facets", "facet_values"}) add(name);
         arguments.front().required = false;  // a filter is enough

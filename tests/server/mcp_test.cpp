@@ -263,7 +263,8 @@ TEST(mcp, tools_are_described_by_the_tables_of_options) {
             "whole": {"description": "whole of them.", "type": "integer", "minimum": 1, "maximum": 9, "default": 3},
             "number": {"description": "A share.", "type": "number", "exclusiveMinimum": 0.0, "maximum": 1.0, "default": 0.5},
             "flag": {"description": "Whether.", "type": "boolean", "default": true},
-            "choice": {"description": "Which.", "type": "string", "enum": ["bm25", "ql", "dirichlet", "two-stage"], "default": "ql"}
+            "choice": {"description": "Which.", "type": "string", "default": "ql",
+                       "enum": ["bm25", "ql", "dirichlet", "two-stage", "lucene", "robertson", "atire", "bm25+", "bm25l", "pl2", "inl2"]}
         },
         "required": ["text"],
         "additionalProperties": false})"));
@@ -569,10 +570,13 @@ TEST(mcp_tools, search_is_that_of_the_engine) {
     EXPECT_EQ(got["more"], true);
     EXPECT_FALSE(got.contains("seconds"));  // equal calls have equal answers
     EXPECT_EQ(client.result("search", {{"query", "mühle"}})["hits"][0]["id"], "Über/ß");
-    const json none = client.result("search", {{"query", "donky zyzzyva"}});
+    const json none = client.result("search", {{"query", "donky zyzzyva"}, {"typos", "never"}});
     EXPECT_EQ(none["hits"].size(), 0U);
     EXPECT_EQ(none["did_you_mean"], "donkey zyzzyva");
-    EXPECT_GT(client.result("search", {{"query", "donky"}, {"correct", true}})["hits"].size(), 0U);
+    EXPECT_GT(client.result("search", {{"query", "donky"}})["hits"].size(), 0U);
+    const json corrected =
+        client.result("search", {{"query", "donky"}, {"typos", "never"}, {"correct", true}});
+    EXPECT_GT(corrected["hits"].size(), 0U);
     EXPECT_EQ(client.result("search", {{"query", ""}})["empty_query"], true);
     EXPECT_EQ(client.result("search", {{"query", "\"river horse\""}})["hits"].size(), 0U);
     EXPECT_GT(client.result("search", {{"query", "\"river horse\""}, {"phrases", false}})["hits"].size(), 0U);
