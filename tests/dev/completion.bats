@@ -64,7 +64,7 @@ has() { command -v "$1" >/dev/null || skip "$1 is not installed"; }
         # shellcheck disable=SC2086
         run "$QUERN" $words '?'
         [ "$status" -eq 2 ]
-        [[ $output =~ "expected one of "([a-z0-9, -]*) ]] || { echo "$words: $output"; return 1; }
+        [[ $output =~ "expected one of "([a-z0-9+, -]*) ]] || { echo "$words: $output"; return 1; }
         IFS=', ' read -ra expected <<<"${BASH_REMATCH[1]}"
         [[ $words != *--skip ]] || expected+=(all)
         # shellcheck disable=SC2086

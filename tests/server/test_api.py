@@ -331,6 +331,12 @@ class Lists(Api):
             self.assertEqual(len(ranks), 10)
         self.refused("/api/statistics?words=1001")
 
+    def test_fields_of_the_store(self):
+        fields = {field["name"]: field for field in self.server.json("/api/store")["fields"]}
+        self.assertEqual({name: field["type"] for name, field in fields.items()}, {"price": "number", "tag": "list"})
+        for name, field in fields.items():
+            self.assertEqual(field["documents"], self.server.json("/api/search", filter=f"{name} EXISTS", count=1)["total"])
+
     def test_documents_with_duplicates(self):
         answer = self.server.json("/api/duplicates", copies=100)
         counts = [of["copy_count"] for of in answer["groups"]]
@@ -467,6 +473,7 @@ class Rest(Api):
         self.assertEqual(got.pop("name"), store().name)
         got.pop("offers")  # for pages; the sections say it too
         self.assertEqual(got.pop("limits"), {"results": 50, "query_bytes": 2048})
+        self.assertEqual(got.pop("fields"), [])
         self.assertEqual(got, said)
 
     def test_head_is_get_without_a_body(self):
