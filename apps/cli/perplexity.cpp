@@ -57,8 +57,7 @@ int write_texts(session& job, output& to, const perplexity_options& options,
     const language_model model = job.stage("model", [&] { return language_model::open(options, job.ctx); });
     auto rows = job.rows(to, {"text"});
     job.stage("generate", [&] {
-        generate_options one = generated;
-        for (const std::string& text : model.generate(one, job.ctx)) rows.row({std::string_view(text)});
+        for (const std::string& text : model.generate(generated, job.ctx)) rows.row({std::string_view(text)});
     });
     return finish(job, rows, to);
 }

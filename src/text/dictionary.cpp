@@ -56,7 +56,10 @@ void dictionary_view::walker::enter(std::uint32_t page) {
 
 std::optional<std::string_view> dictionary_view::walker::next() {
     if (next_ >= of_->size()) return std::nullopt;
-    while (left_ == 0) enter(page_ + 1);  // the rest of a long word has none
+    while (left_ == 0) {  // the rest of a long word has none, and pages that a file lost while it is read
+        if (page_ + 1 >= of_->pages()) return std::nullopt;
+        enter(page_ + 1);
+    }
     ++next_;
     --left_;
     if (reader_) {

@@ -213,6 +213,17 @@ TEST(dictionary, refuses_pages_of_long_words_that_do_not_fit) {
 
 // Every instruction set finds what the exact search does, even if keys of four bytes cannot distinguish pages, words
 // exceed the fast paths and codes run out.
+// A file that is cut while it is mapped reads as zeros.
+TEST(dictionary, ends_where_its_bytes_are_lost) {
+    std::vector<std::string> words;
+    for (int i = 10'000; i < 12'000; ++i) words.push_back(std::to_string(i));
+    std::string bytes = build(words);
+    const auto view = dictionary_view::open(bytes);
+    ASSERT_TRUE(view.has_value());
+    std::ranges::fill(bytes, '\0');
+    EXPECT_EQ(dictionary_view::walker(*view, 0).next(), std::nullopt);
+}
+
 TEST(dictionary, finds_hard_words) {
     std::mt19937_64 random(1);
     std::set<std::string> words;
