@@ -27,7 +27,7 @@ class byte_reader {
     explicit byte_reader(std::string_view bytes) : bytes_(bytes) {}
     template <class Value>
     Value value() {
-        Value made;
+        Value made{};
         std::memcpy(&made, take(sizeof made, 1), sizeof made);
         return made;
     }
