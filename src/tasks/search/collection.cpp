@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <bit>
 #include <cstddef>
-#include <numeric>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "tasks/search/engine_state.hpp"
+#include "tasks/shared/highest.hpp"
 #include "tasks/store/stop_words_of_language.hpp"
 
 namespace quern {
@@ -31,17 +31,6 @@ void add_lengths(collection_summary& summary, std::span<const std::uint32_t> len
         ++summary.document_lengths[static_cast<std::size_t>(std::bit_width(length))].documents;
 }
 
-/// The `k` first numbers of 0 … count - 1 in an order.
-template <typename Before>
-std::vector<std::uint32_t> first_of(std::uint64_t count, std::size_t k, Before&& before) {
-    std::vector<std::uint32_t> all(count);
-    std::iota(all.begin(), all.end(), 0U);
-    const std::size_t kept = std::min<std::size_t>(k, all.size());
-    std::ranges::partial_sort(all, all.begin() + static_cast<std::ptrdiff_t>(kept), before);
-    all.resize(kept);
-    return all;
-}
-
 }  // namespace
 
 collection_summary search_engine::summary(std::size_t words, std::size_t documents,
@@ -57,11 +46,9 @@ collection_summary search_engine::summary(std::size_t words, std::size_t documen
     counted.find = [&](std::string_view word) { return index.dictionary().find(word); };
     counted.frequency = [&](std::uint32_t id) { return occurrences[id]; };
     const std::vector<std::uint32_t> stop_words = stop_words_in(counted);
-    const auto more_frequent = [&](std::uint32_t a, std::uint32_t b) {
-        return occurrences[a] != occurrences[b] ? occurrences[a] > occurrences[b]
-                                                : a < b;  // ids follow the bytes
-    };
-    for (const std::uint32_t id : first_of(occurrences.size(), words + stop_words.size(), more_frequent)) {
+    // Ids follow the bytes of the words.
+    for (const std::uint32_t id : highest(occurrences.size(), words + stop_words.size(),
+                                          [&](std::uint32_t id) { return occurrences[id]; })) {
         if (summary.frequent_words.size() == words) break;
         if (std::ranges::binary_search(stop_words, id)) continue;
         summary.frequent_words.push_back(
@@ -70,11 +57,9 @@ collection_summary search_engine::summary(std::size_t words, std::size_t documen
     ctx.check_stop();
 
     if (const auto ranks = store.link_ranks()) {
-        const auto higher = [&](std::uint32_t a, std::uint32_t b) {
-            return (*ranks)[a] != (*ranks)[b] ? (*ranks)[a] > (*ranks)[b] : a < b;
-        };
         const double average = store_layout::link_rank_units / static_cast<double>(ranks->size());
-        for (const std::uint32_t document : first_of(ranks->size(), documents, higher))
+        for (const std::uint32_t document :
+             highest(ranks->size(), documents, [&](std::uint32_t d) { return (*ranks)[d]; }))
             summary.linked_documents.push_back({store.id(document), store.title(document),
                                                 static_cast<double>((*ranks)[document]) / average});
     }

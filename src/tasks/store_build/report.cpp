@@ -7,7 +7,6 @@
 #include <bit>
 #include <ctime>
 #include <optional>
-#include <queue>
 #include <span>
 #include <tuple>
 
@@ -17,6 +16,7 @@
 #include "report/build_report.hpp"
 #include "report/html_page.hpp"
 #include "tasks/corpus/reading_rules.hpp"
+#include "tasks/shared/highest.hpp"
 #include "tasks/store/opened_store.hpp"
 #include "tasks/store/stop_words_of_language.hpp"
 
@@ -139,27 +139,6 @@ void add_sections(report::build_report& page, const store_info& info) {
             {std::string(k.name), static_cast<double>(k.bytes), shown_bytes(k.bytes), std::move(k.sections)});
 }
 
-/// The `shown` of `count` items with the highest values; equal ones in order.
-template <typename Value>
-std::vector<std::uint32_t> first_of(std::size_t count, std::size_t shown, Value value) {
-    const auto before = [&](std::uint32_t a, std::uint32_t b) {
-        return value(a) != value(b) ? value(a) > value(b) : a < b;
-    };
-    std::priority_queue<std::uint32_t, std::vector<std::uint32_t>, decltype(before)> best(
-        before);  // the last on top
-    for (std::uint32_t i = 0; i < count; ++i) {
-        if (best.size() < shown) {
-            best.push(i);
-        } else if (before(i, best.top())) {
-            best.pop();
-            best.push(i);
-        }
-    }
-    std::vector<std::uint32_t> in_order(best.size());
-    for (std::size_t i = in_order.size(); i-- > 0; best.pop()) in_order[i] = best.top();
-    return in_order;
-}
-
 /// 0, then from each power of two up to the next.
 void add_document_lengths(report::build_report& page, std::span<const std::uint32_t> lengths) {
     std::vector<std::uint64_t> counts(34);
@@ -212,7 +191,7 @@ void add_groups(report::build_report& page, const opened_store& store) {
     page.groups_count = groups.size();
     page.duplicates_count = duplicates.size();
     for (const std::uint32_t g :
-         first_of(groups.size(), groups_shown, [&](std::uint32_t i) { return groups[i].second; })) {
+         highest(groups.size(), groups_shown, [&](std::uint32_t i) { return groups[i].second; })) {
         const std::uint32_t document = groups[g].first;
         auto& group = page.groups.emplace_back(std::string(store.id(document)),
                                                std::string(store.title(document)), groups[g].second);
@@ -227,7 +206,7 @@ void add_groups(report::build_report& page, const opened_store& store) {
 void add_pages(report::build_report& page, const opened_store& store) {
     const auto ranks = store.link_ranks();
     if (!ranks) return;
-    const auto best = first_of(ranks->size(), pages_shown, [&](std::uint32_t d) { return (*ranks)[d]; });
+    const auto best = highest(ranks->size(), pages_shown, [&](std::uint32_t d) { return (*ranks)[d]; });
     const auto views = store.links();
     std::vector<std::uint32_t> links(ranks->size());
     for (const std::uint32_t to : views.targets.values<std::uint32_t>(0, store.info().links)) {
@@ -262,7 +241,7 @@ void add_words(report::build_report& page, const opened_store& store,
     const auto says_much = [&](std::uint32_t i) {
         return std::ranges::binary_search(stop_words, i) ? -1 : states(i);
     };
-    for (const std::uint32_t w : first_of(documents.size(), words_shown, says_much)) {
+    for (const std::uint32_t w : highest(documents.size(), words_shown, says_much)) {
         if (std::ranges::binary_search(stop_words, w)) break;  // only these follow
         auto& entry =
             page.words.emplace_back(store.words().dictionary().word(w), documents[w], frequencies[w]);
