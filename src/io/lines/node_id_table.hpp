@@ -44,6 +44,15 @@ class word_table {
             if (here.tag == tag_of(hash) && name_at(here.begin) == name) return here.number - 1;
         }
     }
+    /// The same for at most at_once names.
+    void find(std::span<const std::string_view> names, std::uint32_t* numbers) const {
+        if (!slots_.empty()) {
+            for (const std::string_view name : names) __builtin_prefetch(&slots_[hash64(name) & mask_]);
+            for (const std::string_view name : names)
+                __builtin_prefetch(bytes_.data() + slots_[hash64(name) & mask_].begin);
+        }
+        for (std::size_t i = 0; i < names.size(); ++i) numbers[i] = find(names[i]);
+    }
     std::uint64_t size() const { return begins_.size(); }
     std::string_view at(std::uint64_t i) const { return name_at(begins_[i]); }
     std::uint64_t bytes_held() const {

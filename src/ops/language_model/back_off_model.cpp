@@ -124,13 +124,40 @@ back_off_model::back_off_model(std::vector<ngram_list> lists, repeated_ngram& re
     }
 }
 
-std::uint32_t back_off_model::child(unsigned n, std::uint32_t node, std::uint32_t word) const {
+back_off_model::child_search back_off_model::search_of(unsigned n, std::uint32_t node,
+                                                       std::uint32_t word) const {
     const level &of = levels_[n - 1], &next = levels_[n];
-    const auto begin = next.words.begin() + of.children[node],
-               end = next.words.begin() + of.children[node + 1];
-    const auto found = std::lower_bound(begin, end, word);
-    if (found == end || *found != word) return no_word;
-    return static_cast<std::uint32_t>(found - next.words.begin());
+    const child_search search{of.children[node], of.children[node + 1], word};
+    __builtin_prefetch(next.words.data() + search.begin + (search.end - search.begin) / 2);
+    return search;
+}
+
+/// Looks at the middle of what is left.
+bool back_off_model::advance(unsigned n, child_search& search, std::uint32_t& found) const {
+    const level& next = levels_[n];
+    found = no_word;
+    if (search.begin == search.end) return true;
+    const std::uint32_t middle = search.begin + (search.end - search.begin) / 2;
+    const std::uint32_t at = next.words[middle];
+    if (at == search.word) {
+        found = middle;
+        __builtin_prefetch(&next.logarithms[middle]);
+        return true;
+    }
+    if (at < search.word)
+        search.begin = middle + 1;
+    else
+        search.end = middle;
+    __builtin_prefetch(next.words.data() + search.begin + (search.end - search.begin) / 2);
+    return false;
+}
+
+std::uint32_t back_off_model::child(unsigned n, std::uint32_t node, std::uint32_t word) const {
+    child_search search = search_of(n, node, word);
+    std::uint32_t found = no_word;
+    while (!advance(n, search, found)) {
+    }
+    return found;
 }
 
 double back_off_model::score(std::uint32_t word, history& before) const {

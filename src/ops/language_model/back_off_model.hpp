@@ -56,6 +56,25 @@ class back_off_model {
     /// The history that `word` alone makes.
     history after(std::uint32_t word) const;
 
+    // The steps of many walks (block_scorer.hpp), as those of compact_model.
+    void prefetch_word(std::uint32_t word) const {
+        const level& of = levels_[0];
+        __builtin_prefetch(&of.logarithms[word]);
+        if (!of.children.empty()) __builtin_prefetch(&of.children[word]);
+    }
+    void prefetch_node(unsigned n, std::uint32_t node) const {
+        if (n != 1) __builtin_prefetch(&levels_[n - 1].children[node]);
+    }
+    void prefetch_children(unsigned, std::uint32_t) const {}
+    struct child_search {
+        std::uint32_t begin, end;  ///< where the child may be
+        std::uint32_t word;
+    };
+    child_search search_of(unsigned n, std::uint32_t node, std::uint32_t word) const;
+    bool advance(unsigned n, child_search& search, std::uint32_t& found) const;
+    float probability(unsigned n, std::uint32_t node) const { return levels_[n - 1].logarithms[node]; }
+    float back_off(unsigned n, std::uint32_t node) const { return levels_[n - 1].back_offs[node]; }
+
     /// The n-grams of one length as they lie in memory: in the order of the trie.
     struct level_view {
         std::span<const std::uint32_t> words;  ///< the first of each; empty for n = 1

@@ -15,6 +15,8 @@ namespace {
 
 using namespace compact_layout;
 
+constexpr std::uint64_t few = 8;  ///< children that are looked at one after the other
+
 /// Up to 57 bits at any bit.
 std::uint64_t bits_at(const std::uint64_t* from, std::uint64_t bit, unsigned count) {
     std::uint64_t word;
@@ -164,35 +166,77 @@ compact_model::range compact_model::children(unsigned n, std::uint32_t node) con
     return {at - node, end - node};
 }
 
-std::uint32_t compact_model::child(unsigned n, std::uint32_t node, std::uint32_t word) const {
+void compact_model::prefetch_children(unsigned n, std::uint32_t node) const {
+    if (n == 1) return;
+    const level& of = levels_[n - 1];
+    const std::uint64_t sample = of.child_samples[node / sample_nodes];
+    if ((sample & is_far) != 0)
+        __builtin_prefetch(&of.far_children[(sample ^ is_far) + node % sample_nodes]);
+    else
+        __builtin_prefetch(&of.child_bits[sample / 64]);
+}
+
+/// By interpolation while there are many: the words of a node's children are spread evenly, more or less; then by halves,
+/// should they not be; the last few one after the other.
+void compact_model::aim(const level& next, child_search& search) const {
+    constexpr std::uint32_t interpolations = 6;
+    const std::uint64_t size = search.end - search.begin;
+    search.middle = search.begin;
+    if (size > few) {
+        std::uint64_t past = size / 2;
+        if (search.steps++ < interpolations)
+            past = (search.word - search.below) * size / (search.above - search.below);
+        search.middle += std::min(past, size - 1);
+    }
+    prefetch_record(next, search.middle);
+}
+
+compact_model::child_search compact_model::search_of(unsigned n, std::uint32_t node,
+                                                     std::uint32_t word) const {
+    const auto [begin, end] = children(n, node);
+    child_search search{begin, end, 0, levels_[0].size, 0, word, 0};
+    aim(levels_[n], search);
+    return search;
+}
+
+bool compact_model::advance(unsigned n, child_search& search, std::uint32_t& found) const {
     const level& next = levels_[n];
-    auto [begin, end] = children(n, node);
     const auto word_at = [&](std::uint64_t i) {
         return static_cast<std::uint32_t>(bits_at(next.records, i * next.record_bits, next.word_bits));
     };
-    // By interpolation while there are many: the words of a node's children are spread evenly, more or less; then by
-    // halves, should they not be.
-    std::uint64_t below = 0, above = levels_[0].size;  // the words lie in [below, above)
-    for (unsigned steps = 0; end - begin > 8; ++steps) {
-        std::uint64_t middle = begin + (end - begin) / 2;
-        if (steps < 6) middle = begin + (word - below) * (end - begin) / (above - below);
-        middle = std::min(middle, end - 1);
-        const std::uint32_t found = word_at(middle);
-        if (found == word) return static_cast<std::uint32_t>(middle);
-        if (found < word) {
-            begin = middle + 1;
-            below = std::uint64_t{found} + 1;
-        } else {
-            end = middle;
-            above = found;
+    found = no_word;
+    if (search.end - search.begin <= few) {
+        for (std::uint64_t i = search.begin; i < search.end; ++i) {
+            const std::uint32_t at = word_at(i);
+            if (at < search.word) continue;
+            if (at == search.word) found = static_cast<std::uint32_t>(i);
+            break;
         }
-        if (word < below || word >= above) return no_word;
+        return true;
     }
-    for (; begin < end; ++begin) {
-        const std::uint32_t found = word_at(begin);
-        if (found >= word) return found == word ? static_cast<std::uint32_t>(begin) : no_word;
+    const std::uint32_t at = word_at(search.middle);
+    if (at == search.word) {
+        found = static_cast<std::uint32_t>(search.middle);
+        return true;
     }
-    return no_word;
+    if (at < search.word) {
+        search.begin = search.middle + 1;
+        search.below = std::uint64_t{at} + 1;
+    } else {
+        search.end = search.middle;
+        search.above = at;
+    }
+    if (search.word < search.below || search.word >= search.above) return true;
+    aim(next, search);
+    return false;
+}
+
+std::uint32_t compact_model::child(unsigned n, std::uint32_t node, std::uint32_t word) const {
+    child_search search = search_of(n, node, word);
+    std::uint32_t found = no_word;
+    while (!advance(n, search, found)) {
+    }
+    return found;
 }
 
 double compact_model::score(std::uint32_t word, history& before) const {

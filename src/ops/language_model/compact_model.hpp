@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "ops/language_model/back_off_model.hpp"
+#include "ops/language_model/compact_layout.hpp"
 
 namespace quern {
 
@@ -39,6 +40,33 @@ class compact_model {
     /// As those of back_off_model.
     double score(std::uint32_t word, history& before) const;
     history after(std::uint32_t word) const;
+
+    // The steps of many walks (block_scorer.hpp). A walk goes from an n-gram of n words, a node, to its child by the word
+    // before it.
+
+    /// Asks for the memory that the first step of a walk reads.
+    void prefetch_word(std::uint32_t word) const {
+        const level& of = levels_[0];
+        prefetch_record(of, word);
+        if (!of.first_children.empty()) __builtin_prefetch(&of.first_children[word]);
+    }
+    /// Asks for what prefetch_children reads; prefetch_children for what search_of reads.
+    void prefetch_node(unsigned n, std::uint32_t node) const {
+        if (n != 1) __builtin_prefetch(&levels_[n - 1].child_samples[node / compact_layout::sample_nodes]);
+    }
+    void prefetch_children(unsigned n, std::uint32_t node) const;
+    /// A search for the child that a word leads to.
+    struct child_search {
+        std::uint64_t begin, end;    ///< where it may be
+        std::uint64_t below, above;  ///< the words there lie in [below, above)
+        std::uint64_t middle;        ///< the next to look at
+        std::uint32_t word, steps;
+    };
+    child_search search_of(unsigned n, std::uint32_t node, std::uint32_t word) const;
+    /// Takes a step of it. True at its end: `found` is the child, or no_word.
+    bool advance(unsigned n, child_search& search, std::uint32_t& found) const;
+    float probability(unsigned n, std::uint32_t node) const;  ///< not a number: none
+    float back_off(unsigned n, std::uint32_t node) const;
 
   private:
     /// Values as codes of so many bits.
@@ -64,8 +92,10 @@ class compact_model {
     bool children_fit(unsigned n) const;
     range children(unsigned n, std::uint32_t node) const;
     std::uint32_t child(unsigned n, std::uint32_t node, std::uint32_t word) const;
-    float probability(unsigned n, std::uint32_t node) const;
-    float back_off(unsigned n, std::uint32_t node) const;
+    void aim(const level& next, child_search& search) const;
+    static void prefetch_record(const level& of, std::uint64_t i) {
+        __builtin_prefetch(reinterpret_cast<const char*>(of.records) + i * of.record_bits / 8);
+    }
 
     std::vector<level> levels_;
     unsigned quantised_bits_ = 0;

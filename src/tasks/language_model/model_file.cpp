@@ -137,8 +137,27 @@ model_file::model_file(const std::filesystem::path& path) {
     info.checksum = section.checksum();
 }
 
-std::uint32_t model_file::find(std::string_view word) const {
-    const std::uint64_t hash = hash64(word), mask = slots_.size() - 1;
+void model_file::find(std::span<const std::string_view> words, std::uint32_t* numbers) const {
+    std::uint64_t hashes[at_once];
+    const std::uint64_t mask = slots_.size() - 1;
+    for (std::size_t i = 0; i < words.size(); ++i) {
+        hashes[i] = hash64(words[i]);
+        __builtin_prefetch(&slots_[hashes[i] & mask]);
+    }
+    const auto first_number = [&](std::size_t i) {
+        return static_cast<std::uint32_t>(slots_[hashes[i] & mask]) - 1;
+    };
+    for (std::size_t i = 0; i < words.size(); ++i)
+        if (const std::uint32_t number = first_number(i); number != UINT32_MAX)
+            __builtin_prefetch(&ends_[number]);
+    for (std::size_t i = 0; i < words.size(); ++i)
+        if (const std::uint32_t number = first_number(i); number != UINT32_MAX)
+            __builtin_prefetch(this->word(number).data());
+    for (std::size_t i = 0; i < words.size(); ++i) numbers[i] = find(words[i], hashes[i]);
+}
+
+std::uint32_t model_file::find(std::string_view word, std::uint64_t hash) const {
+    const std::uint64_t mask = slots_.size() - 1;
     for (std::uint64_t at = hash & mask;; at = (at + 1) & mask) {
         const std::uint64_t slot = slots_[at];
         if (slot == 0) return UINT32_MAX;

@@ -15,6 +15,7 @@
 #include <span>
 #include <string_view>
 
+#include "base/hash.hpp"
 #include "device/files/file_writer.hpp"
 #include "io/store/section.hpp"
 #include "ops/language_model/compact_model.hpp"
@@ -32,7 +33,10 @@ class model_file {
     model_file(const model_file&) = delete;  // the n-grams point into the section
 
     /// The number of a word; UINT32_MAX if there is none.
-    std::uint32_t find(std::string_view word) const;
+    std::uint32_t find(std::string_view word) const { return find(word, hash64(word)); }
+    /// Those of several words, which are looked up side by side; at most at_once.
+    void find(std::span<const std::string_view> words, std::uint32_t* numbers) const;
+    static constexpr std::size_t at_once = 64;
     std::string_view word(std::uint32_t number) const;
 
     io::section_view section;
@@ -41,6 +45,8 @@ class model_file {
     std::uint32_t unknown = 0, begin = 0, end = 0;  ///< UINT32_MAX: none
 
   private:
+    std::uint32_t find(std::string_view word, std::uint64_t hash) const;
+
     std::string_view letters_;
     std::span<const std::uint32_t> ends_;
     std::span<const std::uint64_t> slots_;

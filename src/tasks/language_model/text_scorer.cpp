@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -70,78 +71,109 @@ model_mixture read_mixture(const perplexity_options& options, const context& ctx
     return made;
 }
 
-void text_scorer::begin() {
-    for (std::size_t m = 0; m < histories_.size(); ++m)
-        histories_[m] = of_.marks ? of_.models[m].after(of_.models[m].begin) : back_off_model::history();
-    score_ = {};
-}
+part_scorer::part_scorer(const word_model& of, bool marks)
+    : model_(of),
+      marks_(marks),
+      scorer_(of.file ? decltype(scorer_)(block_scorer(of.file->ngrams))
+                      : decltype(scorer_)(block_scorer(of.ngrams))) {}
 
-void text_scorer::add(std::string_view word) {
-    ++score_.words;
-    if (of_.models.size() != 1 || on_word) return add_to_mixture(word);
-    const word_model& model = of_.models[0];
-    std::uint32_t number = model.number_of(word);
-    if (number == word_model::none || number == model.unknown) {
-        ++score_.unknown;
-        number = model.unknown;
-    }
-    if (number == word_model::none) {
-        histories_[0] = {};
-        return;
-    }
-    take(number);
-}
+std::span<const part_scorer::score> part_scorer::scores_of(std::span<const text_part> parts) {
+    words_.clear();
+    for (const text_part& part : parts)
+        if (part.kind == text_part::kind::word) words_.push_back(part.letters);
+    word_numbers_.resize(words_.size());
+    model_.numbers_of(words_, word_numbers_.data());
 
-text_score text_scorer::end() {
-    if (!of_.marks) return score_;
-    if (of_.models.size() != 1 || on_word)
-        end_mixture();
-    else
-        take(of_.models[0].end);
-    return score_;
-}
-
-void text_scorer::add_to_mixture(std::string_view word) {
     numbers_.clear();
-    bool is_known = false;
-    for (const word_model& model : of_.models) {
-        const std::uint32_t number = model.number_of(word);
-        numbers_.push_back(number == model.unknown ? word_model::none : number);
-        is_known = is_known || numbers_.back() != word_model::none;
+    part_of_.clear();
+    begins_.clear();
+    scores_.assign(parts.size(), {});
+    std::size_t word = 0;
+    for (std::uint32_t i = 0; i < parts.size(); ++i) {
+        std::uint32_t number = word_model::none;
+        switch (parts[i].kind) {
+            case text_part::kind::begin:
+                begins_next_ = true;
+                if (marks_) number = model_.begin;
+                break;
+            case text_part::kind::word:
+                number = word_numbers_[word++];
+                scores_[i].is_known = number != word_model::none && number != model_.unknown;
+                if (!scores_[i].is_known) number = model_.unknown;
+                if (number == word_model::none) begins_next_ = true;
+                break;
+            case text_part::kind::end:
+                if (marks_) number = model_.end;
+                break;
+        }
+        if (number == word_model::none) continue;
+        scores_[i].is_scored = parts[i].kind != text_part::kind::begin;
+        numbers_.push_back(number);
+        part_of_.push_back(i);
+        begins_.push_back(std::exchange(begins_next_, false) ? 1 : 0);
     }
-    score_.unknown += is_known ? 0 : 1;
-    probabilities_.assign(numbers_.size(), 0);
-    bool is_scored = false;
-    for (std::size_t m = 0; m < numbers_.size(); ++m) {
-        const word_model& model = of_.models[m];
-        const std::uint32_t number = numbers_[m] == word_model::none ? model.unknown : numbers_[m];
-        if (number == word_model::none) {
-            histories_[m] = {};
+    logarithms_.resize(numbers_.size());
+    std::visit([&](auto& scorer) { scorer.score(numbers_, begins_, logarithms_); }, scorer_);
+    for (std::size_t i = 0; i < part_of_.size(); ++i) scores_[part_of_[i]].logarithm = logarithms_[i];
+    return scores_;
+}
+
+text_scorer::text_scorer(const model_mixture& of) : of_(of) {
+    for (const word_model& model : of.models) scorers_.emplace_back(model, of.marks);
+}
+
+std::vector<text_score> text_scorer::finish() {
+    score_parts();
+    return std::exchange(ended_, {});
+}
+
+void text_scorer::score_parts() {
+    scores_.clear();
+    for (part_scorer& scorer : scorers_) scores_.push_back(scorer.scores_of(parts_));
+    for (std::size_t i = 0; i < parts_.size(); ++i) {
+        if (parts_[i].kind == text_part::kind::begin) {
+            score_ = {};
             continue;
         }
-        const double logarithm = model.score(number, histories_[m]);
-        if (is_known && numbers_[m] == word_model::none) continue;
-        probabilities_[m] = canonical_power_of_ten(logarithm);
+        take(i);
+        if (parts_[i].kind == text_part::kind::end) ended_.push_back(score_);
+    }
+    parts_.clear();
+}
+
+void text_scorer::take(std::size_t part) {
+    const bool is_word = parts_[part].kind == text_part::kind::word;
+    const bool is_known =
+        std::ranges::any_of(scores_, [&](const auto& by_model) { return by_model[part].is_known; });
+    if (is_word) {
+        ++score_.words;
+        score_.unknown += is_known ? 0 : 1;
+    }
+    if (scores_.size() == 1 && !on_word) {
+        const part_scorer::score& of = scores_[0][part];
+        if (!of.is_scored) return;
+        score_.logarithm += of.logarithm;
+        ++score_.scored;
+        return;
+    }
+    probabilities_.assign(scores_.size(), 0);
+    bool is_scored = false;
+    for (std::size_t m = 0; m < scores_.size(); ++m) {
+        const part_scorer::score& of = scores_[m][part];
+        if (!of.is_scored || of.is_known != is_known) continue;
+        probabilities_[m] = canonical_power_of_ten(of.logarithm);
         is_scored = true;
     }
-    if (is_scored) take_mixed(probabilities_);
+    if (is_scored) take_mixed();
 }
 
-void text_scorer::end_mixture() {
-    probabilities_.clear();
-    for (std::size_t m = 0; m < of_.models.size(); ++m)
-        probabilities_.push_back(
-            canonical_power_of_ten(of_.models[m].score(of_.models[m].end, histories_[m])));
-    take_mixed(probabilities_);
-}
-
-void text_scorer::take_mixed(std::span<const double> probabilities) {
+void text_scorer::take_mixed() {
     constexpr double ln10 = 0x1.26bb1bbb55516p+1, least = -99;
     double sum = 0;
-    for (std::size_t m = 0; m < probabilities.size(); ++m) sum += of_.weights[m] * probabilities[m];
+    for (std::size_t m = 0; m < probabilities_.size(); ++m) sum += of_.weights[m] * probabilities_[m];
     score_.logarithm += sum > 0 ? canonical_log(sum) / ln10 : least;
     ++score_.scored;
-    if (on_word) on_word(probabilities);
+    if (on_word) on_word(probabilities_);
 }
 
 std::vector<text_score> document_scorer::scores_of(
@@ -149,22 +181,27 @@ std::vector<text_score> document_scorer::scores_of(
     const bool split = models_.marks || sentences_;
     text_scorer scorer(models_);
     scorer.on_word = on_word;
-    std::vector<text_score> all;
     const auto add = [&](std::string_view word) { scorer.add(word); };
     const auto end = [&] {
         if (!split) return;
-        text_score of = scorer.end();
-        of.sentences = 1;
-        all.push_back(of);
+        scorer.end();
         scorer.begin();
     };
+    scorer.begin();
+    std::vector<text_score> all;
     if (tokenized_ && !d.verbatim) {
         for_each_line_word(d.text, empty_lines::do_not_count, add, end);
+        if (!split) scorer.end();
+        all = scorer.finish();
     } else {
         const auto wanted = split ? text::boundaries::sentences_and_paragraphs : text::boundaries::none;
-        for_each_sentence_word(words_.of(d, wanted), add, end);
+        const text::token_list& words = words_.of(d, wanted);
+        for_each_sentence_word(words, add, end);
+        if (!split) scorer.end();
+        all = scorer.finish();
     }
-    if (!split) all.push_back(scorer.end());
+    if (split)
+        for (text_score& of : all) of.sentences = 1;
     if (sentences_) return all;
     text_score sum;
     for (const text_score& of : all) sum.add(of);

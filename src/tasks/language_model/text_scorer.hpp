@@ -2,12 +2,15 @@
 // What models say of texts: the logarithm of the probability of their words, sentence by sentence.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <span>
 #include <string_view>
+#include <variant>
 #include <vector>
 
+#include "ops/language_model/block_scorer.hpp"
 #include "quern/tasks/perplexity.hpp"
 #include "tasks/corpus/document_words.hpp"
 #include "tasks/language_model/arpa_file.hpp"
@@ -41,35 +44,75 @@ struct model_mixture {
 /// model lacks.
 model_mixture read_mixture(const perplexity_options& options, const context& ctx);
 
-/// Scores one word after the other. With several models, p(w) is the sum of weight · p(w) over those that have w; of a word
+/// A part of a text. Each text, and with marks each sentence, has a begin, its words, and an end.
+struct text_part {
+    enum class kind : std::uint8_t { begin, word, end } kind;
+    std::string_view letters;  ///< of a word
+};
+
+/// What one model says of the parts of texts.
+class part_scorer {
+  public:
+    part_scorer(const word_model& of, bool marks);
+
+    struct score {
+        bool is_known = false;  ///< the model has the word, and it is not <unk>
+        bool is_scored =
+            false;  ///< has a probability: not a begin, nor a word unknown to a model without <unk>
+        double logarithm = 0;  ///< base 10
+    };
+    /// Of the parts after those given before; valid until the next call.
+    std::span<const score> scores_of(std::span<const text_part> parts);
+
+  private:
+    const word_model& model_;
+    bool marks_;
+    std::variant<block_scorer<back_off_model>, block_scorer<compact_model>> scorer_;
+    bool begins_next_ = true;  ///< the next word has none before it
+    std::vector<std::string_view> words_;
+    std::vector<std::uint32_t> word_numbers_;
+    std::vector<std::uint32_t> numbers_,
+        part_of_;  ///< what has a place in the model's text, and which part it is
+    std::vector<std::uint8_t> begins_;
+    std::vector<double> logarithms_;
+    std::vector<score> scores_;
+};
+
+/// Scores texts, many words at a time. With several models, p(w) is the sum of weight · p(w) over those that have w; of a word
 /// that none has, it is that of <unk>. So the probabilities of all words and <unk> still sum to 1.
 class text_scorer {
   public:
-    explicit text_scorer(const model_mixture& of) : of_(of), histories_(of.models.size()) { begin(); }
+    explicit text_scorer(const model_mixture& of);
 
-    /// Begins a document, or with marks a sentence.
-    void begin();
-    void add(std::string_view word);
-    /// The score since begin().
-    text_score end();
+    /// Begins a text, or with marks a sentence.
+    void begin() { add({text_part::kind::begin, {}}); }
+    /// The word is read later, by finish() at the latest.
+    void add(std::string_view word) { add({text_part::kind::word, word}); }
+    void end() { add({text_part::kind::end, {}}); }
+    /// The scores of all that has ended.
+    std::vector<text_score> finish();
 
     /// Receives the probabilities by each model of every word and mark that has one.
     std::function<void(std::span<const double>)> on_word;
 
   private:
-    void add_to_mixture(std::string_view word);
-    void end_mixture();
-    void take(std::uint32_t number) {
-        score_.logarithm += of_.models[0].score(number, histories_[0]);
-        ++score_.scored;
+    static constexpr std::size_t parts_at_once = 1024;
+
+    void add(text_part part) {
+        parts_.push_back(part);
+        if (parts_.size() == parts_at_once) score_parts();
     }
-    void take_mixed(std::span<const double> probabilities);
+    void score_parts();
+    void take(std::size_t part);
+    void take_mixed();
 
     const model_mixture& of_;
-    std::vector<back_off_model::history> histories_;
-    std::vector<std::uint32_t> numbers_;
+    std::vector<part_scorer> scorers_;
+    std::vector<text_part> parts_;
+    std::vector<std::span<const part_scorer::score>> scores_;  ///< by each model
     std::vector<double> probabilities_;
     text_score score_;
+    std::vector<text_score> ended_;
 };
 
 /// Scores texts. Thread-safe.

@@ -9,7 +9,9 @@
 #include <cstring>
 #include <random>
 #include <set>
+#include <span>
 
+#include "ops/language_model/block_scorer.hpp"
 #include "quern/base/error.hpp"
 
 namespace quern {
@@ -75,6 +77,37 @@ std::vector<double> scores_of(const Model& model, std::uint32_t words, std::uint
     return made;
 }
 
+/// The words of scores_of, given in parts of different sizes.
+template <class Model>
+std::vector<double> scores_in_blocks(const Model& model, std::uint32_t words, std::uint64_t seed) {
+    std::mt19937_64 random(seed);
+    std::vector<std::uint32_t> text;
+    std::vector<std::uint8_t> begins, is_scored;
+    for (int i = 0; i < 20000; ++i) {
+        const bool has_mark = i % 200 == 0;
+        if (has_mark) {
+            text.push_back(0);
+            begins.push_back(1);
+            is_scored.push_back(0);
+        }
+        text.push_back(random() % 3 == 0 ? 7 % words
+                                         : static_cast<std::uint32_t>(random() % (1 + random() % words)));
+        begins.push_back(i % 100 == 0 && !has_mark ? 1 : 0);
+        is_scored.push_back(1);
+    }
+    block_scorer<Model> scorer(model);
+    std::vector<double> all(text.size()), made;
+    for (std::size_t at = 0, size = 1; at < text.size(); at += size, size = 1 + (size * 7 + 3) % 150) {
+        const std::size_t count = std::min(size, text.size() - at);
+        scorer.score(std::span(text).subspan(at, count), std::span(begins).subspan(at, count),
+                     std::span(all).subspan(at, count));
+        size = count;
+    }
+    for (std::size_t i = 0; i < all.size(); ++i)
+        if (is_scored[i] != 0) made.push_back(all[i]);
+    return made;
+}
+
 TEST(compact_model, scores_are_the_same_bits) {
     for (const bool few_values : {true, false}) {
         for (const unsigned order : {1U, 2U, 3U, 5U}) {
@@ -84,7 +117,10 @@ TEST(compact_model, scores_are_the_same_bits) {
                 const compact_model compact(bytes.view());
                 ASSERT_EQ(compact.order(), model.order());
                 for (unsigned n = 1; n <= order; ++n) EXPECT_EQ(compact.size(n), model.size(n));
-                EXPECT_EQ(scores_of(compact, words, 3), scores_of(model, words, 3)) << order << " " << words;
+                const std::vector<double> one_by_one = scores_of(model, words, 3);
+                EXPECT_EQ(scores_of(compact, words, 3), one_by_one) << order << " " << words;
+                EXPECT_EQ(scores_in_blocks(compact, words, 3), one_by_one) << order << " " << words;
+                EXPECT_EQ(scores_in_blocks(model, words, 3), one_by_one) << order << " " << words;
             }
         }
     }

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// Scores the words of a text by a back-off model, a block of them side by side. A word's walk through the trie reads memory
+// at places that each depend on the one before; the walks of different words do not depend on each other. So all words of
+// a block take one step, each asks for the memory of its next step (a prefetch), and none waits for it alone.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "ops/language_model/back_off_model.hpp"
+
+namespace quern {
+
+/// For a Model with the functions of `steps of many walks` in compact_model.hpp. The logarithms are those of Model::score.
+template <class Model>
+class block_scorer {
+  public:
+    explicit block_scorer(const Model& model) : model_(model) {}
+
+    /// The words after those given before. `begins[i]` is not 0 where word i has none before it. Writes the logarithm, base
+    /// 10, of each word's probability after the words before it.
+    void score(std::span<const std::uint32_t> words, std::span<const std::uint8_t> begins,
+               std::span<double> logarithms) {
+        for (std::size_t first = 0; first < words.size(); first += block_words) {
+            const std::size_t count = std::min(block_words, words.size() - first);
+            walk(words.subspan(first, count), begins.subspan(first, count));
+            for (std::size_t i = 0; i < count; ++i)
+                logarithms[first + i] = logarithm(paths_[i + 1], sizes_[i] == 0 ? 0 : known_before(i));
+            paths_[0] = paths_[count];
+            last_size_ = sizes_[count - 1];
+        }
+    }
+
+  private:
+    static constexpr std::size_t block_words = 64, max_order = back_off_model::max_order;
+
+    /// The n-grams of the model that end with a word, the shortest first.
+    struct path {
+        unsigned known;
+        std::uint32_t nodes[max_order];
+    };
+
+    void walk(std::span<const std::uint32_t> words, std::span<const std::uint8_t> begins) {
+        const std::size_t before = text_.size();
+        text_.insert(text_.end(), words.begin(), words.end());
+        active_.clear();
+        for (std::size_t i = 0; i < words.size(); ++i) {
+            const unsigned last = i == 0 ? last_size_ : sizes_[i - 1];
+            sizes_[i] = begins[i] != 0 ? 0 : std::min(last + 1, model_.order() - 1);
+            paths_[i + 1].known = 1;
+            paths_[i + 1].nodes[0] = words[i];
+            model_.prefetch_word(words[i]);
+            if (sizes_[i] != 0) active_.push_back(static_cast<std::uint32_t>(i));
+        }
+        for (unsigned n = 1; !active_.empty(); ++n) take_step(n, before);
+        if (text_.size() > max_order)
+            text_.erase(text_.begin(), text_.end() - static_cast<std::ptrdiff_t>(max_order));
+    }
+
+    /// From the n-grams of n words to those of n + 1.
+    void take_step(unsigned n, std::size_t before) {
+        const auto node = [&](std::uint32_t i) { return paths_[i + 1].nodes[n - 1]; };
+        for (const std::uint32_t i : active_) model_.prefetch_node(n, node(i));
+        for (const std::uint32_t i : active_) model_.prefetch_children(n, node(i));
+        for (const std::uint32_t i : active_)
+            searches_[i] = model_.search_of(n, node(i), text_[before + i - n]);
+        next_.clear();
+        while (!active_.empty()) {
+            std::size_t left = 0;
+            for (const std::uint32_t i : active_) {
+                std::uint32_t found = 0;
+                if (!model_.advance(n, searches_[i], found)) {
+                    active_[left++] = i;
+                    continue;
+                }
+                if (found == Model::no_word) continue;
+                paths_[i + 1].nodes[n] = found;
+                paths_[i + 1].known = n + 1;
+                if (n + 1 < model_.order() && n + 1 <= sizes_[i]) next_.push_back(i);
+            }
+            active_.resize(left);
+        }
+        active_.swap(next_);
+    }
+
+    /// Of the n-grams that end with the word before word i, how many a back-off weight is needed of at most.
+    unsigned known_before(std::size_t i) const { return std::min(paths_[i].known, model_.order() - 1); }
+
+    double logarithm(const path& of, unsigned known_before) const {
+        const path& before = *(&of - 1);
+        unsigned longest = of.known;  // with a probability
+        double sum = -std::numeric_limits<double>::infinity();
+        for (; longest != 0; --longest) {
+            const float own = model_.probability(longest, of.nodes[longest - 1]);
+            if (std::isnan(own)) continue;
+            sum = own;
+            break;
+        }
+        for (unsigned n = std::max(longest, 1U); n <= known_before; ++n)
+            sum += model_.back_off(n, before.nodes[n - 1]);
+        return sum;
+    }
+
+    const Model& model_;
+    std::vector<std::uint32_t> text_;  ///< the words before the block that count, and its own
+    unsigned last_size_ = 0;           ///< words before the last one that count
+    unsigned sizes_[block_words];      ///< words before each that count
+    path paths_[block_words + 1];      ///< the first is that of the word before the block
+    typename Model::child_search searches_[block_words];
+    std::vector<std::uint32_t> active_, next_;  ///< words whose walk goes on
+};
+
+}  // namespace quern
