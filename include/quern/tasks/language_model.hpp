@@ -16,7 +16,7 @@
 namespace quern {
 
 /// The version of the format of compact models that this program writes and reads.
-inline constexpr unsigned language_model_format_version = 1;
+inline constexpr unsigned language_model_format_version = 2;
 
 struct compact_model_options {
     std::filesystem::path file;

@@ -6,6 +6,7 @@
 #include <limits>
 #include <numeric>
 
+#include "ops/language_model/block_scorer.hpp"
 #include "quern/base/error.hpp"
 
 namespace quern {
@@ -213,5 +214,7 @@ std::uint64_t back_off_model::bytes_for(std::span<const std::uint64_t> sizes) {
     return std::max(lists + longest,
                     lists + 16 * std::accumulate(sizes.begin(), sizes.end(), std::uint64_t{0}));
 }
+
+template class block_scorer<back_off_model>;
 
 }  // namespace quern

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "ops/language_model/back_off_model.hpp"
+#include "ops/language_model/compact_model.hpp"
 
 namespace quern {
 
@@ -114,5 +115,9 @@ class block_scorer {
     typename Model::child_search searches_[block_words];
     std::vector<std::uint32_t> active_, next_;  ///< words whose walk goes on
 };
+
+// Made next to the functions of the models, which they call in their innermost loops.
+extern template class block_scorer<back_off_model>;
+extern template class block_scorer<compact_model>;
 
 }  // namespace quern

@@ -3,6 +3,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <numeric>
 #include <span>
 #include <utility>
 #include <vector>
@@ -166,6 +167,29 @@ coded_children code_children(std::span<const std::uint32_t> begins) {
     return made;
 }
 
+/// The nodes of the next length, parent after parent in the order `nodes`, by the keys of their words.
+std::vector<std::uint32_t> children_by_key(std::span<const std::uint32_t> nodes,
+                                           std::span<const std::uint32_t> begins,
+                                           std::span<const std::uint32_t> words, unsigned word_bits) {
+    std::vector<std::uint32_t> made;
+    made.reserve(words.size());
+    for (const std::uint32_t node : nodes) {
+        const std::size_t first = made.size();
+        for (std::uint32_t child = begins[node]; child < begins[node + 1]; ++child) made.push_back(child);
+        std::ranges::sort(std::span(made).subspan(first), {},
+                          [&](std::uint32_t child) { return key_of(words[child], word_bits); });
+    }
+    return made;
+}
+
+/// Where the children of each of the nodes begin, and the end.
+std::vector<std::uint32_t> begins_of(std::span<const std::uint32_t> nodes,
+                                     std::span<const std::uint32_t> begins) {
+    std::vector<std::uint32_t> made{0};
+    for (const std::uint32_t node : nodes) made.push_back(made.back() + begins[node + 1] - begins[node]);
+    return made;
+}
+
 }  // namespace
 
 std::vector<char> compact_model::encode(const back_off_model& model, unsigned quantised) {
@@ -173,13 +197,15 @@ std::vector<char> compact_model::encode(const back_off_model& model, unsigned qu
     out.value(model_head{model.order(), quantised});
     const auto word_bits =
         static_cast<unsigned>(std::bit_width(std::max<std::uint64_t>(model.size(1), 2) - 1));
+    std::vector<std::uint32_t> nodes(model.size(1));  // of the model, in the order of the file
+    std::iota(nodes.begin(), nodes.end(), std::uint32_t{0});
     for (unsigned n = 1; n <= model.order(); ++n) {
         const back_off_model::level_view from = model.level_of(n);
         const bool is_last = n == model.order();
         const coded_values probabilities(from.logarithms, n == 1 ? 0 : quantised, true);
         const coded_values back_offs(from.back_offs, n == 1 ? 0 : quantised, false);
         coded_children children;
-        if (!is_last && n > 1) children = code_children(from.children);
+        if (!is_last && n > 1) children = code_children(begins_of(nodes, from.children));
         level_head head{};
         head.size = from.logarithms.size();
         head.children = is_last ? 0 : from.children.back();
@@ -194,8 +220,8 @@ std::vector<char> compact_model::encode(const back_off_model& model, unsigned qu
         out.values(std::span<const float>(probabilities.table));
         if (!is_last) out.values(std::span<const float>(back_offs.table));
         bit_writer records(head.size * (head.word_bits + head.probability_bits + head.back_off_bits));
-        for (std::uint64_t i = 0; i < head.size; ++i) {
-            if (n > 1) records.put(from.words[i], word_bits);
+        for (const std::uint32_t i : nodes) {
+            if (n > 1) records.put(key_of(from.words[i], word_bits), word_bits);
             records.put(probabilities.code(from.logarithms[i]), head.probability_bits);
             if (!is_last) records.put(back_offs.code(from.back_offs[i]), head.back_off_bits);
         }
@@ -208,6 +234,7 @@ std::vector<char> compact_model::encode(const back_off_model& model, unsigned qu
             out.values(std::span<const std::uint64_t>(children.samples));
             out.values(std::span<const std::uint64_t>(children.far));
         }
+        nodes = children_by_key(nodes, from.children, model.level_of(n + 1).words, word_bits);
     }
     return std::move(out.bytes);
 }

@@ -22,6 +22,14 @@ struct model_head {
     std::uint32_t order, quantised_bits;
 };
 
+/// What a record has in place of its word: the children of a node lie in the order of their keys. Words are numbered by
+/// how early they occur, so the numbers of a node's children crowd near 0; their keys are spread evenly, whichever they are
+/// (multiples of the golden ratio: Knuth, The Art of Computer Programming 3, 6.4). So interpolation finds one in few steps.
+constexpr std::uint32_t key_of(std::uint32_t word, unsigned word_bits) {
+    const auto factor = static_cast<std::uint32_t>(0x9E3779B97F4A7C15 >> (64 - word_bits)) | 1;
+    return word * factor & static_cast<std::uint32_t>((std::uint64_t{1} << word_bits) - 1);
+}
+
 /// Of a part of so many bits.
 constexpr std::uint64_t words_of_bits(std::uint64_t bits) {
     return bits / 64 + 2;

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <limits>
 
+#include "ops/language_model/block_scorer.hpp"
 #include "ops/language_model/compact_layout.hpp"
 #include "quern/base/error.hpp"
 
@@ -176,8 +177,8 @@ void compact_model::prefetch_children(unsigned n, std::uint32_t node) const {
         __builtin_prefetch(&of.child_bits[sample / 64]);
 }
 
-/// By interpolation while there are many: the words of a node's children are spread evenly, more or less; then by halves,
-/// should they not be; the last few one after the other.
+/// By interpolation while there are many: the keys of a node's children are spread evenly; then by halves, should they not
+/// be; the last few one after the other.
 void compact_model::aim(const level& next, child_search& search) const {
     constexpr std::uint32_t interpolations = 6;
     const std::uint64_t size = search.end - search.begin;
@@ -185,7 +186,9 @@ void compact_model::aim(const level& next, child_search& search) const {
     if (size > few) {
         std::uint64_t past = size / 2;
         if (search.steps++ < interpolations)
-            past = (search.word - search.below) * size / (search.above - search.below);
+            past = static_cast<std::uint64_t>(static_cast<double>(search.key - search.below) *
+                                              static_cast<double>(size) /
+                                              static_cast<double>(search.above - search.below));
         search.middle += std::min(past, size - 1);
     }
     prefetch_record(next, search.middle);
@@ -194,39 +197,41 @@ void compact_model::aim(const level& next, child_search& search) const {
 compact_model::child_search compact_model::search_of(unsigned n, std::uint32_t node,
                                                      std::uint32_t word) const {
     const auto [begin, end] = children(n, node);
-    child_search search{begin, end, 0, levels_[0].size, 0, word, 0};
-    aim(levels_[n], search);
+    const level& next = levels_[n];
+    child_search search{begin, end, 0, std::uint64_t{1} << next.word_bits, 0, key_of(word, next.word_bits),
+                        0};
+    aim(next, search);
     return search;
 }
 
 bool compact_model::advance(unsigned n, child_search& search, std::uint32_t& found) const {
     const level& next = levels_[n];
-    const auto word_at = [&](std::uint64_t i) {
+    const auto key_at = [&](std::uint64_t i) {
         return static_cast<std::uint32_t>(bits_at(next.records, i * next.record_bits, next.word_bits));
     };
     found = no_word;
     if (search.end - search.begin <= few) {
         for (std::uint64_t i = search.begin; i < search.end; ++i) {
-            const std::uint32_t at = word_at(i);
-            if (at < search.word) continue;
-            if (at == search.word) found = static_cast<std::uint32_t>(i);
+            const std::uint32_t at = key_at(i);
+            if (at < search.key) continue;
+            if (at == search.key) found = static_cast<std::uint32_t>(i);
             break;
         }
         return true;
     }
-    const std::uint32_t at = word_at(search.middle);
-    if (at == search.word) {
+    const std::uint32_t at = key_at(search.middle);
+    if (at == search.key) {
         found = static_cast<std::uint32_t>(search.middle);
         return true;
     }
-    if (at < search.word) {
+    if (at < search.key) {
         search.begin = search.middle + 1;
         search.below = std::uint64_t{at} + 1;
     } else {
         search.end = search.middle;
         search.above = at;
     }
-    if (search.word < search.below || search.word >= search.above) return true;
+    if (search.key < search.below || search.key >= search.above) return true;
     aim(next, search);
     return false;
 }
@@ -277,5 +282,7 @@ compact_model::history compact_model::after(std::uint32_t word) const {
     made.words[0] = made.nodes[0] = word;
     return made;
 }
+
+template class block_scorer<compact_model>;
 
 }  // namespace quern

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A back-off model (back_off_model.hpp) in few bits, read in place from one block of bytes. The trie is the same; each
-// n-gram of two words or more is a record of bits: the word that leads to it from its parent, the code of its
+// n-gram of two words or more is a record of bits: the key of the word that leads to it from its parent, the code of its
 // probability, the code of its back-off weight. A code is a position in the table of the length's distinct values, so
 // that every value is exact; where the values differ too much for a table, it is the value's own bits. Quantised values
 // have fewer codes.
@@ -58,9 +58,9 @@ class compact_model {
     /// A search for the child that a word leads to.
     struct child_search {
         std::uint64_t begin, end;    ///< where it may be
-        std::uint64_t below, above;  ///< the words there lie in [below, above)
+        std::uint64_t below, above;  ///< the keys there lie in [below, above)
         std::uint64_t middle;        ///< the next to look at
-        std::uint32_t word, steps;
+        std::uint32_t key, steps;
     };
     child_search search_of(unsigned n, std::uint32_t node, std::uint32_t word) const;
     /// Takes a step of it. True at its end: `found` is the child, or no_word.
