@@ -30,6 +30,7 @@
 #include "quern/ops/contamination_option_table.hpp"
 #include "quern/ops/duplicate_option_table.hpp"
 #include "quern/ops/evaluate.hpp"
+#include "quern/ops/field_search.hpp"
 #include "quern/ops/fusion.hpp"
 #include "quern/ops/fusion_option_table.hpp"
 #include "quern/ops/link_rank.hpp"
