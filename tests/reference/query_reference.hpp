@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "reference/field_search_reference.hpp"
 #include "reference/search_reference.hpp"
 
 namespace quern::reference {
@@ -178,6 +179,34 @@ inline std::vector<scored_document> search(const std::vector<worded_document>& d
         if (matches(documents[d], query)) allowed.insert(d);
     }
     return search(lengths, total, words, options, k, {}, &allowed);
+}
+
+/// The same by BM25F.
+inline std::vector<scored_document> search_fields(const std::vector<worded_document>& documents,
+                                                  const operator_query& query, double k1, field_values title,
+                                                  field_values text, std::size_t k) {
+    std::map<std::string, std::pair<operator_query, std::uint32_t>> terms;
+    add_terms(query, false, false, terms);
+    std::vector<fielded_word> words;
+    for (const auto& [_, term] : terms) {
+        fielded_word& word = words.emplace_back();
+        word.count = term.second;
+        for (std::uint32_t d = 0; d < documents.size(); ++d) {
+            const bool counts_titles = term.first.in != operator_query::field::text;
+            const auto f = frequency_in(documents[d], term.first);
+            const auto in_title = counts_titles ? frequency_in(documents[d].title, term.first) : 0;
+            if (in_title != 0) word.title[d] = in_title;
+            if (f != in_title) word.text[d] = f - in_title;
+        }
+    }
+    std::vector<std::uint32_t> titles, texts;
+    std::vector<bool> found;
+    for (const worded_document& of : documents) {
+        titles.push_back(static_cast<std::uint32_t>(of.title.size()));
+        texts.push_back(static_cast<std::uint32_t>(of.text.size()));
+        found.push_back(matches(of, query));
+    }
+    return search_fields(titles, texts, words, k1, title, text, k, [&](std::uint32_t d) { return found[d]; });
 }
 
 }  // namespace quern::reference

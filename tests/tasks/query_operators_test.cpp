@@ -398,6 +398,50 @@ TEST(query_operators, random_queries_match_the_reference) {
     EXPECT_GT(empty, 100u);
 }
 
+TEST(query_operators, random_queries_with_weights_of_fields_match_the_reference) {
+    struct weights {
+        const char *fields, *b;
+        reference::field_values title, text;
+    };
+    const weights all_weights[] = {{"title=3,text=1", "", {3, 0.4}, {1, 0.4}},
+                                   {"", "title=0,body=1", {1, 0}, {1, 1}},
+                                   {"text=0.25", "title=0.75", {1, 0.75}, {0.25, 0.4}}};
+    random_queries random(12);
+    std::size_t found = 0;
+    for (const std::size_t size : {1, 7, 300}) {
+        worded_store store(size, random);
+        for (std::size_t round = 0; round < 400; ++round) {
+            operator_query query = random.list(2, field::any);
+            spread_fields(query, field::any);
+            const std::string text = random.inner_text(query);
+            const weights& by = all_weights[round % 3];
+            search_options options;
+            options.syntax = query_syntax::operators;
+            options.field_weights = by.fields;
+            options.field_b = by.b;
+            options.ranking.k1 = round % 2 == 0 ? 0.9 : 2;
+            options.ranking.title_weight = round % 5 == 0 ? 0.25 : 0;
+            options.k = size + 1;
+            options.total = true;
+            options.explain = true;
+            const auto expected = reference::search_fields(store.documents, query, options.ranking.k1,
+                                                           by.title, by.text, options.k);
+            std::vector<std::pair<std::uint32_t, double>> ranking;
+            for (const scored_document& of : expected) ranking.emplace_back(of.document, of.score());
+            const search_result all = store.engine->search(text, options);
+            ASSERT_EQ(ranking_of(all), ranking) << text;
+            ASSERT_EQ(all.total, ranking.size()) << text;
+            for (const search_hit& hit : all.hits) {
+                double sum = 0;
+                for (const explained_term& of : hit.explanation) sum += of.score;
+                ASSERT_EQ(sum, hit.score) << text;
+            }
+            found += ranking.size();
+        }
+    }
+    EXPECT_GT(found, 10'000U);
+}
+
 // ---- What the random queries do not have ----
 
 class small_store : public ::testing::Test {

@@ -118,6 +118,12 @@ struct search_options {
     /// (search_result::facets). Blank: none.
     std::string facets;
     std::size_t facet_values = 10;  ///< of each facet, the most frequent ones
+    /// BM25F (quern/ops/field_search.hpp): what an occurrence in the title and in the text counts, "title=3,text=1"; a field
+    /// that is not named counts 1. Blank, with field_b: scores by `ranking` alone. Needs ranking_model::bm25, whose k1 holds;
+    /// its title_weight does not. usage_error for what is not understood, values out of range and `order` above 1.
+    std::string field_weights;
+    /// BM25F: length normalisation by field, "title=0.2,text=0.75"; of others it is `ranking.b`.
+    std::string field_b;
     /// With ranking_model::ql: the order of the n-gram model. A word's likelihood depends on the order - 1
     /// query words before it, or on as many of them as occur before it in the collection; 1 to
     /// max_query_order.

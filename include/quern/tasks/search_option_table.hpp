@@ -64,6 +64,15 @@ inline constexpr auto options_of<search_options> = std::array{
     option_for<&search_options::facet_values>("facet_values", "N",
                                               {.all = std::numeric_limits<std::size_t>::max()},
                                               "Values per facet, the most frequent ones; all shows all."),
+    option_for<&search_options::field_weights>(
+        "field_weights", "FIELD=X,...",
+        "BM25F: weights of a word's occurrences in the title and in the text, title=3,text=1, which count "
+        "before "
+        "saturation; of a field that is not named 1. Only with the model bm25; then there is no bonus for "
+        "titles."),
+    option_for<&search_options::field_b>(
+        "field_b", "FIELD=X,...",
+        "BM25F: length normalisation by field, title=0.2,text=0.75; otherwise that of b."),
     option_for<&search_options::order>("order", "N", {.min = 1, .max = max_query_order},
                                        "ql: order of the n-gram model. A word's likelihood depends on the N "
                                        "- 1 query words before it, or on as many "

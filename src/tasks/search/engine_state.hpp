@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "ops/search/document_similarity.hpp"
+#include "quern/ops/field_search.hpp"
 #include "quern/tasks/search.hpp"
 #include "quern/text/analyzer.hpp"
 #include "tasks/search/field_filter.hpp"
@@ -86,6 +87,7 @@ struct search_engine::state : std::enable_shared_from_this<search_engine::state>
     /// Null if these options or the store make it needless.
     const folded_words* folded(const search_options& options) const;
     const search_detail::vector_squares& squares(const context& ctx) const;
+    const title_lengths& lengths_of_titles() const;
     /// Throws usage_error if the store has none.
     const word_space& required_thesaurus() const;
 
@@ -99,11 +101,12 @@ struct search_engine::state : std::enable_shared_from_this<search_engine::state>
     mutable filter_cache filters;
     mutable text_cache texts;
     mutable known_words_cache known;
-    mutable std::once_flag ranks_once, squares_once, recognise_once, folded_once;
+    mutable std::once_flag ranks_once, squares_once, recognise_once, folded_once, titles_once;
     mutable bool recognises = false;
     mutable std::optional<folded_words> made_folded;
     mutable std::optional<prior_ranks> made_ranks;
     mutable std::optional<search_detail::vector_squares> made_squares;
+    mutable std::optional<title_lengths> made_titles;
 };
 
 /// Data shared by all queries with the same options.
@@ -114,6 +117,7 @@ struct search_engine::prepared {
     const prior_ranks* ranks = nullptr;
     const word_space* thesaurus = nullptr;
     std::optional<search_detail::similarity_list> like;
+    std::optional<field_ranking> fields;          ///< if they have weights
     std::shared_ptr<const document_bits> filter;  // null: none
     std::optional<field_order> order;
     std::optional<facet_counter> facets;

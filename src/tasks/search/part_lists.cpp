@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <limits>
 #include <numeric>
 #include <optional>
 #include <unordered_map>
@@ -22,6 +23,27 @@ std::vector<std::uint32_t> common(std::span<const std::uint32_t> a, std::span<co
     std::vector<std::uint32_t> both;
     std::ranges::set_intersection(a, b, std::back_inserter(both));
     return both;
+}
+
+/// The documents of both, with the sum of their frequencies.
+std::vector<phrase_posting> sum_of(const std::vector<phrase_posting>& a,
+                                   const std::vector<phrase_posting>& b) {
+    constexpr std::uint64_t max = std::numeric_limits<std::uint32_t>::max();
+    std::vector<phrase_posting> sum;
+    sum.reserve(a.size() + b.size());
+    std::ranges::merge(a, b, std::back_inserter(sum), {}, &phrase_posting::document,
+                       &phrase_posting::document);
+    std::size_t kept = 0;
+    for (const phrase_posting& of : sum) {
+        if (kept != 0 && sum[kept - 1].document == of.document) {
+            auto& frequency = sum[kept - 1].frequency;
+            frequency = static_cast<std::uint32_t>(std::min(max, std::uint64_t{frequency} + of.frequency));
+        } else {
+            sum[kept++] = of;
+        }
+    }
+    sum.resize(kept);
+    return sum;
 }
 
 }  // namespace
@@ -81,13 +103,14 @@ part_documents part_finder::find_any(const store_words& words, query_field field
     };
     part_documents made;
     postings in_titles;
+    const bool joins = weighs_fields_ && field == query_field::any && store_.duplicates().size() != 0;
     if (with_titles || field != query_field::any)
         in_titles = search_detail::united(collection_, lists_of(store_.title_words(), words.title_ids));
     if (field == query_field::title) {
         made.found = in_titles;
     } else {
         std::vector<posting_list> lists = lists_of(store_.words(), words.ids);
-        if (field == query_field::any && store_.duplicates().size() != 0) {
+        if (field == query_field::any && !joins && store_.duplicates().size() != 0) {
             // A word that occurs only in titles of near-duplicates belongs to their kept documents.
             const auto& titles = store_.title_words();
             for (const std::uint32_t id : words.title_ids)
@@ -96,15 +119,32 @@ part_documents part_finder::find_any(const store_words& words, query_field field
         }
         made.found = search_detail::united(collection_, lists);
     }
-    if (field == query_field::text) {
+    if (field == query_field::text || joins) {
         const std::vector<std::string> all = spelled(store_, words);
         made.found = without_titles(std::move(made.found), in_titles, [&](std::string_view word) {
             return std::ranges::binary_search(all, word);
         });
-    } else if (with_titles) {
+    }
+    if (joins) made.found = sum_of(made.found, in_titles);
+    if (field != query_field::text && with_titles) {
         made.titles = std::move(in_titles);
     }
     return made;
+}
+
+bool part_finder::lacks_titles(const posting_list& titles) const {
+    if (titles.document_frequency == 0 || store_.duplicates().size() == 0) return false;
+    return std::ranges::any_of(search_detail::documents_of(titles, collection_), [&](std::uint32_t document) {
+        return store_.duplicates().count(document) != 0;
+    });
+}
+
+std::vector<phrase_posting> part_finder::in_any_field(const posting_list& list, const posting_list& titles,
+                                                      std::string_view word) const {
+    const postings in_titles = search_detail::united(collection_, std::span(&titles, 1));
+    return sum_of(without_titles(search_detail::united(collection_, std::span(&list, 1)), in_titles,
+                                 [&](std::string_view other) { return other == word; }),
+                  in_titles);
 }
 
 part_documents part_finder::find_word(const query_part& part, bool with_titles) const {
@@ -134,9 +174,13 @@ part_finder::postings part_finder::without_titles(
                                 [](const phrase_posting& p, std::uint32_t d) { return p.document < d; });
         if (next == found.end()) break;
         if (next->document != of.document) continue;
-        words_of_(store_.title(of.document), title);
-        const auto in_title = static_cast<std::uint32_t>(
-            std::ranges::count_if(title.tokens, [&](const text::token& t) { return counts(title.word(t)); }));
+        std::uint32_t in_title = of.frequency;
+        // Of a document with near-duplicates, also in the titles of these.
+        if (store_.duplicates().size() != 0 && store_.duplicates().count(of.document) != 0) {
+            words_of_(store_.title(of.document), title);
+            in_title = static_cast<std::uint32_t>(std::ranges::count_if(
+                title.tokens, [&](const text::token& t) { return counts(title.word(t)); }));
+        }
         next->frequency -= std::min(next->frequency, in_title);
     }
     std::erase_if(found, [](const phrase_posting& p) { return p.frequency == 0; });
@@ -268,7 +312,8 @@ part_documents part_finder::find_phrase(const query_part& part, bool with_titles
         documents.reserve(made.found.size());
         for (const phrase_posting& posting : made.found) documents.push_back(posting.document);
         for (const std::uint32_t document : common(documents, documents_by_titles(part)))
-            if (count_in(store_.title(document), part) != 0) made.titles.push_back({document, 1, 0});
+            if (const std::uint32_t places = count_in(store_.title(document), part); places != 0)
+                made.titles.push_back({document, places, 0});
     }
     return made;
 }

@@ -38,13 +38,16 @@ class folded_words;
 
 class part_finder {
   public:
-    /// All must outlive it. `folded`: needed for parts that are folded.
+    /// All must outlive it. `folded`: needed for parts that are folded. `weighs_fields`: whether `found` has all that is in
+    /// titles, those of near-duplicates included.
     part_finder(const opened_store& store, const search_detail::token_stream& tokens,
-                const words_of_text& words_of, const folded_words* folded, const context& ctx)
+                const words_of_text& words_of, const folded_words* folded, bool weighs_fields,
+                const context& ctx)
         : store_(store),
           tokens_(tokens),
           words_of_(words_of),
           folded_(folded),
+          weighs_fields_(weighs_fields),
           ctx_(ctx),
           collection_(store.collection()) {}
 
@@ -52,6 +55,12 @@ class part_finder {
     part_documents find(const query_part& part, bool with_titles) const;
     /// The documents with any of some words, which count as one; `field` as in a part.
     part_documents find_any(const store_words& words, query_field field, bool with_titles) const;
+    /// Whether a word's list lacks some of `titles`: those that only near-duplicates' titles bring.
+    bool lacks_titles(const posting_list& titles) const;
+    /// The documents of a word in any field: its list, and what it lacks of its titles.
+    std::vector<search_detail::phrase_posting> in_any_field(const posting_list& list,
+                                                            const posting_list& titles,
+                                                            std::string_view word) const;
 
   private:
     using postings = std::vector<search_detail::phrase_posting>;
@@ -73,6 +82,7 @@ class part_finder {
     const search_detail::token_stream& tokens_;
     const words_of_text& words_of_;
     const folded_words* folded_;
+    const bool weighs_fields_;
     const context& ctx_;
     collection_view collection_;
 };

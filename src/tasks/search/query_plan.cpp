@@ -7,6 +7,7 @@
 #include <map>
 #include <utility>
 
+#include "ops/search/field_scoring.hpp"
 #include "ops/search/passage.hpp"
 #include "ops/search/search_impl.hpp"
 #include "tasks/search/folded_words.hpp"
@@ -50,11 +51,14 @@ std::vector<std::string> discriminative_words(const opened_store& store,
 
 query_plan::query_plan(const opened_store& store, const word_space* thesaurus, analysed_query query,
                        const search_options& options, std::uint64_t memory, const context& ctx,
-                       const words_of_text& words_of, const folded_words* folded, bool by_terms)
+                       const words_of_text& words_of, const folded_words* folded, const field_ranking* fields,
+                       bool by_terms)
     : store_(store),
       ctx_(ctx),
       query_(std::move(query)),
-      with_titles_(options.ranking.title_weight != 0),
+      fields_(fields),
+      words_of_text_(words_of),
+      with_titles_(fields != nullptr || options.ranking.title_weight != 0),
       has_other_titles_(store.duplicates().size() != 0),
       typos_(options.typos),
       folded_(folded),
@@ -62,20 +66,32 @@ query_plan::query_plan(const opened_store& store, const word_space* thesaurus, a
     const bool has_made_parts = !std::ranges::all_of(query_.parts, &query_part::is_loose);
     const bool has_pairs = options.dependence != dependence_model::none;
     if (has_made_parts || has_pairs || options.order > 1) tokens_ = ended_by(ctx, store.tokens());
-    static const search_detail::token_stream no_tokens;
-    const part_finder finder(store, tokens_ ? *tokens_ : no_tokens, words_of, folded, ctx);
     add_words();
-    if (has_made_parts) add_made_parts(finder);
-    add_variants(finder, options.ranking, !options.count);
+    if (has_made_parts) add_made_parts(finder());
+    add_variants(finder(), options.ranking, !options.count);
     if (has_pairs) add_pairs(options);
     if (options.expand != 0) add_similar(*thesaurus, options);
     if (options.order > 1) add_histories(options.order, memory);
     if (options.snippets && !options.count) add_shown();
-    plan_restriction(by_terms && options.order == 1 && !options.like);
+    plan_restriction(by_terms && options.order == 1 && !options.like && fields_ == nullptr);
     if (!options.count || options.like) restrict();
     sort_once(unknown_words_);
     unknown_.insert(unknown_.end(), unknown_words_.begin(), unknown_words_.end());
     sort_once(unknown_);
+}
+
+part_finder query_plan::finder() const {
+    static const search_detail::token_stream no_tokens;
+    return {store_, tokens_ ? *tokens_ : no_tokens, words_of_text_, folded_, fields_ != nullptr, ctx_};
+}
+
+posting_list query_plan::list_of_term(const posting_list& list, const posting_list& titles,
+                                      std::string_view word) {
+    if (fields_ == nullptr || !finder().lacks_titles(titles)) return list;
+    return lists_
+        .emplace_back(search_detail::list_of(finder().in_any_field(store_.words().find(word), titles, word),
+                                             collection_.document_lengths))
+        .view();
 }
 
 search_query query_plan::view() const {
@@ -112,7 +128,8 @@ void query_plan::add_words() {
         }
         // A word that occurs only in titles of near-duplicates belongs to their kept documents.
         const posting_list list = id ? store_.words().postings(*id) : titles;
-        terms_.push_back({list, static_cast<std::uint32_t>(next - i), titles});
+        terms_.push_back(
+            {list_of_term(list, titles, words[i]), static_cast<std::uint32_t>(next - i), titles});
         names_.emplace_back(words[i]);
         words_.emplace_back(words[i]);
     }
@@ -356,7 +373,8 @@ void query_plan::add_similar(const word_space& thesaurus, const search_options& 
         const auto id = store_.words().dictionary().find(word);
         if (!id) continue;
         const auto weight = static_cast<std::uint32_t>(std::min<std::uint64_t>(of.weight, weight_one));
-        terms_.push_back({store_.words().postings(*id), 1, store_.title_words().find(word), 0, weight});
+        const posting_list titles = store_.title_words().find(word);
+        terms_.push_back({list_of_term(store_.words().postings(*id), titles, word), 1, titles, 0, weight});
         names_.push_back(word);
         similar_.push_back({word, of.by, static_cast<double>(weight) / weight_one});
     }
@@ -453,7 +471,9 @@ void query_plan::add_histories(unsigned order, std::uint64_t memory) {
 std::vector<explained_term> query_plan::explain(const ranking_options& ranking,
                                                 std::uint32_t document) const {
     // Skips the checked entry point, which reads all of a query's lists: the search has done that.
-    const auto parts = search_detail::parts_of(collection_, view(), ranking, document);
+    const auto parts = fields_ != nullptr
+                           ? search_detail::field_parts_of(collection_, view(), *fields_, document)
+                           : search_detail::parts_of(collection_, view(), ranking, document);
     const auto scaled = [](std::int64_t fixed) { return static_cast<double>(fixed) * 0x1p-32; };
     std::vector<explained_term> explained;
     const auto add = [&](std::string name, std::uint32_t count, const score_parts& of) -> explained_term& {

@@ -16,6 +16,7 @@
 
 #include "ops/search/document_filter.hpp"
 #include "ops/search/query_lists.hpp"
+#include "quern/ops/field_search.hpp"
 #include "quern/ops/search.hpp"
 #include "quern/tasks/search.hpp"
 #include "quern/tasks/similar.hpp"
@@ -37,10 +38,12 @@ std::vector<std::string> discriminative_words(const opened_store& store,
 class query_plan {
   public:
     /// The store and the context must outlive it. Throws out_of_memory if histories need more than `memory` bytes,
-    /// `interrupted` if the stop flag is raised. Uses `thesaurus` if options.expand is not 0.
+    /// `interrupted` if the stop flag is raised. Uses `thesaurus` if options.expand is not 0. `fields`: if they have
+    /// weights; then the terms are those of search_fields.
     query_plan(const opened_store& store, const word_space* thesaurus, analysed_query query,
                const search_options& options, std::uint64_t memory, const context& ctx,
-               const words_of_text& words_of, const folded_words* folded, bool by_terms);
+               const words_of_text& words_of, const folded_words* folded, const field_ranking* fields,
+               bool by_terms);
     query_plan(const query_plan&) = delete;  // lists point into it
     query_plan& operator=(const query_plan&) = delete;
 
@@ -101,6 +104,9 @@ class query_plan {
     };
 
     void add_words();
+    part_finder finder() const;
+    /// A word's list as its term takes it.
+    posting_list list_of_term(const posting_list& list, const posting_list& titles, std::string_view word);
     /// What stands for a word of a part besides itself.
     variant_request request_of(const query_part& part, const std::string& word) const;
     void add_variants(const part_finder& finder, const ranking_options& ranking, bool explained);
@@ -137,6 +143,8 @@ class query_plan {
     const opened_store& store_;
     const context& ctx_;
     const analysed_query query_;
+    const field_ranking* const fields_;  // null: fields have no weights
+    const words_of_text words_of_text_;
     /// Whether titles count, and whether a document's titles can have words that the document lacks.
     const bool with_titles_, has_other_titles_;
     const typo_tolerance typos_;

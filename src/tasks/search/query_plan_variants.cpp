@@ -6,6 +6,7 @@
 #include <map>
 #include <utility>
 
+#include "ops/search/field_scoring.hpp"
 #include "ops/search/part_bounds.hpp"
 #include "ops/search/search_impl.hpp"
 #include "tasks/search/query_plan.hpp"
@@ -112,9 +113,14 @@ void query_plan::add_variants(const part_finder& finder, const ranking_options& 
         auto& tiers = variants_[request] = make_tiers(finder, request);
         if (count == 0) continue;
         const auto [list, titles] = lists_of(request);
-        const auto exact = search_detail::bounds_of(collection_, list, titles, ranking);
+        const auto bounds_of = [&](const posting_list& all, const posting_list& in_titles) {
+            return fields_ != nullptr ? search_detail::field_bounds_of(collection_, all, in_titles, *fields_)
+                                      : search_detail::bounds_of(collection_, all, in_titles, ranking);
+        };
+        const bool made = made_.contains(part_key(false, request.field, 0, {request.word}));
+        const auto exact = bounds_of(made ? list : list_of_term(list, titles, request.word), titles);
         for (made_tier& tier : tiers) {
-            const auto bounds = search_detail::bounds_of(collection_, tier.list, tier.titles, ranking);
+            const auto bounds = bounds_of(tier.list, tier.titles);
             tier.weight = search_detail::weight_below(exact.least, bounds, max_weight(tier.tier.distance));
             terms_.push_back({tier.list, count, tier.titles, 0, tier.weight});
             names_.push_back(request.word +

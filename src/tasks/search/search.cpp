@@ -16,6 +16,7 @@
 #include "quern/tasks/words.hpp"
 #include "tasks/search/engine_state.hpp"
 #include "tasks/search/feedback.hpp"
+#include "tasks/search/field_weights.hpp"
 #include "tasks/search/plain_query.hpp"
 #include "tasks/search/snippet.hpp"
 #include "tasks/search/suggestions.hpp"
@@ -202,6 +203,7 @@ void search_engine::state::check(const search_options& options) const {
         throw usage_error(store.path().string() + " was built with other text options than the query's");
     validate(options.ranking);
     check_ranges(options);
+    if (weighs_fields(options)) (void)field_ranking_of(options, nullptr);
     if (options.order > 1 && options.ranking.model != ranking_model::ql)
         throw usage_error("order above 1 requires the model ql");
     const bool has_pairs = options.dependence != dependence_model::none;
@@ -215,6 +217,7 @@ void search_engine::state::check(const search_options& options) const {
 
 search_engine::prepared::prepared(const state& of, const search_options& options, const context& ctx) {
     of.check(options);
+    if (weighs_fields(options)) fields = field_ranking_of(options, &of.lengths_of_titles());
     if (options.prior != 0) ranks = &of.ranks();
     if (options.expand != 0) {
         thesaurus = &of.required_thesaurus();
@@ -270,6 +273,7 @@ std::vector<scored_document> search_engine::state::ranked(const planned_query& o
                                                           const prepared& lists, std::size_t k,
                                                           const context& ctx) const {
     if (of.finds_all) return all_documents(of, lists, k, ctx);
+    if (lists.fields) return search_fields(store.collection(), of.whole, *lists.fields, k);
     const auto required = of.planned.required_terms();
     if (required.empty()) return quern::search(store.collection(), of.whole, options.ranking, k);
     return search_detail::search_requiring(store.collection(), of.whole, required, options.ranking, k);
@@ -296,7 +300,7 @@ std::unique_ptr<search_engine::planned_query> search_engine::state::plan(std::st
     auto made = std::make_unique<planned_query>(
         store, lists.thesaurus, std::move(analysed_parts), options, query_memory, ctx,
         [this](std::string_view text, text::token_list& words) { words_of(text, words); }, folded_of_store,
-        by_terms);
+        lists.fields ? &*lists.fields : nullptr, by_terms);
     made->whole = made->planned.view();
     made->finds_all = finds_all(query, options);
     if (lists.filter) made->whole.passing = lists.filter->words();
@@ -446,6 +450,14 @@ const prior_ranks& search_engine::state::ranks() const {
 const search_detail::vector_squares& search_engine::state::squares(const context& ctx) const {
     std::call_once(squares_once, [&] { made_squares.emplace(vectors_for_similarity(store), ctx); });
     return *made_squares;
+}
+
+const title_lengths& search_engine::state::lengths_of_titles() const {
+    std::call_once(titles_once, [&] {
+        made_titles.emplace(quern::lengths_of_titles(
+            store, [this](std::string_view text, text::token_list& words) { words_of(text, words); }));
+    });
+    return *made_titles;
 }
 
 const word_space& search_engine::state::required_thesaurus() const {

@@ -13,6 +13,7 @@
 #include "quern/base/choose_device.hpp"
 #include "quern/ops/resident_index.hpp"
 #include "tasks/search/engine_state.hpp"
+#include "tasks/search/field_weights.hpp"
 
 namespace quern {
 namespace {
@@ -80,6 +81,7 @@ std::string_view left_to_cpu(const search_options& options) {
     if (options.count) return "counts only";
     if (!trimmed(options.filter).empty()) return "a filter";
     if (!trimmed(options.sort).empty()) return "an order by fields";
+    if (weighs_fields(options)) return "weights of fields";
     if (options.prior != 0) return "a prior";
     if (options.expand != 0) return "similar words";
     if (options.feedback != feedback_method::none) return "feedback";

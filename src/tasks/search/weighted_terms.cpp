@@ -107,7 +107,8 @@ void query_plan::add_feedback(std::span<const feedback_word> words, const search
     for (const auto& [word, id, share] : others) {
         const double fixed = std::nearbyint(share / highest * weight_one);
         if (fixed < 1) continue;
-        terms_.push_back({store_.words().postings(id), 1, store_.title_words().find(word), 0,
+        const posting_list titles = store_.title_words().find(word);
+        terms_.push_back({list_of_term(store_.words().postings(id), titles, word), 1, titles, 0,
                           static_cast<std::uint32_t>(fixed)});
         names_.push_back(word);
         similar_.push_back({word, "", fixed / weight_one});

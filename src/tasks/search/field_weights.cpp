@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tasks/search/field_weights.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/ascii.hpp"
+#include "ops/search/postings.hpp"
+#include "quern/base/error.hpp"
+#include "quern/base/parse.hpp"
+#include "quern/text/analyzer.hpp"
+
+namespace quern {
+namespace {
+
+struct field_values {
+    std::optional<double> title, text;
+};
+
+/// "title=3,text=1". `what`: the option, for errors.
+field_values parse_values(std::string_view text, std::string_view what, double min, double max) {
+    field_values values;
+    for (std::string_view rest = trimmed(text); !rest.empty();) {
+        const std::size_t end = std::min(rest.find(','), rest.size());
+        const std::string_view item = trimmed(rest.substr(0, end));
+        rest.remove_prefix(std::min(end + 1, rest.size()));
+        const std::size_t sign = item.find('=');
+        const std::string_view name = trimmed(item.substr(0, std::min(sign, item.size())));
+        if (sign == std::string_view::npos)
+            throw usage_error(fmt::format("{}: invalid value '{}' (expected title=X,text=X)", what, text));
+        if (name != "title" && name != "text" && name != "body")
+            throw usage_error(fmt::format("{}: unknown field '{}' (expected title or text)", what, name));
+        auto& value = name == "title" ? values.title : values.text;
+        if (value) throw usage_error(fmt::format("{}: the field {} is given twice", what, name));
+        value = parse_number(trimmed(item.substr(sign + 1)));
+        if (!(*value >= min && *value <= max))
+            throw usage_error(
+                fmt::format("{}: invalid value '{}' of the field {} (expected a number from {} to {})", what,
+                            trimmed(item.substr(sign + 1)), name, min, max));
+    }
+    return values;
+}
+
+}  // namespace
+
+bool weighs_fields(const search_options& options) {
+    return !trimmed(options.field_weights).empty() || !trimmed(options.field_b).empty();
+}
+
+field_ranking field_ranking_of(const search_options& options, const title_lengths* titles) {
+    constexpr double smallest = 1e-6, largest = 1e6;
+    const field_values weights = parse_values(options.field_weights, "field_weights", smallest, largest);
+    const field_values b = parse_values(options.field_b, "field_b", 0, 1);
+    if (options.ranking.model != ranking_model::bm25)
+        throw usage_error("weights of fields need the model bm25");
+    if (options.order > 1) throw usage_error("weights of fields cannot be combined with an order above 1");
+    field_ranking made;
+    made.k1 = options.ranking.k1;
+    made.title = {weights.title.value_or(1), b.title.value_or(options.ranking.b)};
+    made.text = {weights.text.value_or(1), b.text.value_or(options.ranking.b)};
+    made.titles = titles;
+    return made;
+}
+
+title_lengths lengths_of_titles(const opened_store& store, const words_of_text& words_of) {
+    const std::span<const std::uint32_t> all = store.collection().document_lengths;
+    std::vector<std::uint32_t> lengths(all.size());
+    const word_index& titles = store.title_words();
+    for (std::uint32_t word = 0; word < titles.dictionary().size(); ++word) {
+        for (search_detail::postings_cursor cursor(titles.postings(word), all); !cursor.done();
+             cursor.next_block()) {
+            cursor.decode();
+            for (std::size_t i = 0; i < cursor.documents().size(); ++i)
+                lengths[cursor.documents()[i]] += cursor.frequencies()[i];
+        }
+    }
+    // Their lists also have the titles of near-duplicates.
+    const document_duplicates& duplicates = store.duplicates();
+    text::token_list title;
+    for (std::uint64_t i = 0; i < duplicates.size(); ++i) {
+        const std::uint32_t document = duplicates.kept(i);
+        if (i != 0 && duplicates.kept(i - 1) == document) continue;
+        words_of(store.title(document), title);
+        lengths[document] = static_cast<std::uint32_t>(title.tokens.size());
+    }
+    for (std::size_t d = 0; d < lengths.size(); ++d) lengths[d] = std::min(lengths[d], all[d]);
+    return title_lengths(std::move(lengths));
+}
+
+}  // namespace quern

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// The options of BM25F, and what they need of a store.
+#pragma once
+
+#include "quern/ops/field_search.hpp"
+#include "quern/tasks/search.hpp"
+#include "tasks/search/part_lists.hpp"
+#include "tasks/store/opened_store.hpp"
+
+namespace quern {
+
+/// Whether the options ask for BM25F.
+bool weighs_fields(const search_options& options);
+
+/// Throws usage_error for what is not understood or does not fit the other options. `titles` must outlive it; null: to check.
+field_ranking field_ranking_of(const search_options& options, const title_lengths* titles);
+
+/// The words of the documents' own titles. Cost: a pass over the titles' postings; the titles of documents with
+/// near-duplicates are analysed.
+title_lengths lengths_of_titles(const opened_store& store, const words_of_text& words_of);
+
+}  // namespace quern
