@@ -86,6 +86,8 @@ void declare(command_line& line, search_request& request) {
     line.option(
         "title_weight", ranking,
         shortest(interactive_title_weight) + "; 0 with --topics: the published models have no titles");
+    line.option("field_weights", search);
+    line.option("field_b", search);
     line.option("prior", search);
     line.option("expand", search);
     line.option("expand_weight", search);
@@ -389,6 +391,9 @@ void refuse_idle_options(command_line& line, const search_request& request) {
     for (const char* name : {"--ordered-weight", "--unordered-weight", "--window"})
         line.require_used(name, request.search.dependence != dependence_model::none,
                           "requires --dependence sdm");
+    const bool weighs_fields = !request.search.field_weights.empty() || !request.search.field_b.empty();
+    line.require_used("--title-weight", !weighs_fields,
+                      "has no effect with --field-weights and --field-b, which count titles themselves");
     line.require_used("--like-weight", request.like.has_value(), "requires --like");
     line.require_used("--facet-values", !request.search.facets.empty(), "requires --facets");
     const bool builds = !is_store(request.path);

@@ -144,6 +144,7 @@ mcp_tool search_tool(const search_engine& engine, const site_limits& limits) {
     add("total");
     add("typos");
     add("fold");
+    add("field_weights");
     if (!engine.store().fields.empty()) {
         for (const char* const name : {"filter", "sort", "facets", "facet_values"}) add(name);
         arguments.front().required = false;  // a filter is enough

@@ -134,7 +134,7 @@ search_request read_request(const parameters& given, const search_engine& engine
     given.read(request.options.ranking);
     const bool by_fields = given.text("filter") || given.text("sort") || given.text("facets");
     if (given.text("q") || !(given.text("like") || by_fields)) request.query = query_of(given, limits);
-    for (const char* const name : {"filter", "sort", "facets"}) {
+    for (const char* const name : {"filter", "sort", "facets", "field_weights", "field_b"}) {
         if (const auto text = given.text(name); text && text->size() > limits.query_bytes)
             throw bad_request(fmt::format("{} is too long (at most {} bytes)", name, limits.query_bytes));
     }
@@ -334,6 +334,8 @@ const std::vector<api_parameter>& search_parameters() {
             parameter_of("original_weight", of_search, "0.5"),
             parameter_of("order", of_search, "1"),
             parameter_of("title_weight", ranking, "1"),
+            parameter_of("field_weights", of_search, "title=3,text=1"),
+            parameter_of("field_b", of_search, "title=0.2,text=0.75"),
             parameter_of("prior", of_search, "0.05"),
             at_most(max_expansion, parameter_of("expand", of_search, "3")),
             parameter_of("expand_weight", of_search, "0.5"),

@@ -173,6 +173,27 @@ PYTHON
     done
 }
 
+@test "weights of fields change the ranking, and scores add up" {
+    printf '%s\n' '{"id":"a","title":"Mill","text":"of wind and water"}' \
+        '{"id":"b","title":"Boat","text":"a mill, another mill and a third mill"}' >titled.jsonl
+    quern build titled.jsonl -o titled --quiet --skip all
+    quern search titled mill --quiet --field-weights title=10 | cut -f 2 | paste -s -d ' ' >found
+    quern search titled mill --quiet --field-weights body=10 | cut -f 2 | paste -s -d ' ' >>found
+    printf '%s\n' 'a b' 'b a' | cmp - found
+    quern search titled 'mill water' --quiet --field-weights title=2 --field-b text=1 --explain --format jsonl >hits
+    python3 - hits <<'PYTHON'
+import json, sys
+for hit in map(json.loads, open(sys.argv[1])):
+    assert sum(term["score"] for term in hit["explanation"]) == hit["score"]
+PYTHON
+    ends_with 2 quern search titled mill --field-weights titel=2
+    says "unknown field 'titel' (expected title or text)"
+    ends_with 2 quern search titled mill --field-weights title=2 --model ql
+    says "weights of fields need the model bm25"
+    ends_with 2 quern search titled mill --field-weights title=2 --title-weight 1
+    says "--title-weight has no effect with --field-weights"
+}
+
 @test "near-duplicates of a hit are listed under it" {
     python3 - >twice.jsonl <<'PYTHON'
 import json

@@ -89,6 +89,8 @@ class Search(Api):
                 ({"phrases": "0"}, ["--phrases", "off"]),
                 ({"model": "ql", "order": "3", "explain": "true"}, ["--model", "ql", "--order", "3", "--explain"]),
                 ({"k1": "1.2", "b": "0.75", "title_weight": "1.5"}, ["--k1", "1.2", "--b", "0.75", "--title-weight", "1.5"]),
+                ({"field_weights": "title=3,text=0.5", "explain": "1"}, ["--field-weights", "title=3,text=0.5", "--explain"]),
+                ({"field_b": "title=0"}, ["--field-b", "title=0"]),
             ):
                 with self.subTest(query=query, options=options):
                     self.same_as_program(query, parameters, options)
@@ -171,7 +173,7 @@ class Search(Api):
         self.assertIn("missing", self.refused("/api/search"))
         self.assertIn("missing", self.refused("/api/search?k=3"))
         for bad in ("k=0", "k=51", "k=-1", "k=1e1", "k=", "k=99999999999999999999", "offset=50", "model=best", "k1=x", "k1=-1", "k1=nan",
-                    "b=2", "mu=0", "lambda=1", "title_weight=101", "snippets=yes", "parts=2", "explain=", "phrases=on", "order=0", "order=33", "order=2", "q=again", "qq=1", "%zz=1", "b=%4", "b=%"):
+                    "b=2", "mu=0", "lambda=1", "title_weight=101", "field_weights=titel%3D2", "field_b=title%3D2", "snippets=yes", "parts=2", "explain=", "phrases=on", "order=0", "order=33", "order=2", "q=again", "qq=1", "%zz=1", "b=%4", "b=%"):
             with self.subTest(bad=bad):
                 self.refused("/api/search?q=grain&" + bad)
         self.assertIn("2048", self.refused("/api/search?q=" + "a" * 2049))

@@ -162,6 +162,8 @@ void refuse_idle_options(const nb::kwargs& given, const search_options& options,
     refuse_unless("delta", uses_delta(chosen), "requires model='bm25+' or 'bm25l'");
     refuse_unless("c", uses_c(chosen), "requires model='pl2' or 'inl2'");
     refuse_unless("expand_weight", options.expand != 0, "requires expand");
+    refuse_unless("title_weight", options.field_weights.empty() && options.field_b.empty(),
+                  "has no effect with field_weights and field_b, which count titles themselves");
     refuse_unless("like_weight", has_like, "requires like");
     for (const char* name : {"feedback_documents", "feedback_terms", "original_weight"})
         refuse_unless(name, options.feedback != feedback_method::none, "requires feedback='rm3' or 'bo1'");
