@@ -45,6 +45,11 @@ inline std::vector<scored_document> search_fields(
         const double slope = mean_length == 0 ? 1.0 : field.b / mean_length;
         return field.weight * f / ((1.0 - field.b) + slope * std::max(1.0, length));
     };
+    std::vector<double> holders;  // documents with each word
+    for (const fielded_word& word : query) {
+        holders.push_back(static_cast<double>(word.text.size()));
+        for (const auto& [document, _] : word.title) holders.back() += word.text.contains(document) ? 0 : 1;
+    }
     std::vector<scored_document> ranked;
     for (std::uint32_t d = 0; d < title_lengths.size(); ++d) {
         bool has_word = false;
@@ -54,12 +59,11 @@ inline std::vector<scored_document> search_fields(
                 const auto at = documents.find(d);
                 return at == documents.end() ? 0.0 : static_cast<double>(at->second);
             };
-            double df = static_cast<double>(word.text.size());
-            for (const auto& [document, _] : word.title) df += word.text.contains(document) ? 0 : 1;
             const double t = normalised(title, in(word.title), title_lengths[d], title_mean) +
                              normalised(text, in(word.text), text_lengths[d], text_mean);
             if (t == 0 || word.count == 0) continue;
             has_word = true;
+            const double df = holders[static_cast<std::size_t>(&word - query.data())];
             const double idf = canonical_log(1.0 + (n - df + 0.5) / (df + 0.5));
             std::int64_t part = std::max<std::int64_t>(
                 1, static_cast<std::int64_t>(std::nearbyint(idf * t / (t + k1) * 4294967296.0)));
