@@ -317,7 +317,7 @@ const std::vector<api_parameter>& search_parameters() {
             parameter_of("q", of_request, "grain stones"),
             parameter_of("k", of_request, "5"),
             parameter_of("offset", of_search, "1"),
-            parameter_of("model", ranking, "ql"),
+            parameter_of("model", ranking, "bm25"),
             parameter_of("k1", ranking, "1.2"),
             parameter_of("b", ranking, "0.75"),
             parameter_of("mu", ranking, "500"),
