@@ -108,11 +108,11 @@ class block_scorer {
     }
 
     const Model& model_;
-    std::vector<std::uint32_t> text_;  ///< the words before the block that count, and its own
-    unsigned last_size_ = 0;           ///< words before the last one that count
-    unsigned sizes_[block_words];      ///< words before each that count
-    path paths_[block_words + 1];      ///< the first is that of the word before the block
-    typename Model::child_search searches_[block_words];
+    std::vector<std::uint32_t> text_;   ///< the words before the block that count, and its own
+    unsigned last_size_ = 0;            ///< words before the last one that count
+    unsigned sizes_[block_words] = {};  ///< words before each that count
+    path paths_[block_words + 1] = {};  ///< the first is that of the word before the block
+    typename Model::child_search searches_[block_words] = {};
     std::vector<std::uint32_t> active_, next_;  ///< words whose walk goes on
 };
 

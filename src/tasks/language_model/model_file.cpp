@@ -138,7 +138,7 @@ model_file::model_file(const std::filesystem::path& path) {
 }
 
 void model_file::find(std::span<const std::string_view> words, std::uint32_t* numbers) const {
-    std::uint64_t hashes[at_once];
+    std::uint64_t hashes[at_once] = {};
     const std::uint64_t mask = slots_.size() - 1;
     for (std::size_t i = 0; i < words.size(); ++i) {
         hashes[i] = hash64(words[i]);
