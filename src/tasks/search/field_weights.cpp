@@ -37,7 +37,9 @@ field_values parse_values(std::string_view text, std::string_view what, double m
         if (name != "title" && name != "text" && name != "body")
             throw usage_error(fmt::format("{}: unknown field '{}' (expected title or text)", what, name));
         auto& value = name == "title" ? values.title : values.text;
-        if (value) throw usage_error(fmt::format("{}: the field {} is given twice", what, name));
+        if (value)
+            throw usage_error(
+                fmt::format("{}: the field {} is given twice", what, name == "body" ? "text" : name));
         value = parse_number(trimmed(item.substr(sign + 1)));
         if (!(*value >= min && *value <= max))
             throw usage_error(
