@@ -27,7 +27,7 @@ void require(bool holds) {
 
 constexpr std::string_view endings[] = {".npy",   ".fvecs", ".bvecs",       ".ivecs", ".fbin", ".f16bin",
                                         ".u8bin", ".i8bin", ".ibin",        ".idx",   ".txt",  ".csv",
-                                        ".bin",   ".mtx",   ".safetensors", ".csr",   ""};
+                                        ".bin",   ".mtx",   ".safetensors", ".csr",   "",      ".jsonl"};
 
 context context_of(unsigned threads) {
     context ctx = context::cpu(threads);

@@ -34,6 +34,8 @@ constexpr vector_format matrix_market{".mtx", "Matrix Market", read_matrix_marke
 constexpr vector_format others[] = {
     {".safetensors", "safetensors", read_safetensors},
     {".csr", "csr", read_csr},
+    {".jsonl", "JSON lines", read_json_lines},
+    {".ndjson", "JSON lines", read_json_lines},
     {".bin", "word2vec", read_word2vec},
     {".txt", "text", read_text},
     {".vec", "text", read_text},
@@ -86,7 +88,7 @@ void read_as(const vector_format* by_name, vector_reading& reading) {
             ": neither its name nor its first bytes say what format it has; vectors are .npy, .fvecs, "
             ".bvecs, .ivecs, .fbin, .f16bin, .u8bin, .i8bin, .ibin, .idx, .safetensors, .txt, .vec, .csv, "
             ".tsv, .bin "
-            "(word2vec's), .mtx and .csr");
+            "(word2vec's), .jsonl, .mtx and .csr");
     }
     if (!reading.options.tensor.empty() && format->read != read_safetensors) {
         throw usage_error(reading.made.file.name() + ": a file of format " + std::string(format->name) +

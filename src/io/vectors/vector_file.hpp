@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Vectors from files, as views of the mapped file wherever its bytes can be used directly. docs/vectors.md has the
 // formats: .npy, .fvecs .bvecs .ivecs, .fbin .u8bin .i8bin .ibin, idx (MNIST), word2vec and GloVe (text), word2vec
-// (binary), safetensors; sparse: Matrix Market, .csr. Any of them may be compressed (then they are in memory).
+// (binary), JSON lines, safetensors; sparse: Matrix Market, .csr. Any of them may be compressed (then they are in memory).
 #pragma once
 
 #include <cstdint>
@@ -35,7 +35,7 @@ class vector_file {
     const sparse_vectors_view& sparse_rows() const;  ///< if sparse()
     std::uint64_t rows() const;
     std::uint32_t dimensions() const;
-    /// word2vec and GloVe: the words, one per row; else empty.
+    /// word2vec and GloVe: the words, one per row; JSON lines: the ids; else empty.
     std::span<const std::string_view> names() const;
     std::string_view format() const;  ///< "npy", "fvecs", …
     /// Conversions made, one sentence each, for the user: "int64 values became uint8, which holds all of them".

@@ -103,6 +103,7 @@ void read_bin(vector_reading& reading, number_type type);
 void read_idx(vector_reading& reading);
 void read_text(vector_reading& reading);
 void read_word2vec(vector_reading& reading);  ///< binary
+void read_json_lines(vector_reading& reading);
 void read_safetensors(vector_reading& reading);
 void read_matrix_market(vector_reading& reading);
 void read_csr(vector_reading& reading);
