@@ -75,6 +75,7 @@
 #include "quern/tasks/filter_option_table.hpp"
 #include "quern/tasks/fuse.hpp"
 #include "quern/tasks/fuse_option_table.hpp"
+#include "quern/tasks/given_vectors.hpp"
 #include "quern/tasks/graph.hpp"
 #include "quern/tasks/input_names.hpp"
 #include "quern/tasks/language_model.hpp"

@@ -16,6 +16,7 @@
 #include "quern/base/document.hpp"
 #include "quern/base/text_options.hpp"
 #include "quern/tasks/corpus_input.hpp"
+#include "quern/tasks/given_vectors.hpp"
 #include "quern/tasks/statistics.hpp"
 
 namespace quern {
@@ -53,6 +54,9 @@ struct build_options : corpus_input {
     /// used again, and nothing is done if no input changed since it was built. Without a store, an ordinary build.
     bool sync = false;
     bool force = false;  ///< replace an existing store, atomically
+    /// A vector for each document, which the store keeps for hybrid search (search_options::vector): as float32. Not with
+    /// `update`, `replace`, `deleted_ids` and `sync`, which also refuse a store that has them (usage_error).
+    given_vectors vectors;
 
     bool changes_store() const { return update || replace || !deleted_ids.empty(); }
 };

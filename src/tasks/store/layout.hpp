@@ -49,6 +49,7 @@ inline constexpr std::string_view copy_distances =
     "copy_distances";                                         // u32[M], edits in bytes to the kept document
 inline constexpr std::string_view link_ranks = "link_ranks";  // u64[N], in units of 1/link_rank_units
 inline constexpr std::string_view document_vectors = "document_vectors";  // i16[N · D]: store_info::vectors
+inline constexpr std::string_view user_vectors = "user_vectors";          // f32[N · D]; if the user gave any
 inline constexpr double link_rank_units = 0x1p62;
 
 /// The sections that lead from a word to its documents: of all words of the documents, including titles, and of the

@@ -77,6 +77,7 @@ opened_store::opened_store(std::filesystem::path path)
     };
     link_ranks_ = open_listed(layout::link_ranks);
     document_vectors_ = open_listed(layout::document_vectors);
+    user_vectors_ = open_listed(layout::user_vectors);
     tokens_ = std::make_shared<const token_sections>(path_, info_, words_.dictionary().size());
     duplicates_ = document_duplicates(path_, info_.sections);
 }
@@ -121,6 +122,18 @@ std::optional<vectors_view> opened_store::document_vectors() const {
         document_vectors_->fail("does not fit the documents");
     }
     rows.values = std::as_bytes(std::span(document_vectors_->all()));
+    return rows;
+}
+
+std::optional<vectors_view> opened_store::user_vectors() const {
+    if (!user_vectors_) return std::nullopt;
+    vectors_view rows{vector_type::f32, info_.documents, 0, 0, {}};
+    const std::uint64_t column = info_.documents * sizeof(float);
+    if (column == 0 || user_vectors_->size() == 0 || user_vectors_->size() % column != 0)
+        user_vectors_->fail("does not fit the documents");
+    rows.dimensions = static_cast<std::uint32_t>(user_vectors_->size() / column);
+    rows.stride = rows.row_bytes();
+    rows.values = std::as_bytes(std::span(user_vectors_->all()));
     return rows;
 }
 

@@ -91,6 +91,8 @@ class opened_store {
     /// A row for every document, as info().vectors describes; a document without words of the thesaurus has zeros.
     /// Checks all bytes on first use. tasks/store/document_vectors.hpp compares them.
     std::optional<vectors_view> document_vectors() const;
+    /// A row of f32 for every document, as the user gave them. Checks all bytes on first use.
+    std::optional<vectors_view> user_vectors() const;
     /// The excluded near-duplicates; empty if there are none.
     const document_duplicates& duplicates() const { return duplicates_; }
     /// A word space of the store (quern/tasks/similar.hpp).
@@ -103,7 +105,7 @@ class opened_store {
     io::section_view ids_, titles_, lengths_section_;
     quern::text_blocks texts_;
     std::optional<stored_fields> fields_;
-    std::optional<io::section_view> link_ranks_, document_vectors_;
+    std::optional<io::section_view> link_ranks_, document_vectors_, user_vectors_;
     struct token_sections;
     std::shared_ptr<const token_sections> tokens_;
     document_duplicates duplicates_;

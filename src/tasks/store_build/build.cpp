@@ -70,6 +70,10 @@ build_options checked(const build_options& request) {
     if (request.sync && request.changes_store())
         throw usage_error(
             "a synchronised store mirrors the inputs: it cannot also be updated, or lose documents");
+    if (!request.vectors.empty() && (request.sync || request.changes_store()))
+        throw usage_error(
+            "vectors of documents cannot be combined with an update, replaced or deleted documents, or a "
+            "synchronised store: build the store from all inputs");
     const bool only_deletes =
         !request.deleted_ids.empty() && request.inputs.empty() && request.source == nullptr;
     if (!only_deletes) require_documents(request);
@@ -93,6 +97,12 @@ build_options checked(const build_options& request) {
     } else if (options.sync && is_store(options.store)) {
         adopt_options_of_store(options, read_store_info(options.store));
     }
+    if ((options.update || options.sync) && is_store(options.store) &&
+        store_layout::lists_section(read_store_info(options.store), store_layout::user_vectors))
+        throw usage_error(
+            options.store.string() +
+            " keeps vectors of its documents, which others do not have: build it again from all "
+            "inputs, with their vectors");
     const text::analyzer refused_here(options.text);  // refuses an unknown language, an unreadable list
     refuse_to_replace(
         options.store,
@@ -196,6 +206,7 @@ class build_run {
         const text_options text = keep_stop_words(options_.text, folder_.folder());
         if (!journal_->info()) index(text);
         for (const added_stage& stage : added_stages) add(stage);
+        if (!options_.vectors.empty()) add_user_vectors();
         return result();
     }
 
@@ -409,6 +420,18 @@ class build_run {
         } else {
             ctx_.log(log_level::info, fmt::format("{}: {}", name_of(stage.stage), outcome.nothing));
         }
+    }
+
+    /// Last, and not in the journal: a resumed build does it again.
+    void add_user_vectors() {
+        store_info info = *journal_->info();
+        const stage_outcome outcome =
+            keep_user_vectors(opened_store(folder_.folder()), options_.vectors, ctx_);
+        add_outcome(info, outcome);
+        for (const auto& [name, count] : outcome.counts) journal_->counts[name] = count;
+        clock_.end_stage("user vectors", bytes_of(outcome.sections));
+        journal_->stages = statistics_.stages;
+        journal_->add(folder_.folder(), info);
     }
 
     void end_stage(build_stage stage, const std::vector<store_section>& sections) {

@@ -31,7 +31,9 @@ std::string checksum_of(const std::string& description) {
 }  // namespace
 
 bool is_repeatable(const build_options& options) {
-    return options.source == nullptr && std::ranges::all_of(options.inputs, lies_still);
+    return options.source == nullptr && options.vectors.rows.rows == 0 &&
+           (options.vectors.file.empty() || lies_still(options.vectors.file)) &&
+           std::ranges::all_of(options.inputs, lies_still);
 }
 
 std::string describe_build(const build_options& options, const context& ctx) {
@@ -40,6 +42,12 @@ std::string describe_build(const build_options& options, const context& ctx) {
     for (const fs::path& input : options.inputs) out += "given " + input.string() + '\n';
     out += fmt::format("Quern {}, stages {}, seed {}", QUERN_VERSION, version_of_stages, ctx.seed);
     if (options.skip.contains(build_stage::duplicates)) out += " with near-duplicates";
+    if (!options.vectors.file.empty()) {
+        std::error_code unseen;
+        out += fmt::format("\nvectors {} {} {}", options.vectors.file.string(),
+                           fs::file_size(options.vectors.file, unseen),
+                           fs::last_write_time(options.vectors.file, unseen).time_since_epoch().count());
+    }
     return out;
 }
 

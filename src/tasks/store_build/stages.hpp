@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "quern/base/context.hpp"
+#include "quern/tasks/given_vectors.hpp"
 #include "quern/tasks/store.hpp"
 #include "tasks/store/opened_store.hpp"
 
@@ -45,5 +46,8 @@ stage_outcome make_thesaurus(const opened_store& store, const context& ctx);
 /// Cost: one pass over the words in order, `dimensions` additions for each word of each document; the table of words'
 /// vectors in memory.
 stage_outcome make_document_vectors(const opened_store& store, const context& ctx);
+
+/// Writes the section `user_vectors`: the vectors given with the documents, in their order. Throws as order_vectors.
+stage_outcome keep_user_vectors(const opened_store& store, const given_vectors& given, const context& ctx);
 
 }  // namespace quern
