@@ -16,9 +16,12 @@
 #include "quern/base/context.hpp"
 #include "quern/base/error.hpp"
 #include "quern/base/text_options.hpp"
+#include "quern/ops/fusion.hpp"
+#include "quern/ops/nearest.hpp"
 #include "quern/ops/search.hpp"
 #include "quern/tasks/build.hpp"
 #include "quern/tasks/collection.hpp"
+#include "quern/tasks/given_vectors.hpp"
 #include "quern/tasks/store.hpp"
 
 namespace quern {
@@ -160,6 +163,21 @@ struct search_options {
     dependence_model dependence = dependence_model::none;
     double ordered_weight = 0.1, unordered_weight = 0.05;  ///< above 0, together below 1
     std::uint32_t window = 8;                              ///< 2 to 1,000
+
+    // Hybrid search, in a store with vectors of documents (build_options::vectors, or those of `open`): docs/search.md.
+    /// Not empty: the documents nearest to it form a second ranking, which is fused with that of the words. What restricts the
+    /// words (filter, required and excluded parts) restricts both before they rank; a prior belongs to the words. The query
+    /// finds the documents of the fused ranking. Without words, scores are similarities. usage_error for other dimensions,
+    /// numbers that are not finite, a store without vectors, and with `like` or `explain`.
+    std::vector<float> vector;
+    quern::vector_metric similarity = quern::vector_metric::cosine;
+    fusion_rule fusion = fusion_rule::rrf;
+    /// Of the scores, for rules other than rrf and borda.
+    score_normalisation fusion_normalize = score_normalisation::minmax;
+    double fusion_constant = 60;
+    double vector_weight = 1;  ///< of the vectors' ranking, 0 to 10^6; that of the words has 1
+    /// Documents of each ranking that are fused, or k + offset if that is more.
+    std::size_t fusion_depth = 1000;
 
     /// Number of known words to suggest for each of the first 8 unknown words of at most 64 characters
     /// (search_result::suggestions).
@@ -346,6 +364,7 @@ struct text_match {
 
 struct search_topic {
     std::string id, query;
+    std::vector<float> vector = {};  ///< not empty: instead of search_options::vector
 };
 
 /// A store opened for search; cheap to keep, thread-safe.
@@ -354,8 +373,9 @@ class search_engine {
     /// Opens a snapshot: later replacement or deletion of the store on disk does not affect this engine. Throws
     /// usage_error if there is no store, damaged_store with the section; warns through `ctx.on_log` if the
     /// store was made with another version of the Unicode data. Ignores the device of `ctx`: single queries run
-    /// on the CPU.
-    static search_engine open(const std::filesystem::path& store, const context& ctx);
+    /// on the CPU. `vectors`: of the documents, for hybrid search, instead of those in the store; throws as `build` for them.
+    static search_engine open(const std::filesystem::path& store, const context& ctx,
+                              const given_vectors& vectors = {});
     ~search_engine();
     search_engine(search_engine&&) noexcept;
     search_engine& operator=(search_engine&&) noexcept;
@@ -437,6 +457,8 @@ class search_engine {
     bool has_link_ranks() const;
     bool has_thesaurus() const;
     bool has_document_vectors() const;
+    /// The dimensions of the vectors of documents for hybrid search; 0: there are none.
+    std::uint32_t vector_dimensions() const;
     /// Near-duplicates that the build excluded (search_hit::duplicates).
     std::uint64_t duplicates() const;
     std::uint64_t vocabulary() const;
@@ -455,8 +477,8 @@ class search_engine {
                           const result_text& text, const result_sink& sink) const;
     explicit search_engine(std::shared_ptr<const state> s);
     std::shared_ptr<const prepared> prepare(const search_options& options, const context& ctx) const;
-    search_result result(std::string_view query, const search_options& options, const prepared& lists,
-                         const context& ctx) const;
+    search_result result(std::string_view query, std::span<const float> vector, const search_options& options,
+                         const prepared& lists, const context& ctx) const;
     std::shared_ptr<const state> state_;  ///< shared with results
 };
 
@@ -465,6 +487,13 @@ class search_engine {
 /// fields other than title of another file.
 std::vector<search_topic> read_topics(const std::filesystem::path& path, const context& ctx,
                                       std::string_view fields = "title");
+
+/// Gives each topic its vector from a file in any dense format of docs/vectors.md: by id if it has names, else in order.
+/// Throws invalid_input for topics without a vector, another number of vectors, and numbers that are not finite.
+void read_topic_vectors(std::vector<search_topic>& topics, const std::filesystem::path& path,
+                        const context& ctx);
+/// One vector: a JSON list of numbers, or a file with one row. Throws usage_error, and as read_topic_vectors.
+std::vector<float> read_query_vector(const std::string& text, const context& ctx);
 
 /// The store of a corpus: built under `cache` at the first call and reused as long as the names, sizes and
 /// times of the inputs do not change; otherwise a new store replaces it. Other inputs or options have a

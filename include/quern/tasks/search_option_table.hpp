@@ -113,6 +113,29 @@ inline constexpr auto options_of<search_options> = std::array{
                                                   "Weight of pairs near each other, with --dependence."),
     option_for<&search_options::window>("window", "N", {.min = 2, .max = 1000},
                                         "Words within which a pair is near, with --dependence."),
+    option_for<&search_options::similarity>(
+        "vector_metric", "NAME", vector_metric_names,
+        "Hybrid search: what is near to the query vector: cosine, ip (inner product), l2, sql2, l1 or linf."),
+    option_for<&search_options::fusion>(
+        "fusion", "RULE", fusion_rule_names,
+        "Hybrid search: how the rankings of the words and of the vectors become "
+        "one: rrf (reciprocal ranks), sum, min, max, mean, median, mnz, anz or "
+        "borda."),
+    option_for<&search_options::fusion_normalize>("fusion_normalize", "HOW", score_normalisation_names,
+                                                  "Hybrid search: normalisation of the scores of each "
+                                                  "ranking, for rules other than rrf and borda: none, "
+                                                  "minmax, zscore, sum or rank."),
+    option_for<&search_options::fusion_constant>(
+        "fusion_constant", "C", {.min = 0, .max = 1e6},
+        "Hybrid search: constant of reciprocal ranks, 1 / (C + rank)."),
+    option_for<&search_options::vector_weight>(
+        "vector_weight", "X", {.min = 0, .max = 1e6},
+        "Hybrid search: weight of the vectors' ranking; that of the words has 1."),
+    option_for<&search_options::fusion_depth>("fusion_depth", "N",
+                                              {.min = 1, .all = std::numeric_limits<std::size_t>::max()},
+                                              "Hybrid search: documents of each ranking that are fused, or "
+                                              "as many as are asked for if that is more; all "
+                                              "for the complete rankings."),
     option_for<&search_options::suggestions>(
         "suggestions", "N", {}, "Number of words to suggest for each word that the store lacks.")};
 

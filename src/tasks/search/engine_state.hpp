@@ -20,12 +20,14 @@
 #include "tasks/search/field_filter.hpp"
 #include "tasks/search/field_order.hpp"
 #include "tasks/search/folded_words.hpp"
+#include "tasks/search/hybrid.hpp"
 #include "tasks/search/known_words.hpp"
 #include "tasks/search/query_plan.hpp"
 #include "tasks/search/score_components.hpp"
 #include "tasks/search/text_cache.hpp"
 #include "tasks/store/opened_store.hpp"
 #include "tasks/store/query_words.hpp"
+#include "tasks/store/vectors_of_documents.hpp"
 
 namespace quern {
 
@@ -41,13 +43,36 @@ struct search_engine::planned_query {
 
 struct search_engine::state : std::enable_shared_from_this<search_engine::state> {
     /// Opens everything that is ever read from the path: the store may be replaced or removed later.
-    state(const std::filesystem::path& path, std::uint64_t memory);
+    state(const std::filesystem::path& path, std::uint64_t memory, const given_vectors& given,
+          const context& ctx);
 
     std::unique_ptr<planned_query> plan(std::string_view query, const search_options& options,
                                         const prepared& lists, const context& ctx, bool by_terms) const;
     /// The displayed form of a ranking.
     search_result result(const planned_query& of, std::span<const scored_document> ranking,
-                         const search_options& options, const prepared& lists, const context& ctx) const;
+                         const search_options& options, const prepared& lists, const context& ctx,
+                         const std::vector<std::uint32_t>* found = nullptr) const;
+    /// A query with a vector: its ranking by words, and what restricts both rankings.
+    struct hybrid_query {
+        std::unique_ptr<planned_query> planned;
+        std::span<const float> vector;
+        std::vector<std::uint64_t> allowed;  // as search_query::passing
+        bool has_words = false;
+        scored_list by_words, by_vectors;
+    };
+    hybrid_query hybrid_parts(std::string_view query, std::span<const float> vector,
+                              const search_options& options, const prepared& lists, const context& ctx) const;
+    /// Sets by_vectors.
+    void rank_vectors(std::span<hybrid_query> queries, const search_options& options,
+                      const context& ctx) const;
+    search_result hybrid_result(hybrid_query query, const search_options& options, const prepared& lists,
+                                const context& ctx) const;
+    /// search_each for topics that all have a vector.
+    void search_with_vectors(std::span<const search_topic> topics, const search_options& options,
+                             const prepared& lists, const context& ctx, const result_text& text,
+                             const result_sink& sink) const;
+    /// Throws usage_error for a vector that does not fit the store's, or the other options.
+    void check_vector(std::span<const float> vector, const search_options& options) const;
 
     /// The result of a query that is only words, if their lists are kept; else nothing.
     std::optional<search_result> plain_result(std::string_view query, const search_options& options,
@@ -98,6 +123,8 @@ struct search_engine::state : std::enable_shared_from_this<search_engine::state>
     mutable std::once_flag finder_once;
     mutable std::optional<document_finder> made_finder;
     std::optional<word_space> thesaurus;
+    vectors_of_documents given;             ///< at opening
+    std::optional<hybrid_vectors> vectors;  ///< those given, or of the store
     mutable filter_cache filters;
     mutable text_cache texts;
     mutable known_words_cache known;

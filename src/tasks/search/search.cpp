@@ -55,7 +55,8 @@ double as_double(std::int64_t fixed) {
 
 }  // namespace
 
-search_engine::state::state(const std::filesystem::path& path, std::uint64_t memory)
+search_engine::state::state(const std::filesystem::path& path, std::uint64_t memory,
+                            const given_vectors& of_user, const context& ctx)
     : store(path),
       query_memory(memory),
       analyzers([this] { return store.make_analyzer(); }),
@@ -68,7 +69,14 @@ search_engine::state::state(const std::filesystem::path& path, std::uint64_t mem
       thesaurus(thesaurus_of(store)),
       filters(memory / 4),
       texts(std::min(memory / 16, max_kept_texts)),
-      known(memory / 4) {}
+      known(memory / 4) {
+    if (!of_user.empty()) {
+        given = order_vectors(store, of_user, ctx);
+        vectors.emplace(view_of(given.values, given.dimensions));
+    } else if (const auto rows = store.user_vectors()) {
+        vectors.emplace(*rows);
+    }
+}
 
 /// The words of a text of the collection, by the rules of the build.
 void search_engine::state::words_of(std::string_view text, text::token_list& words) const {
@@ -189,10 +197,13 @@ search_engine::~search_engine() = default;
 search_engine::search_engine(search_engine&&) noexcept = default;
 search_engine& search_engine::operator=(search_engine&&) noexcept = default;
 
-search_engine search_engine::open(const std::filesystem::path& store, const context& ctx) {
+search_engine search_engine::open(const std::filesystem::path& store, const context& ctx,
+                                  const given_vectors& vectors) {
     constexpr unsigned share = 4;  // of the memory, for one query
     std::shared_ptr<const state> opened;
-    open_as_one(store, [&] { opened = std::make_shared<const state>(store, ctx.memory_limit() / share); });
+    open_as_one(store, [&] {
+        opened = std::make_shared<const state>(store, ctx.memory_limit() / share, vectors, ctx);
+    });
     search_engine engine(std::move(opened));
     text::warn_of_other_unicode(store, engine.state_->store.info().unicode_version, ctx);
     return engine;
@@ -204,6 +215,7 @@ void search_engine::state::check(const search_options& options) const {
     validate(options.ranking);
     check_ranges(options);
     if (weighs_fields(options)) (void)field_ranking_of(options, nullptr);
+    check_vector(options.vector, options);
     if (options.order > 1 && options.ranking.model != ranking_model::ql)
         throw usage_error("order above 1 requires the model ql");
     const bool has_pairs = options.dependence != dependence_model::none;
@@ -247,7 +259,7 @@ search_result search_engine::search(std::string_view query, const search_options
 
 search_result search_engine::search(std::string_view query, const search_options& options,
                                     const context& ctx) const {
-    return result(query, options, *prepare(options, ctx), ctx);
+    return result(query, options.vector, options, *prepare(options, ctx), ctx);
 }
 
 std::shared_ptr<const search_engine::prepared> search_engine::prepare(const search_options& options,
@@ -255,8 +267,14 @@ std::shared_ptr<const search_engine::prepared> search_engine::prepare(const sear
     return std::make_shared<prepared>(*state_, options, ctx);
 }
 
-search_result search_engine::result(std::string_view query, const search_options& options,
-                                    const prepared& lists, const context& ctx) const {
+search_result search_engine::result(std::string_view query, std::span<const float> vector,
+                                    const search_options& options, const prepared& lists,
+                                    const context& ctx) const {
+    if (!vector.empty()) {
+        auto of = state_->hybrid_parts(query, vector, options, lists, ctx);
+        state_->rank_vectors(std::span(&of, 1), options, ctx);
+        return state_->hybrid_result(std::move(of), options, lists, ctx);
+    }
     if (auto plain = state_->plain_result(query, options, lists, ctx)) return std::move(*plain);
     const auto planned = state_->plan(query, options, lists, ctx, true);
     if (options.feedback != feedback_method::none && !planned->finds_all)
@@ -314,7 +332,8 @@ std::unique_ptr<search_engine::planned_query> search_engine::state::plan(std::st
 
 search_result search_engine::state::result(const planned_query& of, std::span<const scored_document> ranking,
                                            const search_options& options, const prepared& lists,
-                                           const context& ctx) const {
+                                           const context& ctx,
+                                           const std::vector<std::uint32_t>* fused) const {
     const query_plan& planned = of.planned;
     const search_query& whole = of.whole;
     search_result result;
@@ -327,9 +346,11 @@ search_result search_engine::state::result(const planned_query& of, std::span<co
     result.syntax = planned.syntax();
     result.syntax_note = planned.syntax_note();
     if (lists.facets) {
-        const auto found = matching(of, lists);
+        const auto found = fused != nullptr ? *fused : matching(of, lists);
         if (options.total || options.count) result.total = found.size();
         result.facets = lists.facets->count(found, options.facet_values, ctx);
+    } else if (fused != nullptr) {
+        if (options.total || options.count) result.total = fused->size();
     } else if (of.finds_all) {
         if (options.total || options.count)
             result.total = lists.filter ? lists.filter->count() : store.info().documents;
@@ -611,6 +632,9 @@ bool search_engine::has_document_vectors() const {
 }
 std::uint64_t search_engine::duplicates() const {
     return state_->store.duplicates().size();
+}
+std::uint32_t search_engine::vector_dimensions() const {
+    return state_->vectors ? state_->vectors->dimensions() : 0;
 }
 const text_options& search_engine::text() const {
     return state_->store.info().text;

@@ -134,12 +134,63 @@ chosen_device search_engine::choose_device(std::size_t topics, const search_opti
 void search_engine::search_each(std::span<const search_topic> topics, const search_options& options,
                                 const context& ctx, const result_text& text, const result_sink& sink) const {
     const auto lists = prepare(options, ctx);  // refuses options before a GPU is started
+    std::size_t with_vectors = 0;
+    for (const search_topic& topic : topics) {
+        state_->check_vector(topic.vector, options);
+        with_vectors += topic.vector.empty() && options.vector.empty() ? 0 : 1;
+    }
     const chosen_device chosen = choose_device(topics.size(), options, ctx);
-    if (chosen.cuda) {
+    if (chosen.cuda && with_vectors != 0)
+        ctx.log(log_level::warning, "CUDA was requested, but topics with vectors are ranked by the CPU");
+    if (with_vectors != 0 && with_vectors == topics.size()) {
+        state_->search_with_vectors(topics, options, *lists, ctx, text, sink);
+    } else if (chosen.cuda && with_vectors == 0) {
         search_on_device(topics, options, *lists, ctx, chosen, text, sink);
     } else {
         search_on_cpu(topics, options, *lists, ctx, text, sink);
     }
+}
+
+void search_engine::state::search_with_vectors(std::span<const search_topic> topics,
+                                               const search_options& options, const prepared& lists,
+                                               const context& ctx, const result_text& text,
+                                               const result_sink& sink) const {
+    struct batch_with_vectors {
+        std::span<const search_topic> topics;
+        std::vector<hybrid_query> queries;
+        std::vector<search_result> results;
+        std::vector<std::string> texts;
+    };
+    search_options held = options;  // of each topic in progress
+    held.k = hybrid_depth(options);
+    const cut by = cut_for(store.info().documents, topics, held, ctx);
+    std::span<const search_topic> rest = topics;
+    pipeline<batch_with_vectors> line(by.batches);
+    line.from([&](batch_with_vectors& batch) {
+        ctx.check_stop();
+        batch.topics = rest.first(std::min(by.topics, rest.size()));
+        ctx.report({"search", topics.size() - rest.size(), topics.size(), "topics"});
+        rest = rest.subspan(batch.topics.size());
+        return !batch.topics.empty();
+    });
+    line.in_parallel([&](batch_with_vectors& batch) {
+        for (const search_topic& topic : batch.topics)
+            batch.queries.push_back(hybrid_parts(
+                topic.query, topic.vector.empty() ? options.vector : topic.vector, options, lists, ctx));
+    });
+    line.in_order([&](batch_with_vectors& batch) { rank_vectors(batch.queries, options, ctx); });
+    line.in_parallel([&](batch_with_vectors& batch) {
+        for (std::size_t i = 0; i < batch.topics.size(); ++i) {
+            ctx.check_stop();
+            batch.results.push_back(hybrid_result(std::move(batch.queries[i]), options, lists, ctx));
+            batch.texts.push_back(text ? text(batch.topics[i], batch.results.back()) : std::string());
+        }
+    });
+    line.in_order([&](batch_with_vectors& batch) {
+        for (std::size_t i = 0; i < batch.topics.size(); ++i)
+            sink(batch.topics[i], batch.results[i], batch.texts[i]);
+    });
+    run_parallel(ctx, [&] { line.run(); });
 }
 
 void search_engine::search_on_cpu(std::span<const search_topic> topics, const search_options& options,
@@ -159,7 +210,8 @@ void search_engine::search_on_cpu(std::span<const search_topic> topics, const se
         batch.results.reserve(batch.topics.size());
         for (const search_topic& topic : batch.topics) {
             ctx.check_stop();
-            batch.results.push_back(result(topic.query, options, lists, ctx));
+            batch.results.push_back(result(topic.query, topic.vector.empty() ? options.vector : topic.vector,
+                                           options, lists, ctx));
             batch.texts.push_back(text ? text(topic, batch.results.back()) : std::string());
         }
     });
