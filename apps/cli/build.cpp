@@ -160,6 +160,11 @@ int run_build(const command& self, const std::vector<std::string>& arguments) {
         "Without a store, an ordinary build; if nothing has changed, nothing is done.",
         options.sync);
     line.option("keep_fields", options.fields);
+    line.option(
+        "--vectors", "FILE",
+        "Keep a vector for each document, for hybrid search: JSON lines of id and vector, word2vec or GloVe "
+        "text (by id), or .npy, .fvecs, .safetensors and others (in the order of the documents).",
+        "", [&](const std::string& value) { options.vectors.file = file_name(value); });
     declare_corpus(line, options);
     declare_text(line, text);
     declare_common(line, common, {.rows = false, .output = false, .gpu = true, .seed = true});
@@ -169,6 +174,8 @@ int run_build(const command& self, const std::vector<std::string>& arguments) {
                  "A folder and a file, with English words reduced to their stems.");
     line.example("quern build notes/ -o mine --report mine.html",
                  "The same kind of store, with a page about what was read, excluded and built.");
+    line.example("quern build notes.jsonl -o mine --vectors embeddings.npy",
+                 "With a vector for each document, for hybrid search.");
     line.example("quern build notes/ -o mine --sync", "Again and again: the store follows the folder.");
     line.example("quern build -o mine --delete ids.txt", "The store without these documents.");
     line.example("zcat crawl.gz | quern build - -o crawl --memory 2G --stats crawl.json",

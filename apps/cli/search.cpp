@@ -33,6 +33,8 @@ struct search_request {
     std::vector<std::string> words;
     correction correct = correction::automatic;
     std::optional<std::string> like;
+    given_vectors vectors;
+    std::string query_vector;
 };
 
 constexpr auto correct_option =
@@ -97,6 +99,21 @@ void declare(command_line& line, search_request& request) {
                 "", [&](const std::string& value) { request.like = value; });
     line.option("like_weight", search);
     line.option(
+        "--query-vector", "FILE|JSON",
+        "Hybrid search: the vector of the query, a JSON list or a file with one vector; with --topics a file "
+        "with one for each topic, by id (JSON lines) or in order. Requires vectors of documents.",
+        "", [&](const std::string& value) { request.query_vector = value; });
+    line.option(
+        "--vectors", "FILE",
+        "Hybrid search: a vector for each document, instead of those that quern build --vectors kept.", "",
+        [&](const std::string& value) { request.vectors.file = file_name(value); });
+    line.option("vector_metric", search);
+    line.option("fusion", search);
+    line.option("fusion_normalize", search);
+    line.option("fusion_constant", search);
+    line.option("vector_weight", search);
+    line.option("fusion_depth", search);
+    line.option(
         "--topics", "FILE",
         "Run every query of FILE: lines of id, tab, text; JSON lines; or TREC topics. Writes a TREC run. A "
         "GPU (--device) processes many topics at a time, but not with --prior, --expand, --feedback, "
@@ -127,6 +144,8 @@ void declare(command_line& line, search_request& request) {
                  "A folder, indexed on the fly and remembered.");
     line.example("quern search wiki mill --expand 5 --prior 0.05 --explain",
                  "Similar words and links count too; the output shows what they add.");
+    line.example("quern search mine mill --query-vector '[0.1, -0.4, 0.2]'",
+                 "Hybrid: the ranking by words and the one by vectors, fused.");
     line.example("quern search wiki --like Windmill", "The pages most similar to a page.");
     line.example("quern search wiki --topics topics.tsv --run bm25.run --k1 1.2 --b 0.75",
                  "A run for quern evaluate or trec_eval.");
@@ -329,8 +348,11 @@ bool writes_run(const search_request& request) {
 
 found_counts search_topics_to(const search_engine& engine, search_request& request, session& job,
                               output& to) {
-    const auto topics =
-        job.stage("topics", [&] { return read_topics(request.topics, job.ctx, request.topic_fields); });
+    const auto topics = job.stage("topics", [&] {
+        auto read = read_topics(request.topics, job.ctx, request.topic_fields);
+        if (!request.query_vector.empty()) read_topic_vectors(read, request.query_vector, job.ctx);
+        return read;
+    });
     if (topics.empty()) job.messages.warning(fmt::format("{} contains no topics", request.topics));
     const bool as_run = writes_run(request);
     request.search.snippets = !as_run;
@@ -394,6 +416,9 @@ void refuse_idle_options(command_line& line, const search_request& request) {
     const bool weighs_fields = !request.search.field_weights.empty() || !request.search.field_b.empty();
     line.require_used("--title-weight", !weighs_fields,
                       "has no effect with --field-weights and --field-b, which count titles themselves");
+    for (const char* name : {"--vectors", "--vector-metric", "--fusion", "--fusion-normalize",
+                             "--fusion-constant", "--vector-weight", "--fusion-depth"})
+        line.require_used(name, !request.query_vector.empty(), "requires --query-vector");
     line.require_used("--like-weight", request.like.has_value(), "requires --like");
     line.require_used("--facet-values", !request.search.facets.empty(), "requires --facets");
     const bool builds = !is_store(request.path);
@@ -469,8 +494,10 @@ int run_search(const command& self, const std::vector<std::string>& arguments) {
     const bool from_store = is_store(request.path);
     const auto engine =
         job.stage("open", [&, store = store_for(request.path, request.corpus, request.text, job)] {
-            return search_engine::open(store, job.ctx);
+            return search_engine::open(store, job.ctx, request.vectors);
         });
+    if (!request.query_vector.empty() && request.topics.empty())
+        request.search.vector = read_query_vector(request.query_vector, job.ctx);
     if (from_store && request.text.any()) {
         request.search.text = request.text.over(engine.text());
         // A store with accents can be searched without them.
@@ -491,7 +518,7 @@ int run_search(const command& self, const std::vector<std::string>& arguments) {
 
     const bool of_fields =
         !request.search.filter.empty() || !request.search.sort.empty() || !request.search.facets.empty();
-    const bool one = !request.words.empty() || request.like || of_fields;
+    const bool one = !request.words.empty() || request.like || of_fields || !request.search.vector.empty();
     const found_counts found = !request.topics.empty() ? search_topics_to(engine, request, job, to)
                                : one                   ? search_one(engine, request, job, to)
                                                        : search_lines(engine, request, job, to);

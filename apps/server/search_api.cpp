@@ -22,11 +22,12 @@
 namespace quern::server {
 namespace {
 
-constexpr std::uint64_t max_expansion = 20, max_suggestions = 20, max_facet_values = 1000;
+constexpr std::uint64_t max_expansion = 20, max_suggestions = 20, max_facet_values = 1000,
+                        max_fused = 100'000;
 
 struct search_request {
     std::string_view query;
-    std::optional<std::string> q, like;
+    std::optional<std::string> q, like, vector;
     std::uint64_t k = 10;  ///< results after the offset
     bool parts = false;
     bool correct = false;
@@ -65,6 +66,13 @@ inline constexpr auto options_of<server::search_request> = std::array{
                                               "Id of a document: find similar documents by their vectors, "
                                               "with or without q. That document is excluded. "
                                               "Requires a store with document vectors."),
+    option_for<&server::search_request::vector>(
+        "vector", "",
+        "Hybrid search: the vector of the query, a JSON list of numbers. The ranking of the documents by "
+        "their vectors is "
+        "fused with that of the words; without q it is the result. Requires a store with vectors of "
+        "documents "
+        "(quern build --vectors); vector_dimensions of /api/store is their length."),
     option_for<&server::search_request::correct>("correct",
                                                  "Whether to replace words that no document contains by the "
                                                  "suggested ones; corrected_query then contains the "
@@ -133,7 +141,19 @@ search_request read_request(const parameters& given, const search_engine& engine
     given.read(request.options);
     given.read(request.options.ranking);
     const bool by_fields = given.text("filter") || given.text("sort") || given.text("facets");
-    if (given.text("q") || !(given.text("like") || by_fields)) request.query = query_of(given, limits);
+    const auto vector = given.text("vector");
+    if (vector) {
+        if (engine.vector_dimensions() == 0)
+            throw bad_request("vector: the store has no vectors of documents");
+        if (!vector->starts_with('[')) throw bad_request("vector: expected a JSON list of numbers");
+        try {
+            request.options.vector = read_query_vector(std::string(*vector), context::cpu(1));
+        } catch (const usage_error& e) {
+            throw bad_request(std::string("vector: ") + e.what());
+        }
+    }
+    if (given.text("q") || !(given.text("like") || by_fields || vector))
+        request.query = query_of(given, limits);
     for (const char* const name : {"filter", "sort", "facets", "field_weights", "field_b"}) {
         if (const auto text = given.text(name); text && text->size() > limits.query_bytes)
             throw bad_request(fmt::format("{} is too long (at most {} bytes)", name, limits.query_bytes));
@@ -341,6 +361,13 @@ const std::vector<api_parameter>& search_parameters() {
             parameter_of("expand_weight", of_search, "0.5"),
             parameter_of("like", of_request, "plain"),
             parameter_of("like_weight", of_search, "2"),
+            parameter_of("vector", of_request, "[0.5,-1]"),
+            parameter_of("vector_metric", of_search, "ip"),
+            parameter_of("fusion", of_search, "sum"),
+            parameter_of("fusion_normalize", of_search, "zscore"),
+            parameter_of("fusion_constant", of_search, "10"),
+            parameter_of("vector_weight", of_search, "0.5"),
+            at_most(max_fused, parameter_of("fusion_depth", of_search, "100")),
             at_most(max_suggestions, parameter_of("suggestions", of_search, "2")),
             parameter_of("correct", of_request, "1"),
             parameter_of("phrases", of_search, "1"),

@@ -405,7 +405,10 @@ http_response site::respond_store(const parsed_request& request) const {
     if (engine_->has_thesaurus()) json.value(std::string_view("thesaurus"));
     if (engine_->has_link_ranks()) json.value(std::string_view("link_ranks"));
     if (engine_->has_document_vectors()) json.value(std::string_view("document_vectors"));
+    if (engine_->vector_dimensions() != 0) json.value(std::string_view("vectors"));
     json.end_list();
+    if (engine_->vector_dimensions() != 0)
+        json.member("vector_dimensions", std::uint64_t{engine_->vector_dimensions()});
     json.key("fields");
     json.begin_list();
     for (const field_info& field : info.fields) {

@@ -13,7 +13,7 @@ from urllib.parse import quote, urlencode
 
 from running import DOCUMENTS, LONG_TEXT, PATIENCE, QUERN, Server, folder, needs, rich_store, store
 
-NEEDS = {"prior": "link_ranks", "expand": "thesaurus", "like": "document_vectors"}  # parameters, and what a store must have for them
+NEEDS = {"prior": "link_ranks", "expand": "thesaurus", "like": "document_vectors", "vector": "vectors"}  # parameters, and what a store must have for them
 BY_ID = {document["id"]: document for document in DOCUMENTS}
 
 
@@ -620,7 +620,7 @@ class Description(Api):
                 conforms(json.loads(body), self.schemas["Problem"], self.schemas)
 
     def test_bounds_are_those_of_the_command_line(self):
-        own = {"k", "offset", "expand", "suggestions", "facet_values", "feedback_documents", "feedback_terms"}  # limits of the server, and parameters of its own
+        own = {"k", "offset", "expand", "suggestions", "facet_values", "feedback_documents", "feedback_terms", "fusion_depth"}  # limits of the server, and parameters of its own
         checked = 0
         for parameter in self.api["paths"]["/api/search"]["get"]["parameters"]:
             name, schema = parameter["name"], parameter["schema"]

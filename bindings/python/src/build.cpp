@@ -24,6 +24,7 @@
 #include "result.hpp"
 #include "store.hpp"
 #include "texts.hpp"
+#include "vector_arguments.hpp"
 
 namespace nb = nanobind;
 
@@ -32,6 +33,7 @@ namespace {
 
 struct build_call : corpus_call {
     build_options options;
+    nb::object vectors;
 };
 
 struct built {
@@ -103,6 +105,11 @@ const parameters<build_call>& build_parameters() {
                      if (nb::isinstance<nb::str>(given) && r.fields.kept.front() == "all")
                          r.fields.kept = {"*"};
                  })
+            .add({"vectors", "object", "None",
+                  "A vector for each document, kept for hybrid search (Store.search(vector=...)): an array "
+                  "of rows in the "
+                  "order of the documents, or the path of a file, by id or in order. Kept as float32."},
+                 [](build_call& r, nb::handle given) { r.vectors = nb::borrow(given); })
             .table<&build_call::options, &build_options::text>();
         add_corpus(all);
         all.common(true);
@@ -146,6 +153,19 @@ built build_store(const nb::object& documents, const nb::object& to, const nb::k
                "documents");
     if ((options.changes_store() || options.sync) && is_store(options.store))
         requested.fields.kept = read_store_info(options.store).kept_fields;
+    held_vectors vectors;
+    if (requested.vectors.is_valid() && !requested.vectors.is_none()) {
+        if (is_path(requested.vectors)) {
+            options.vectors.file = text_of("vectors", requested.vectors);
+        } else {
+            set_call by;
+            by.run.ctx = context::cpu(1);
+            read_vectors(vectors, requested.vectors, by, "vectors");
+            if (vectors.is_sparse || vectors.is_single)
+                refuse("vectors: expected rows of numbers, one for each document");
+            options.vectors.rows = vectors.dense;
+        }
+    }
     std::optional<document_argument> source;
     if (!documents.is_none() || options.deleted_ids.empty()) source.emplace(documents, requested);
     build_result result;
@@ -162,6 +182,7 @@ built build_store(const nb::object& documents, const nb::object& to, const nb::k
         opened = store(std::make_shared<const opened_folder>(options.store, ctx));
     });
     options.source = nullptr;
+    options.vectors = {};
     return {std::move(options), std::move(result), std::move(*opened)};
 }
 

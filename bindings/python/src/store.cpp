@@ -74,6 +74,7 @@ struct search_call : call {
     std::optional<std::string> like;
 };
 struct topics_call : call {
+    nb::object vectors;
     search_options search = [] {
         search_options of_runs;
         of_runs.k = 1000;
@@ -97,11 +98,30 @@ void add_like(parameters<search_call>& to) {
            [](search_call& r, nb::handle given) { r.like = text_argument("like", given); });
 }
 
+/// A list or an array of one dimension.
+std::vector<float> vector_of(std::string_view name, nb::handle given) {
+    std::vector<float> made;
+    const nb::object numbers = nb::hasattr(given, "tolist") ? given.attr("tolist")() : nb::borrow(given);
+    for (const nb::handle number : nb::iter(numbers))
+        made.push_back(static_cast<float>(number_of(name, number)));
+    if (made.empty()) refuse(std::string(name) + ": expected numbers");
+    return made;
+}
+
+void add_vector(parameters<search_call>& to) {
+    to.add({"vector", "object", "None",
+            "Hybrid search: the vector of the query, whose ranking of the documents by their vectors is "
+            "fused with "
+            "that of the words. Requires a store built with `vectors`."},
+           [](search_call& r, nb::handle given) { r.search.vector = vector_of("vector", given); });
+}
+
 const parameters<search_call>& search_parameters() {
     static const parameters<search_call> made = [] {
         parameters<search_call> all("search");
         all.table<&search_call::search>({"count"}).table<&search_call::search, &search_options::ranking>();
         add_like(all);
+        add_vector(all);
         all.add({"correct", "bool", "False",
                  "If no document contains a word of the query, search for a similarly spelled known word "
                  "instead."},
@@ -114,8 +134,9 @@ const parameters<search_call>& search_parameters() {
 const parameters<search_call>& explain_parameters() {
     static const parameters<search_call> made = [] {
         parameters<search_call> all("explain");
-        all.table<&search_call::search>(
-               {"k", "offset", "explain", "total", "count", "facets", "facet_values"})
+        all.table<&search_call::search>({"k", "offset", "explain", "total", "count", "facets", "facet_values",
+                                         "vector_metric", "fusion", "fusion_normalize", "fusion_constant",
+                                         "vector_weight", "fusion_depth"})
             .table<&search_call::search, &search_options::ranking>();
         add_like(all);
         return all;
@@ -131,6 +152,11 @@ const parameters<topics_call>& topics_parameters() {
             .table<&topics_call::search, &search_options::ranking>()
             .add({"like", "str | None", "None", like_help},
                  [](topics_call& r, nb::handle given) { r.like = text_argument("like", given); })
+            .add({"vectors", "object", "None",
+                  "Hybrid search: a vector for each topic, in their order, as rows of an array or lists. "
+                  "Requires a store "
+                  "built with `vectors`."},
+                 [](topics_call& r, nb::handle given) { r.vectors = nb::borrow(given); })
             .add({"topic_fields", "str", "'title'",
                   "Fields of a file of TREC topics that make the query: title, desc, narr, separated by "
                   "commas."},
@@ -149,7 +175,8 @@ const parameters<call>& common_parameters(const char* function) {
 }
 
 /// Refuses options that would have no effect, as the command does.
-void refuse_idle_options(const nb::kwargs& given, const search_options& options, bool has_like) {
+void refuse_idle_options(const nb::kwargs& given, const search_options& options, bool has_like,
+                         bool has_vector = false) {
     if (given.empty()) return;
     const auto refuse_unless = [&](const char* name, bool used, const char* why) {
         if (!used && given.contains(name) && !given[name].is_none()) refuse(std::string(name) + ": " + why);
@@ -161,6 +188,9 @@ void refuse_idle_options(const nb::kwargs& given, const search_options& options,
     refuse_unless("lambda_", uses_lambda(chosen), "requires model='ql' or 'two-stage'");
     refuse_unless("delta", uses_delta(chosen), "requires model='bm25+' or 'bm25l'");
     refuse_unless("c", uses_c(chosen), "requires model='pl2' or 'inl2'");
+    for (const char* name :
+         {"vector_metric", "fusion", "fusion_normalize", "fusion_constant", "vector_weight", "fusion_depth"})
+        refuse_unless(name, has_vector, "requires a query vector");
     refuse_unless("expand_weight", options.expand != 0, "requires expand");
     refuse_unless("title_weight", options.field_weights.empty() && options.field_b.empty(),
                   "has no effect with field_weights and field_b, which count titles themselves");
@@ -184,7 +214,7 @@ std::uint32_t number_of_id(const opened_folder& of, std::string_view id, const c
 constexpr std::size_t quick_hits = 1000;
 
 search_result searched(const opened_folder& of, const std::string& query, const search_options& options) {
-    if (options.k <= quick_hits && !options.like) {
+    if (options.k <= quick_hits && !options.like && options.vector.empty()) {
         const nb::gil_scoped_release released;
         return of.engine().search(query, options);
     }
@@ -238,7 +268,7 @@ table complete(const store& self, nb::handle text, const nb::kwargs& given) {
 hits search(const store& self, nb::handle query, const nb::kwargs& given) {
     search_call requested = search_parameters().read_given(given);
     search_options& options = requested.search;
-    refuse_idle_options(given, options, requested.like.has_value());
+    refuse_idle_options(given, options, requested.like.has_value(), !options.vector.empty());
     auto made = std::make_shared<found>();
     made->query = text_argument("query", query);
     if (requested.like) {
@@ -295,7 +325,10 @@ std::uint64_t count_matches(const store& self, nb::handle query, const nb::kwarg
 topic_run search_many(const store& self, const nb::object& topics, const nb::kwargs& given) {
     topics_call requested = topics_parameters().read(given);
     search_options& options = requested.search;
-    refuse_idle_options(given, options, requested.like.has_value());
+    std::vector<std::vector<float>> vectors;
+    if (requested.vectors.is_valid() && !requested.vectors.is_none())
+        for (const nb::handle row : nb::iter(requested.vectors)) vectors.push_back(vector_of("vectors", row));
+    refuse_idle_options(given, options, requested.like.has_value(), !vectors.empty());
     if (options.syntax != query_syntax::words && !given.contains("phrases")) options.phrases = true;
     if (requested.like) options.like = number_of_id(*self, *requested.like, "like: ");
     std::vector<search_topic> list;
@@ -311,6 +344,10 @@ topic_run search_many(const store& self, const nb::object& topics, const nb::kwa
     return run_for(requested.run, [&](const context& ctx) {
         if (!file.empty()) list = read_topics(file, ctx, requested.topic_fields);
         if (list.empty()) ctx.log(log_level::warning, "there are no topics");
+        if (!vectors.empty() && vectors.size() != list.size())
+            throw usage_error(std::to_string(vectors.size()) + " vectors for " + std::to_string(list.size()) +
+                              " topics");
+        for (std::size_t i = 0; i < vectors.size(); ++i) list[i].vector = std::move(vectors[i]);
         run_builder made;
         self->engine().search_each(
             list, options, ctx, {},

@@ -213,6 +213,46 @@ def test_duplicates(tmp_path):
     assert store.search("grain", duplicates=False)[0].duplicates == []
 
 
+# ---- Words and vectors ----
+
+
+def test_words_and_vectors_are_fused(tmp_path):
+    numpy = pytest.importorskip("numpy")
+    rows = numpy.random.default_rng(1).normal(size=(40, 8)).astype("float32")
+    texts = [(f"d{i}", "sea " + "mill " * (i % 3) + "stone " * (i % 5)) for i in range(40)]
+    store = quern.build(texts, tmp_path / "store", vectors=rows, skip="all").store
+    query = rows[7] + rows[9]
+    cosines = rows @ query / numpy.linalg.norm(rows, axis=1) / numpy.linalg.norm(query)
+    near = [f"d{i}" for i in numpy.argsort(-cosines)]
+    alone = store.search("", vector=query, k="all")
+    assert [hit.id for hit in alone] == near
+    assert alone[0].score == pytest.approx(max(cosines), abs=1e-6)
+    words = [hit.id for hit in store.search("mill", k="all")]
+    score = {}
+    for ranking in (words, near):
+        for rank, id in enumerate(ranking, 1):
+            score[id] = score.get(id, 0) + 1 / (60 + rank)
+    best = sorted(score, key=lambda id: (-score[id], int(id[1:])))
+    found = store.search("mill", vector=list(query), k=12, total=True)
+    assert [hit.id for hit in found] == best[:12] and found.total == 40
+    assert [hit.score for hit in found] == pytest.approx([score[id] for id in best[:12]])
+    run = store.search_many({"a": "mill", "b": "stone"}, vectors=[query, rows[3]], k=5, title_weight=0)
+    assert list(run["a"]) == best[:5]
+    assert list(run["b"]) == [hit.id for hit in store.search("stone", vector=rows[3], k=5)]
+    (tmp_path / "rows.jsonl").write_text("".join(json.dumps({"id": f"d{i}", "vector": rows[i].tolist()}) + "\n" for i in reversed(range(40))))
+    again = quern.build(texts, tmp_path / "by_id", vectors=tmp_path / "rows.jsonl", skip="all").store
+    assert [hit.id for hit in again.search("mill", vector=query, k=12)] == best[:12]
+    for wrong in ({"vector": [1.0, 2.0]}, {"vector": [float("nan")] * 8}, {"vector": query, "explain": True}, {"fusion": "sum"}):
+        with pytest.raises(quern.UsageError):
+            store.search("mill", **wrong)
+    with pytest.raises(quern.UsageError, match="no vectors of documents"):
+        quern.build(texts, tmp_path / "without", skip="all").store.search("mill", vector=query)
+    with pytest.raises(quern.InvalidInput, match="39 vectors in order, but the store has 40 documents"):
+        quern.build(texts, tmp_path / "short", vectors=rows[:39], skip="all")
+    with pytest.raises(quern.UsageError):
+        quern.build(texts, tmp_path / "store", vectors=rows, update=True)
+
+
 # ---- Many topics ----
 
 
