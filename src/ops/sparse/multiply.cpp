@@ -77,7 +77,7 @@ class held_matrix {
         place_.synchronise();
         for (std::uint32_t i = 0; i < repeat; ++i) {
             const auto started = seconds_clock::now();
-            multiply_there(x_on_place.span(), y.span());
+            multiply_on_place(x_on_place.span(), y.span());
             result.seconds.push_back(seconds_since(started));
         }
         result.y = to_host(place_, y.span());
@@ -95,7 +95,7 @@ class held_matrix {
     void multiply(const device_numbers_view<Value>& x, Value* y) {
         if constexpr (!std::is_same_v<Place, cpu_place>) {
             cuda::wait_for_caller(x.where, place_);
-            multiply_there({x.values, x.size}, {y, rows_});
+            multiply_on_place({x.values, x.size}, {y, rows_});
         }
     }
 
@@ -105,7 +105,7 @@ class held_matrix {
     std::uint64_t bytes() const { return bytes_; }
 
   private:
-    void multiply_there(span_on<Place, const Value> x, span_on<Place, Value> y) {
+    void multiply_on_place(span_on<Place, const Value> x, span_on<Place, Value> y) {
         place_.ctx().check_stop();
         std::visit([&](const auto& matrix) { primitives::multiply_in(place_, storage_, matrix, x, y); },
                    matrix_);
