@@ -37,6 +37,7 @@ struct multiply_options {
 template <class Value>
 struct product {
     std::vector<Value> y;
+    device_memory device_y;                              ///< instead of y, where x lies on a GPU
     sparse_storage storage = sparse_storage::automatic;  ///< the choice of `automatic`
     std::uint64_t bytes = 0;                             ///< of the matrix as stored
     double conversion_seconds = 0;
@@ -80,9 +81,9 @@ class resident_matrix {
     std::vector<Value> multiply(std::span<const Value> x);
     /// The same `repeat` times, with the time of each. `conversion_seconds` is 0 after the first call.
     product<Value> multiply(std::span<const Value> x, std::uint32_t repeat);
-    /// y in the memory of the GPU of x, complete when this returns. Where the matrix lies on that GPU too,
-    /// nothing but x is read and nothing copied; elsewhere x and y go through the host.
-    device_memory multiply(const device_numbers_view<Value>& x);
+    /// The same with y in the memory of the GPU of x, complete when this returns. Where the matrix lies on that
+    /// GPU too, nothing is copied; elsewhere x and y go through the host.
+    product<Value> multiply(const device_numbers_view<Value>& x, std::uint32_t repeat = 1);
 
     std::uint32_t rows() const;
     std::uint32_t columns() const;

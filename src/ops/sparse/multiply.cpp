@@ -66,20 +66,10 @@ class held_matrix {
     }
 
     product<Value> multiply(std::span<const Value> x, std::uint32_t repeat) {
-        product<Value> result{.y = {},
-                              .storage = storage_,
-                              .bytes = bytes_,
-                              .conversion_seconds = std::exchange(conversion_seconds_, 0),
-                              .seconds = {},
-                              .place = {}};
         const auto x_on_place = array_from(place_, x, "the vector of a sparse product");
         const auto y = make_array<Value>(place_, rows_, "a sparse product");
         place_.synchronise();
-        for (std::uint32_t i = 0; i < repeat; ++i) {
-            const auto started = seconds_clock::now();
-            multiply_on_place(x_on_place.span(), y.span());
-            result.seconds.push_back(seconds_since(started));
-        }
+        product<Value> result = repeated(x_on_place.span(), y.span(), repeat);
         result.y = to_host(place_, y.span());
         return result;
     }
@@ -91,12 +81,16 @@ class held_matrix {
         else
             return where.ordinal == place_.ordinal();
     }
-    /// For a vector that lies with the matrix; y in the same memory, complete on return.
-    void multiply(const device_numbers_view<Value>& x, Value* y) {
+    /// For a vector that lies with the matrix.
+    product<Value> multiply(const device_numbers_view<Value>& x, std::uint32_t repeat) {
+        product<Value> result;
         if constexpr (!std::is_same_v<Place, cpu_place>) {
+            device_memory y(place_.ordinal(), rows_ * sizeof(Value));
             cuda::wait_for_caller(x.where, place_);
-            multiply_on_place({x.values, x.size}, {y, rows_});
+            result = repeated({x.values, x.size}, {static_cast<Value*>(y.data()), rows_}, repeat);
+            result.device_y = std::move(y);
         }
+        return result;
     }
 
     std::uint32_t rows() const { return rows_; }
@@ -105,11 +99,21 @@ class held_matrix {
     std::uint64_t bytes() const { return bytes_; }
 
   private:
-    void multiply_on_place(span_on<Place, const Value> x, span_on<Place, Value> y) {
-        place_.ctx().check_stop();
-        std::visit([&](const auto& matrix) { primitives::multiply_in(place_, storage_, matrix, x, y); },
-                   matrix_);
-        place_.synchronise();
+    /// The record of `repeat` products, which are complete.
+    product<Value> repeated(span_on<Place, const Value> x, span_on<Place, Value> y, std::uint32_t repeat) {
+        product<Value> result;
+        result.storage = storage_;
+        result.bytes = bytes_;
+        result.conversion_seconds = std::exchange(conversion_seconds_, 0);
+        for (std::uint32_t i = 0; i < repeat; ++i) {
+            place_.ctx().check_stop();
+            const auto started = seconds_clock::now();
+            std::visit([&](const auto& matrix) { primitives::multiply_in(place_, storage_, matrix, x, y); },
+                       matrix_);
+            place_.synchronise();
+            result.seconds.push_back(seconds_since(started));
+        }
+        return result;
     }
 
     Place& place_;
@@ -142,10 +146,6 @@ struct resident_matrix<Value>::state {
     state(const context& ctx, const sparse_matrix_view<Value>& view, sparse_storage storage)
         : matrix(ctx, choose_device(ctx, "a sparse product"), view, storage) {}
 
-    template <class Work>
-    decltype(auto) visit(const Work& work) {
-        return matrix.visit(work);
-    }
     resident<matrix_of<Value>::template held> matrix;
 };
 
@@ -164,7 +164,7 @@ template <class Value>
 product<Value> resident_matrix<Value>::multiply(std::span<const Value> x, std::uint32_t repeat) {
     check_size(x.size(), columns());
     check_ranges(multiply_options{.repeat = repeat});
-    product<Value> result = state_->visit([&](auto& matrix) { return matrix.multiply(x, repeat); });
+    product<Value> result = state_->matrix.visit([&](auto& matrix) { return matrix.multiply(x, repeat); });
     result.place = place();
     return result;
 }
@@ -175,36 +175,41 @@ std::vector<Value> resident_matrix<Value>::multiply(std::span<const Value> x) {
 }
 
 template <class Value>
-device_memory resident_matrix<Value>::multiply(const device_numbers_view<Value>& x) {
+product<Value> resident_matrix<Value>::multiply(const device_numbers_view<Value>& x, std::uint32_t repeat) {
     check_size(x.size, columns());
+    check_ranges(multiply_options{.repeat = repeat});
     if (!x.where.on_device())
         throw usage_error("a vector of a GPU that lies on the host (expected the number of the GPU)");
-    device_memory y(x.where.ordinal, rows() * sizeof(Value));
-    if (state_->visit([&](const auto& matrix) { return matrix.lies_with(x.where); })) {
-        state_->visit([&](auto& matrix) { matrix.multiply(x, static_cast<Value*>(y.data())); });
-        return y;
+    product<Value> result;
+    if (state_->matrix.visit([&](const auto& matrix) { return matrix.lies_with(x.where); })) {
+        result = state_->matrix.visit([&](auto& matrix) { return matrix.multiply(x, repeat); });
+    } else {
+        std::vector<Value> on_host(x.size);
+        copy_to_host(x.where, x.values, std::as_writable_bytes(std::span(on_host)));
+        result = multiply(on_host, repeat);
+        result.device_y = device_memory(x.where.ordinal, result.y.size() * sizeof(Value));
+        result.device_y.copy_in(std::as_bytes(std::span<const Value>(result.y)));
+        result.y = {};
     }
-    std::vector<Value> on_host(x.size);
-    copy_to_host(x.where, x.values, std::as_writable_bytes(std::span(on_host)));
-    y.copy_in(std::as_bytes(std::span<const Value>(multiply(on_host))));
-    return y;
+    result.place = place();
+    return result;
 }
 
 template <class Value>
 std::uint32_t resident_matrix<Value>::rows() const {
-    return state_->visit([](const auto& matrix) { return matrix.rows(); });
+    return state_->matrix.visit([](const auto& matrix) { return matrix.rows(); });
 }
 template <class Value>
 std::uint32_t resident_matrix<Value>::columns() const {
-    return state_->visit([](const auto& matrix) { return matrix.columns(); });
+    return state_->matrix.visit([](const auto& matrix) { return matrix.columns(); });
 }
 template <class Value>
 sparse_storage resident_matrix<Value>::storage() const {
-    return state_->visit([](const auto& matrix) { return matrix.storage(); });
+    return state_->matrix.visit([](const auto& matrix) { return matrix.storage(); });
 }
 template <class Value>
 std::uint64_t resident_matrix<Value>::bytes() const {
-    return state_->visit([](const auto& matrix) { return matrix.bytes(); });
+    return state_->matrix.visit([](const auto& matrix) { return matrix.bytes(); });
 }
 template <class Value>
 const std::string& resident_matrix<Value>::place() const {

@@ -222,7 +222,11 @@ TYPED_TEST(sparse_checks_test, vectors_of_a_gpu) {
                                  data_location::order::after_device}) {
             auto given = x;
             given.where.ready = ready;
-            const device_memory y = matrix.multiply(given);
+            const auto on_device = matrix.multiply(given, 2);
+            const device_memory& y = on_device.device_y;
+            EXPECT_TRUE(on_device.y.empty());
+            EXPECT_EQ(on_device.seconds.size(), 2u);
+            EXPECT_EQ(on_device.place, matrix.place());
             ASSERT_EQ(y.ordinal(), on_gpu->ordinal());
             std::vector<double> found(expected.size());
             copy_to_host({.ordinal = y.ordinal()}, y.data(), std::as_writable_bytes(std::span(found)));
