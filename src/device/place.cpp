@@ -69,14 +69,6 @@ chosen_device best_device(const machine& here) {
     return on_cpu(why_none);
 }
 
-template <class Holder>
-Holder open(const context& ctx, const chosen_device& chosen) {
-    if constexpr (has_cuda) {
-        if (chosen.cuda) return Holder(std::in_place_type<cuda_place>, ctx, chosen.ordinal);
-    }
-    return Holder(std::in_place_type<cpu_place>, ctx);
-}
-
 std::string cpu_only(std::string_view operation) {
     return std::string(operation) + " runs on cpu only";
 }
@@ -116,8 +108,18 @@ chosen_device choose_device(const context& ctx, std::string_view operation, offe
     return device::choose_on(this_machine, ctx, operation, offered);
 }
 
+std::string name_and_reason(const chosen_device& chosen) {
+    return chosen.name + ": " + chosen.reason;
+}
+
+context pinned_to(const chosen_device& chosen, context ctx) {
+    ctx.device = chosen.cuda ? device_choice{device_choice::kind::cuda, chosen.ordinal}
+                             : device_choice{device_choice::kind::cpu};
+    return ctx;
+}
+
 any_place open_place(const context& ctx, std::string_view operation) {
-    return open<any_place>(ctx, choose_device(ctx, operation));
+    return any_place(ctx, choose_device(ctx, operation));
 }
 
 }  // namespace quern

@@ -15,6 +15,13 @@ class _Rows:
         self.shape, self.indptr, self.indices, self.data = shape, indptr, indices, data
 
 
+def of_torch(tensor: Any) -> Any:
+    """Rows of a tensor of PyTorch in the layout sparse_csr."""
+    if len(tensor.shape) != 2:
+        raise TypeError(f"matrix: expected a tensor of two dimensions, got one of shape {tuple(tensor.shape)}")
+    return _Rows(tuple(tensor.shape), tensor.crow_indices(), tensor.col_indices(), tensor.values())
+
+
 def reduce(matrix: Any) -> tuple[Any, ...]:
     """Arrays, which protocol 5 passes out of band; also of a matrix from a file."""
     return _of_rows, (matrix.shape, matrix.indptr, matrix.indices, matrix.data)

@@ -100,6 +100,9 @@ class result_array {
         memory_.copy_in(values);
     }
 
+    result_array(device_memory memory, number_type type, std::span<const std::uint64_t> shape)
+        : memory_(std::move(memory)), type_(type), shape_(shape.begin(), shape.end()) {}
+
     int ordinal() const { return memory_.ordinal(); }
     std::uint64_t size() const {
         std::uint64_t product = 1;
@@ -170,6 +173,14 @@ std::optional<device_array> read_device_array(nb::handle given, std::string_view
     if (!array) array = read_interface(given, name);
     if (array) static_cast<host_array&>(*array) = with_checked_shape(std::move(*array), name);
     return array;
+}
+
+bool stays_on_device(nb::handle given, const context& ctx) {
+    return has_device_memory() && ctx.device.where != device_choice::kind::cpu && is_on_device(given);
+}
+
+nb::object device_array_of(device_memory memory, number_type type, std::span<const std::uint64_t> shape) {
+    return nb::cast(new result_array(std::move(memory), type, shape), nb::rv_policy::take_ownership);
 }
 
 nb::object copied_to_device(std::span<const std::byte> values, number_type type,

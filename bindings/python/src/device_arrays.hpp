@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "arrays.hpp"
+#include "quern/base/context.hpp"
 #include "quern/base/device_memory.hpp"
 
 namespace quern::python {
@@ -19,6 +20,14 @@ struct device_array : host_array {
 /// default stream; __cuda_array_interface__ names a stream, or, before version 3, none: then for all work of the GPU. Throws
 /// TypeError for numbers that are none of number_type, for a mask, and for wrong descriptions.
 std::optional<device_array> read_device_array(nanobind::handle given, std::string_view name);
+
+/// Whether an array of a GPU is used there. Otherwise it is copied to the host: with device="cpu", and in a program without
+/// CUDA.
+bool stays_on_device(nanobind::handle given, const context& ctx);
+
+/// The memory of a result as a quern.DeviceArray.
+nanobind::object device_array_of(device_memory memory, number_type type,
+                                 std::span<const std::uint64_t> shape);
 
 /// A copy of a result in the memory of that GPU, as a quern.DeviceArray. Releases the interpreter's lock meanwhile.
 nanobind::object copied_to_device(std::span<const std::byte> values, number_type type,

@@ -7,13 +7,18 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "arrays.hpp"
+#include "device_arrays.hpp"
 #include "errors.hpp"
 #include "fingerprint.hpp"
+#include "kept_run.hpp"
 #include "module.hpp"
 #include "parameters.hpp"
 #include "quern/base/rows.hpp"
@@ -42,6 +47,62 @@ const parameters<matrix_call> matrix_parameters =
 const parameters<product_call> product_parameters =
     parameters<product_call>("multiply").table<&product_call::options>().common();
 
+// ---- The matrix on its place ----
+
+/// The matrix as the last product needed it; the next one with the same resources uses it again.
+class kept_products {
+  public:
+    /// Calls work(matrix) under the listeners of the call.
+    template <class Value, class Work>
+    void call(const sparse_matrix_view<Value>& view, sparse_storage storage, const run_options& options,
+              const Work& work) {
+        const auto turn = turns_.take("a product of this matrix");
+        const bool is_short = view.value.size() <= short_work;
+        if (!fits(storage, options.ctx)) {
+            release();
+            run_.call(options, is_short, [&] {
+                matrix_ = resident_matrix<Value>(view, storage, run_.for_object(options.ctx));
+            });
+            storage_ = storage;
+            made_for_ = options.ctx;
+        }
+        run_.call(options, is_short, [&] { work(std::get<resident_matrix<Value>>(matrix_)); });
+    }
+    void release_in_turn() {
+        const auto turn = turns_.take("a product of this matrix");
+        release();
+    }
+    std::uint64_t bytes() const {
+        return std::visit(
+            []<class Matrix>(const Matrix& matrix) -> std::uint64_t {
+                if constexpr (std::is_same_v<Matrix, std::monostate>)
+                    return 0;
+                else
+                    return matrix.bytes();
+            },
+            matrix_);
+    }
+
+  private:
+    static constexpr std::uint64_t short_work = std::uint64_t{1} << 20;  ///< entries: some milliseconds
+
+    void release() {
+        const nb::gil_scoped_release released;
+        matrix_.emplace<std::monostate>();
+    }
+    bool fits(sparse_storage storage, const context& ctx) const {
+        return matrix_.index() != 0 && storage == storage_ && ctx.device == made_for_.device &&
+               ctx.threads == made_for_.threads && ctx.memory_bytes == made_for_.memory_bytes &&
+               ctx.gpu_memory_bytes == made_for_.gpu_memory_bytes;
+    }
+
+    turns turns_;
+    kept_run run_;
+    std::variant<std::monostate, resident_matrix<float>, resident_matrix<double>> matrix_;
+    sparse_storage storage_ = sparse_storage::automatic;
+    context made_for_;
+};
+
 // ---- The matrix ----
 
 class python_matrix {
@@ -58,6 +119,14 @@ class python_matrix {
     std::span<const std::uint32_t> column() const { return is_narrow_ ? narrow_.column : wide_.column; }
     const sparse_matrix_view<float>& narrow() const { return narrow_; }
     const sparse_matrix_view<double>& wide() const { return wide_; }
+    template <class Value>
+    const sparse_matrix_view<Value>& view() const {
+        if constexpr (std::is_same_v<Value, float>)
+            return narrow_;
+        else
+            return wide_;
+    }
+    kept_products& kept() const { return kept_; }
 
   private:
     void read_rows(nb::handle given);
@@ -76,6 +145,7 @@ class python_matrix {
     std::vector<std::uint32_t> columns_;
     std::vector<float> narrow_values_;
     std::vector<double> wide_values_;
+    mutable kept_products kept_;
 };
 
 std::uint32_t extent_of(std::uint64_t extent, std::string_view what) {
@@ -114,6 +184,8 @@ python_matrix::python_matrix(nb::handle given, const nb::kwargs& options) {
             columns = whole_of("shape[1]", requested.shape[1]);
         }
         read_entries(given[0], given[1], given[2], rows, columns);
+    } else if (nb::hasattr(given, "crow_indices") && nb::hasattr(given, "col_indices")) {  // PyTorch
+        read_rows(nb::module_::import_("quern._matrices").attr("of_torch")(given));
     } else if (is_compressed_rows(given) && (format_of(given) == "csr" || format_of(given).empty())) {
         read_rows(given);
     } else if (nb::hasattr(given, "row") && nb::hasattr(given, "col") && nb::hasattr(given, "data")) {
@@ -230,62 +302,90 @@ void python_matrix::read_entries(nb::handle row, nb::handle column, nb::handle v
 
 /// As quern.Product.
 struct python_product {
-    std::shared_ptr<const std::vector<double>> wide;
-    std::shared_ptr<const std::vector<float>> narrow;
+    nb::object y;  ///< of NumPy, or a DeviceArray
+    std::uint32_t rows = 0;
     sparse_storage storage = sparse_storage::automatic;
     std::uint64_t bytes = 0;
     double conversion_seconds = 0;
     std::vector<double> seconds;
     std::string place;
-
-    nb::object y() const { return wide ? nb::cast(array_of(wide)) : nb::cast(array_of(narrow)); }
 };
 
+/// A vector as the factor of a product.
 template <class Value>
-product<Value> product_of(const sparse_matrix_view<Value>& matrix, nb::handle x,
-                          const product_call& requested) {
-    host_array array = read_array(x, "x");
+struct factor {
+    host_array array;
+    std::span<const Value> values;
+    std::optional<device_numbers_view<Value>> device;  ///< instead of values
+};
+
+void check_form(const host_array& array, number_type type, std::uint32_t columns) {
     if (array.dimensions() != 1)
         refuse_type("x", "an array of one dimension", "one of shape " + array.shape_text());
-    if (array.type != type_of_number<Value>())
-        refuse_type("x", std::string(name_of(type_of_number<Value>())) + " as the matrix",
-                    std::string(name_of(array.type)));
-    const auto values = numbers_of<Value>(array, "x");
-    if (values.size() != matrix.columns)
-        refuse("x: " + std::to_string(values.size()) + " values, but the matrix has " +
-               std::to_string(matrix.columns) + " columns");
-    return run_for(requested.run, [&](const context& ctx) {
-        return multiply<Value>(matrix, values, requested.options, ctx);
-    });
+    if (array.type != type)
+        refuse_type("x", std::string(name_of(type)) + " as the matrix", std::string(name_of(array.type)));
+    if (array.size() != columns)
+        refuse("x: " + std::to_string(array.size()) + " values, but the matrix has " +
+               std::to_string(columns) + " columns");
 }
 
-python_product multiply_by(const python_matrix& matrix, nb::handle x, const product_call& requested) {
-    python_product made;
-    const auto take = [&](auto&& found) {
-        made.storage = found.storage;
-        made.bytes = found.bytes;
-        made.conversion_seconds = found.conversion_seconds;
-        made.seconds = std::move(found.seconds);
-        made.place = std::move(found.place);
-    };
-    if (matrix.is_narrow()) {
-        auto found = product_of<float>(matrix.narrow(), x, requested);
-        made.narrow = std::make_shared<const std::vector<float>>(std::move(found.y));
-        take(std::move(found));
-    } else {
-        auto found = product_of<double>(matrix.wide(), x, requested);
-        made.wide = std::make_shared<const std::vector<double>>(std::move(found.y));
-        take(std::move(found));
+template <class Value>
+factor<Value> read_factor(nb::handle x, std::uint32_t columns, const context& ctx) {
+    factor<Value> read;
+    if (stays_on_device(x, ctx)) {
+        if (auto array = read_device_array(x, "x")) {
+            check_form(*array, type_of_number<Value>(), columns);
+            if (!array->is_contiguous())
+                refuse_type("x", "numbers one directly after the other in the memory of the GPU",
+                            "others; copy them: x.contiguous() of PyTorch, cupy.ascontiguousarray(x)");
+            read.device = {reinterpret_cast<const Value*>(array->data), columns, array->where};
+            read.array = *std::move(array);
+            return read;
+        }
     }
+    read.array = read_array(x, "x");
+    check_form(read.array, type_of_number<Value>(), columns);
+    read.values = numbers_of<Value>(read.array, "x");
+    return read;
+}
+
+template <class Value>
+python_product product_of(const python_matrix& matrix, nb::handle x, product_call requested) {
+    const factor<Value> by = read_factor<Value>(x, matrix.columns(), requested.run.ctx);
+    device_choice& device = requested.run.ctx.device;
+    if (by.device && device.where == device_choice::kind::automatic)
+        device = {device_choice::kind::cuda, by.device->where.ordinal};
+    product<Value> found;
+    matrix.kept().call(
+        matrix.view<Value>(), requested.options.storage, requested.run, [&](resident_matrix<Value>& kept) {
+            const std::uint32_t repeat = requested.options.repeat;
+            found = by.device ? kept.multiply(*by.device, repeat) : kept.multiply(by.values, repeat);
+        });
+    python_product made;
+    made.rows = matrix.rows();
+    const std::uint64_t shape[] = {matrix.rows()};
+    made.y = by.device ? device_array_of(std::move(found.device_y), type_of_number<Value>(), shape)
+                       : array_from(std::move(found.y));
+    made.storage = found.storage;
+    made.bytes = found.bytes;
+    made.conversion_seconds = found.conversion_seconds;
+    made.seconds = std::move(found.seconds);
+    made.place = std::move(found.place);
     return made;
 }
 
+python_product multiply_by(const python_matrix& matrix, nb::handle x, const product_call& requested) {
+    return matrix.is_narrow() ? product_of<float>(matrix, x, requested)
+                              : product_of<double>(matrix, x, requested);
+}
+
 std::string fingerprint_of(const python_product& found) {
+    host_array y = read_array(found.y, "y");
     return fingerprint_of_rows({"y"}, [&](row_writer& rows) {
-        if (found.wide)
-            for (const double y : *found.wide) rows.row({y});
+        if (y.type == number_type::f64)
+            for (const double value : numbers_of<double>(y, "y")) rows.row({value});
         else
-            for (const float y : *found.narrow) rows.row({y});
+            for (const float value : numbers_of<float>(y, "y")) rows.row({value});
     });
 }
 
@@ -294,8 +394,10 @@ std::string fingerprint_of(const python_product& found) {
 void declare_sparse(nb::module_& module) {
     nb::class_<python_product>(module, "Product",
                                "y = A x of SparseMatrix.multiply, and the record of its computation.")
-        .def_prop_ro("y", &python_product::y, nb::sig("def y(self) -> NDArray[Any]"),
-                     "One value per row, in the type of the matrix.")
+        .def_prop_ro(
+            "y", [](const python_product& found) { return found.y; }, nb::sig("def y(self) -> Any"),
+            "One value per row, in the type of the matrix: an array of NumPy, or a DeviceArray where x lies "
+            "on a GPU.")
         .def_prop_ro(
             "storage",
             [](const python_product& found) {
@@ -314,8 +416,7 @@ void declare_sparse(nb::module_& module) {
             "fingerprint", fingerprint_of,
             "XXH3-64 of the lines that `quern spmv --format tsv` writes for the matrix and the vector.")
         .def("__repr__", [](const python_product& found) {
-            const std::size_t rows = found.wide ? found.wide->size() : found.narrow->size();
-            return "Product(" + std::to_string(rows) + " values, storage='" +
+            return "Product(" + std::to_string(found.rows) + " values, storage='" +
                    std::string(sparse_storage_names[static_cast<std::size_t>(found.storage)]) + "')";
         });
 
@@ -343,6 +444,7 @@ number of threads and any order of entries. (`brc` and `brcp-paper` add as their
   int64; else these are copied;
 - scipy's COO, or an object with row, col, data and shape, or a tuple of arrays (rows, columns, values): copied by rows;
 - another matrix of scipy, by its method tocsr();
+- the same of CuPy, and a tensor of PyTorch in its layout sparse_csr: copied to the host once, if on a GPU;
 - the path of a Matrix Market file, which becomes float64.
 
 Entries at the same position are added. inf and nan are allowed: a sum with them is inf or nan. Raises TypeError for other
@@ -356,16 +458,29 @@ objects and types, UsageError for a position outside of the shape, InvalidInput 
             nb::sig(product_parameters.signature("self, x: object", "Product")),
             product_parameters.doc(R"(y = A x in a storage format, with times.
 
-x: an array of one dimension, one value per column, of the matrix's type. Returns a Product. Raises TypeError, UsageError
-(also for storage='ell' that would be mostly padding), OutOfMemory. Cost: the conversion, once a call, and one pass over the
-matrix. brc, brcp: row compression by bitmaps; docs/spmv.md and its papers.)"))
+x: an array of one dimension, one value per column, of the matrix's type. An array of a GPU (PyTorch, CuPy, DLPack,
+`__cuda_array_interface__`) is used where it lies, after the work of its stream, and y is a DeviceArray on the same GPU; with
+device='cpu' it is copied to the host. Returns a Product. Raises TypeError, UsageError (also for storage='ell' that would be
+mostly padding), OutOfMemory.
+
+Cost: one pass over the matrix. The first call converts it and copies it to the device, where it stays for calls with the
+same storage, device, threads and memory, until release(). brc, brcp: blocks of rows; docs/primitives/sparse.md and its papers.)"))
         .def(
             "__matmul__",
             [](const python_matrix& matrix, const nb::object& x) {
-                return multiply_by(matrix, x, product_parameters.read(nb::kwargs())).y();
+                return multiply_by(matrix, x, product_parameters.read(nb::kwargs())).y;
             },
-            nb::arg("x").none(), nb::sig("def __matmul__(self, x: object, /) -> NDArray[Any]"),
-            "y = A x, in the storage format that is chosen automatically.")
+            nb::arg("x").none(), nb::sig("def __matmul__(self, x: object, /) -> Any"),
+            "y = A x, in the storage format that is chosen automatically; an array of NumPy, or a "
+            "DeviceArray where x lies "
+            "on a GPU.")
+        .def(
+            "release", [](const python_matrix& matrix) { matrix.kept().release_in_turn(); },
+            "Frees what products keep: the matrix in its storage format, on its device. The next one "
+            "converts it again.")
+        .def_prop_ro(
+            "kept_bytes", [](const python_matrix& matrix) { return matrix.kept().bytes(); },
+            "Of the matrix as the last product left it, in its storage format; 0 before the first.")
         .def(
             "to_scipy",
             [](nb::handle self) { return nb::module_::import_("quern._matrices").attr("to_scipy")(self); },

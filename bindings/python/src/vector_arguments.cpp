@@ -5,7 +5,6 @@
 #include <limits>
 #include <utility>
 
-#include "array_protocols.hpp"
 #include "device_arrays.hpp"
 #include "errors.hpp"
 #include "run.hpp"
@@ -106,11 +105,6 @@ void read_dense(held_vectors& into, nb::handle given, const std::optional<std::u
         view.rows > 1 && array.size() != 0 ? static_cast<std::uint64_t>(array.strides[0]) : row_bytes;
     view.values = {array.data, view.rows == 0 ? 0 : (view.rows - 1) * view.stride + row_bytes};
     into.values = std::move(array);
-}
-
-/// Whether an array of a GPU is used there. Otherwise it is copied to the host.
-bool stays_on_device(nb::handle given, const context& ctx) {
-    return has_device_memory() && ctx.device.where != device_choice::kind::cpu && is_on_device(given);
 }
 
 void read_on_device(held_vectors& into, device_array array, const std::optional<std::uint64_t>& bits,

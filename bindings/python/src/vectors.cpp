@@ -4,17 +4,13 @@
 #include <nanobind/stl/string.h>
 
 #include <algorithm>
-#include <atomic>
 #include <bit>
-#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <limits>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -22,6 +18,7 @@
 #include "device_arrays.hpp"
 #include "errors.hpp"
 #include "fingerprint.hpp"
+#include "kept_run.hpp"
 #include "module.hpp"
 #include "parameters.hpp"
 #include "quern/base/error.hpp"
@@ -39,32 +36,6 @@ constexpr std::uint64_t short_work = std::uint64_t{1} << 24;  ///< components: s
 
 /// As the rule of the program for the text of a distance.
 enum class distance_kind { float32, float64, whole };
-
-/// One search at a time.
-class turns {
-  public:
-    /// Holds the turn; destroy on the same thread.
-    class turn {
-      public:
-        explicit turn(turns& of, std::unique_lock<std::timed_mutex> held) : of_(of), held_(std::move(held)) {
-            of_.whose_ = std::this_thread::get_id();
-        }
-        turn(const turn&) = delete;  // there is one
-        turn& operator=(const turn&) = delete;
-        ~turn() { of_.whose_ = std::thread::id(); }
-
-      private:
-        turns& of_;
-        std::unique_lock<std::timed_mutex> held_;
-    };
-
-    /// Waits; Ctrl-C ends the wait. Refuses a call from the progress listener of this thread's own search.
-    turn take();
-
-  private:
-    std::timed_mutex lock_;
-    std::atomic<std::thread::id> whose_{};
-};
 
 class python_vector_set {
   public:
@@ -85,10 +56,6 @@ class python_vector_set {
         std::vector<float> narrow;
         std::vector<double> wide;
     };
-    template <class Work>
-    void one_at_a_time(const Work& work);
-    template <class Work>
-    void run_or_call(std::uint64_t components, const Work& work);
     held_vectors read_queries(nb::handle given) const;
     std::uint64_t allowed_from(nb::handle allow, std::vector<std::uint64_t>& bitmap) const;
     void find(const held_vectors& queries, const retrieval_options& options, const vector_set::sink& each);
@@ -101,8 +68,7 @@ class python_vector_set {
     held_vectors vectors_;
     distance_kind kind_ = distance_kind::float32;
     turns turns_;
-    std::atomic<int> stop_{0};
-    const context* current_ = nullptr;  ///< of the run in progress
+    kept_run kept_;
     std::optional<vector_set> set_;
     retrieval_record last_;  ///< of the last search that ended; the lock of the interpreter protects it
 };
@@ -128,21 +94,6 @@ const parameters<set_call> set_parameters =
              [](set_call& requested, nb::handle given) { requested.tensor = text_of("tensor", given); })
         .common();
 
-turns::turn turns::take() {
-    if (whose_ == std::this_thread::get_id())
-        refuse(
-            "a search of this set is running on this thread (expected no search from its progress listener)");
-    std::unique_lock held(lock_, std::try_to_lock);
-    while (!held.owns_lock()) {
-        {
-            const nb::gil_scoped_release released;
-            if (held.try_lock_for(std::chrono::milliseconds(50))) break;
-        }
-        if (PyErr_CheckSignals() != 0) throw nb::python_error();
-    }
-    return turn(*this, std::move(held));
-}
-
 python_vector_set::python_vector_set(nb::handle given, const nb::kwargs& options)
     : requested_(set_parameters.read(options)), memory_limit_(requested_.run.ctx.memory_limit()) {
     read_vectors(vectors_, given, requested_, "x");
@@ -162,15 +113,8 @@ python_vector_set::python_vector_set(nb::handle given, const nb::kwargs& options
         vectors_ = {};
         refuse_type("x", "an array of shape (rows, dimensions)", "one of one dimension");
     }
-    run_or_call(vectors_.rows() * vectors_.dimensions(), [&] {
-        context ctx = requested_.run.ctx;
-        ctx.stop_signal = &stop_;
-        ctx.on_log = [this](log_level level, std::string_view text) {
-            if (current_ != nullptr) current_->log(level, text);
-        };
-        ctx.on_progress = [this](const progress& now) {
-            if (current_ != nullptr) current_->report(now);
-        };
+    kept_.call(requested_.run, vectors_.rows() * vectors_.dimensions() <= short_work, [&] {
+        const context ctx = kept_.for_object(requested_.run.ctx);
         if (sparse)
             set_.emplace(vectors_.sparse, requested_.options, ctx);
         else if (vectors_.device)
@@ -179,23 +123,6 @@ python_vector_set::python_vector_set(nb::handle given, const nb::kwargs& options
             set_.emplace(vectors_.dense, requested_.options, ctx);
     });
     last_ = set_->record();
-}
-
-template <class Work>
-void python_vector_set::run_or_call(std::uint64_t components, const Work& work) {
-    if (components <= short_work && requested_.run.progress.is_none()) {
-        const nb::gil_scoped_release released;
-        stop_ = 0;
-        work();
-        return;
-    }
-    run_options options = requested_.run;
-    options.stop = &stop_;
-    run(options, [&](const context& ctx, calling_thread&) {
-        current_ = &ctx;
-        const std::shared_ptr<void> ended(nullptr, [&](void*) { current_ = nullptr; });
-        work();
-    });
 }
 
 std::uint64_t python_vector_set::work_of(const held_vectors& queries) const {
@@ -261,7 +188,7 @@ std::uint64_t python_vector_set::allowed_from(nb::handle allow, std::vector<std:
 
 void python_vector_set::find(const held_vectors& queries, const retrieval_options& options,
                              const vector_set::sink& each) {
-    run_or_call(work_of(queries), [&] {
+    kept_.call(requested_.run, work_of(queries) <= short_work, [&] {
         if (vectors_.is_sparse)
             set_->search(queries.sparse, options, each);
         else if (queries.device)
@@ -332,7 +259,7 @@ nb::object python_vector_set::search(nb::handle given, nb::handle k, nb::handle 
         std::ranges::fill(row_ids.subspan(found.size()), -1);
     };
     {
-        const auto turn = turns_.take();
+        const auto turn = turns_.take("a search of this set");
         find(queries, options,
              [&](std::uint64_t query, std::span<const std::uint32_t> found,
                  std::span<const double> distances) {
@@ -360,7 +287,7 @@ nb::object python_vector_set::range_search(nb::handle given, double radius, nb::
     std::vector<float> narrow;
     std::vector<double> wide;
     {
-        const auto turn = turns_.take();
+        const auto turn = turns_.take("a search of this set");
         find(queries, options,
              [&](std::uint64_t, std::span<const std::uint32_t> found, std::span<const double> distances) {
                  ids.insert(ids.end(), found.begin(), found.end());

@@ -285,3 +285,63 @@ def test_search_in_batches(tmp_path):
     topics = {str(i): " ".join(chance.choices(WORDS, k=3)) for i in range(500)}
     on_gpu = store.search_many(topics, k=100, device="cuda")
     assert on_gpu.fingerprint == store.search_many(topics, k=100, device="cpu").fingerprint
+
+
+# ---- Sparse matrices ----
+
+
+def made_matrix(seed=5, dtype="float64"):
+    sparse = pytest.importorskip("scipy.sparse")
+    return sparse.random(3000, 2000, 0.01, format="csr", random_state=seed, dtype=dtype)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_products_stay_on_the_gpu(dtype):
+    torch = pytest.importorskip("torch")
+    rows, x = made_matrix(dtype=dtype), numpy.random.default_rng(6).standard_normal(2000).astype(dtype)
+    expected = quern.SparseMatrix(rows).multiply(x, device="cpu")
+    matrix = quern.SparseMatrix(rows)
+    first, second = matrix.multiply(on_gpu(x)), matrix.multiply(on_gpu(x), repeat=2)
+    for found in (first, second):
+        assert isinstance(found.y, quern.DeviceArray) and found.y.device == "cuda:0" and str(found.y.dtype) == dtype
+        assert found.place.startswith("cuda:0") and found.fingerprint == expected.fingerprint
+        assert (torch.from_dlpack(found.y).cpu().numpy() == expected.y).all()
+    assert first.conversion_seconds > 0 and second.conversion_seconds == 0 and len(second.seconds) == 2
+    assert matrix.kept_bytes == second.bytes
+    assert isinstance(matrix @ on_gpu(x), quern.DeviceArray)
+    on_host = matrix.multiply(x, device="cuda")
+    assert isinstance(on_host.y, numpy.ndarray) and (on_host.y == expected.y).all()
+    assert isinstance(matrix.multiply(on_gpu(x), device="cpu").y, numpy.ndarray)
+    with pytest.raises(quern.UsageError, match="x: 1999 values"):
+        matrix.multiply(on_gpu(x[1:]))
+    with pytest.raises(TypeError, match="adjacent|one directly after the other"):
+        matrix.multiply(on_gpu(numpy.repeat(x, 2))[::2])
+
+
+def test_matrices_of_the_gpu():
+    rows, x = made_matrix(), numpy.random.default_rng(7).standard_normal(2000)
+    expected = quern.SparseMatrix(rows).multiply(x, device="cpu").y
+    torch = pytest.importorskip("torch")
+    tensor = torch.sparse_csr_tensor(*(torch.from_numpy(a) for a in (rows.indptr, rows.indices, rows.data)), rows.shape)
+    assert ((quern.SparseMatrix(tensor.cuda()) @ on_gpu(x)).get() == expected).all()
+    cupy_sparse = pytest.importorskip("cupyx.scipy.sparse")
+    assert ((quern.SparseMatrix(cupy_sparse.csr_matrix(rows)) @ on_gpu(x)).get() == expected).all()
+
+
+def test_a_product_waits_for_the_stream_of_its_vector():
+    torch, cupy = pytest.importorskip("torch"), pytest.importorskip("cupy")
+    rows, x = made_matrix(), numpy.random.default_rng(8).standard_normal(2000)
+    matrix = quern.SparseMatrix(rows)
+    expected = matrix.multiply(x, device="cpu").y
+    matrix @ on_gpu(x)  # it stays there, and CUDA is awake
+    spin = cupy.RawKernel(
+        'extern "C" __global__ void spin(long long n) { const long long t = clock64(); while (clock64() - t < n); }',
+        "spin",
+    )
+    given, late = on_gpu(x), torch.zeros(2000, dtype=torch.float64, device="cuda")
+    stream = torch.cuda.Stream()
+    with torch.cuda.stream(stream):
+        with cupy.cuda.ExternalStream(stream.cuda_stream):
+            spin((1,), (1,), (400_000_000,))
+        late.copy_(given)
+        assert ((matrix @ late).get() == expected).all()

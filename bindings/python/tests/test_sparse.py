@@ -4,6 +4,7 @@
 import fractions
 import math
 import pickle
+import threading
 
 import numpy
 import pytest
@@ -179,3 +180,61 @@ def test_errors_of_a_file(tmp_path):
     with pytest.raises(quern.InvalidInput) as raised:
         quern.SparseMatrix(tmp_path / "m.mtx")
     assert raised.value.line == 3
+
+
+# ---- What products keep ----
+
+
+def test_a_matrix_is_converted_once(matrix):
+    ours, x = quern.SparseMatrix(matrix), numpy.arange(300.0)
+    assert ours.kept_bytes == 0
+    first = ours.multiply(x, storage="csr")
+    kept = ours.kept_bytes
+    assert first.conversion_seconds > 0 and kept == first.bytes
+    second = ours.multiply(x[::-1], storage="csr")
+    assert second.conversion_seconds == 0 and ours.kept_bytes == kept
+    assert (second.y == quern.SparseMatrix(matrix).multiply(x[::-1].copy(), storage="csr").y).all()
+    assert ours.multiply(x, storage="coo").conversion_seconds > 0  # another format
+    assert ours.multiply(x, storage="coo", threads=1).conversion_seconds > 0  # other resources
+    assert ours.multiply(x, storage="coo", threads=1, repeat=3).conversion_seconds == 0
+    ours.release()
+    assert ours.kept_bytes == 0
+    assert ours.multiply(x, storage="coo", threads=1).conversion_seconds > 0
+    assert pickle.loads(pickle.dumps(ours)).kept_bytes == 0
+
+
+def test_a_conversion_that_fails_leaves_nothing(matrix):
+    wide = scipy.sparse.csr_array((numpy.ones(3000), (numpy.zeros(3000, int), numpy.arange(3000))), shape=(3000, 3000))
+    ours, x = quern.SparseMatrix(wide), numpy.ones(3000)
+    for _ in range(2):
+        with pytest.raises(quern.UsageError, match="padding"):
+            ours.multiply(x, storage="ell")
+        assert ours.kept_bytes == 0
+    assert (ours @ x)[0] == 3000
+
+
+def test_threads_take_turns(matrix):
+    ours = quern.SparseMatrix(matrix)
+    vectors = numpy.random.default_rng(1).standard_normal((64, 300))
+    expected = [ours @ x for x in vectors]
+    found = [None] * len(vectors)
+
+    def work(begin):
+        for i in range(begin, len(vectors), 4):
+            found[i] = ours.multiply(vectors[i], storage=EXACT[i % len(EXACT)]).y
+
+    threads = [threading.Thread(target=work, args=(begin,)) for begin in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert all((y == e).all() for y, e in zip(found, expected))
+
+
+def test_tensors_of_torch_by_rows(matrix):
+    torch = pytest.importorskip("torch")
+    tensor = torch.sparse_csr_tensor(matrix.indptr, matrix.indices, matrix.data, size=matrix.shape)
+    ours = quern.SparseMatrix(tensor)
+    assert ours.shape == (200, 300) and ours.nnz == matrix.nnz
+    x = numpy.random.default_rng(2).standard_normal(300)
+    assert (ours @ torch.from_numpy(x) == quern.SparseMatrix(matrix) @ x).all()

@@ -21,10 +21,6 @@
 #include "quern/base/context.hpp"
 
 namespace quern {
-namespace ngram_detail {
-class text_counting;
-}
-
 /// Concatenated documents as word ids. Ids are the ranks of the words in byte order, so sorting n-grams by ids
 /// sorts them by words.
 struct ngram_collection {
@@ -146,7 +142,7 @@ struct ngram_record {
     std::vector<ngram_totals> totals;  ///< n ascending, as in the output
     std::uint64_t bytes_spilled = 0;
     std::uint64_t pieces = 1;  ///< more than 1 if a GPU's memory was too small for all at once
-    std::string place;         ///< the device: "cpu", "cuda:0"
+    std::string place;         ///< the device, with the reason
 };
 struct ngram_result {
     std::vector<ngram_table> tables;  ///< n ascending
@@ -203,7 +199,8 @@ class ngram_text_counter {
     std::uint64_t dictionary_bytes() const;  ///< size of the words on the device
 
   private:
-    std::unique_ptr<ngram_detail::text_counting> counting_;
+    struct state;
+    std::unique_ptr<state> state_;
 };
 
 /// The counts of any n-gram for a document, which need not contain it.

@@ -3,12 +3,14 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "quern/base/context.hpp"
+#include "quern/base/device_memory.hpp"
 
 namespace quern {
 
@@ -35,6 +37,7 @@ struct multiply_options {
 template <class Value>
 struct product {
     std::vector<Value> y;
+    device_memory device_y;                              ///< instead of y, where x lies on a GPU
     sparse_storage storage = sparse_storage::automatic;  ///< the choice of `automatic`
     std::uint64_t bytes = 0;                             ///< of the matrix as stored
     double conversion_seconds = 0;
@@ -42,11 +45,55 @@ struct product {
     std::string place;
 };
 
-/// Value: float or double. Throws usage_error for inconsistent sizes, a repeat of 0, and ell that would be
-/// mostly padding; invalid_value, with the position, for offsets that do not ascend from 0 to the number of
-/// entries and for a column out of range; out_of_memory, interrupted, device_error.
+/// One product, or several of the same. Value: float or double. Throws usage_error for inconsistent sizes, a
+/// repeat of 0, and ell that would be mostly padding; invalid_value, with the position, for offsets that do not
+/// ascend from 0 to the number of entries and for a column out of range; out_of_memory, interrupted,
+/// device_error.
 template <class Value>
 product<Value> multiply(const sparse_matrix_view<Value>& matrix, std::span<const Value> x,
                         const multiply_options& options, const context& ctx);
+
+/// A vector in the memory of a GPU.
+template <class Value>
+struct device_numbers_view {
+    const Value* values = nullptr;
+    std::uint64_t size = 0;
+    data_location where;  ///< a GPU
+};
+
+/// A matrix that is converted once, to its storage format in the memory of the chosen device, for many products:
+///
+///     resident_matrix<double> links(view, sparse_storage::automatic, run);
+///     for (int step = 0; step < 50; ++step) ranks = links.multiply(ranks);
+///
+/// Move-only; one call at a time. Every product has the bits of `multiply`.
+template <class Value>
+class resident_matrix {
+  public:
+    /// The view is not needed afterwards. Throws as multiply does. Cost: as the conversion of one multiply.
+    resident_matrix(const sparse_matrix_view<Value>& matrix, sparse_storage storage, const context& ctx);
+    ~resident_matrix();
+    resident_matrix(resident_matrix&&) noexcept;
+    resident_matrix& operator=(resident_matrix&&) noexcept;
+
+    /// y = A·x. Throws usage_error for a vector whose size is not the number of columns. Cost: one pass over the
+    /// matrix; on a GPU, x is copied there and y back.
+    std::vector<Value> multiply(std::span<const Value> x);
+    /// The same `repeat` times, with the time of each. `conversion_seconds` is 0 after the first call.
+    product<Value> multiply(std::span<const Value> x, std::uint32_t repeat);
+    /// The same with y in the memory of the GPU of x, complete when this returns. Where the matrix lies on that
+    /// GPU too, nothing is copied; elsewhere x and y go through the host.
+    product<Value> multiply(const device_numbers_view<Value>& x, std::uint32_t repeat = 1);
+
+    std::uint32_t rows() const;
+    std::uint32_t columns() const;
+    sparse_storage storage() const;    ///< the choice of `automatic`
+    std::uint64_t bytes() const;       ///< of the matrix as stored
+    const std::string& place() const;  ///< the device, with the reason
+
+  private:
+    struct state;
+    std::unique_ptr<state> state_;
+};
 
 }  // namespace quern

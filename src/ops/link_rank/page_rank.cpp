@@ -3,14 +3,13 @@
 // results to doubles.
 #include <limits>
 #include <numeric>
-#include <type_traits>
 
 #include "device/array.hpp"
+#include "device/place.hpp"
 #include "ops/link_rank/fixed_page_rank.hpp"
 #include "ops/link_rank/integer_problem.hpp"
 #include "ops/link_rank/papers/storage.hpp"
 #include "primitives/sort/sort.hpp"
-#include "quern/base/choose_device.hpp"
 
 namespace quern {
 namespace link_rank_detail {
@@ -43,31 +42,14 @@ link_ranks integer_ranks(Place& place, cpu_place& host, const link_graph_view& g
     return found;
 }
 
-/// Calls work(place, host) at the chosen place, with the CPU as host; sets `found.place` of the result.
-template <class Work>
-auto at_chosen_place(const context& ctx, std::string_view operation, std::string& where, const Work& work) {
-    const chosen_device chosen = choose_device(ctx, operation);
-    where = chosen.name + " (" + chosen.reason + ")";
-    context chosen_ctx = ctx;  // resolved once: a second choice would log twice
-    chosen_ctx.device = {chosen.cuda ? device_choice::kind::cuda : device_choice::kind::cpu, chosen.ordinal};
-    return at_place(chosen_ctx, operation, [&](auto& place) {
-        if constexpr (std::is_same_v<decltype(place), cpu_place&>) {
-            return work(place, place);
-        } else {
-            cpu_place host(chosen_ctx);
-            return work(place, host);
-        }
-    });
-}
-
 }  // namespace
 }  // namespace link_rank_detail
 
 link_ranks page_rank(const link_graph_view& graph, const page_rank_options& options, const context& ctx) {
     using namespace link_rank_detail;
     check(options, graph.nodes);
-    std::string where;
-    link_ranks found = at_chosen_place(ctx, "PageRank", where, [&](auto& place, cpu_place& host) {
+    any_place chosen = open_place(ctx, "PageRank");
+    link_ranks found = chosen.run([&](auto& place, cpu_place& host) {
         check(host, graph);
         link_ranks ranks;
         ranks.converged = true;
@@ -77,15 +59,15 @@ link_ranks page_rank(const link_graph_view& graph, const page_rank_options& opti
         ranks.order = order_of(place, std::span<const double>(ranks.ranks));
         return ranks;
     });
-    found.place = where;
+    found.place = chosen.where();
     return found;
 }
 
 hits_scores hits(const link_graph_view& graph, const hits_options& options, const context& ctx) {
     using namespace link_rank_detail;
     check(options);
-    std::string where;
-    hits_scores found = at_chosen_place(ctx, "HITS", where, [&](auto& place, cpu_place& host) {
+    any_place chosen = open_place(ctx, "HITS");
+    hits_scores found = chosen.run([&](auto& place, cpu_place& host) {
         check(host, graph);
         const integer_hits_problem problem(host, graph, options);
         const fixed_hits_result computed = fixed_hits(place, graph, problem.back(), problem.params());
@@ -102,7 +84,7 @@ hits_scores hits(const link_graph_view& graph, const hits_options& options, cons
         return hits_scores{to_ranks(computed.authorities, computed.authority_change),
                            to_ranks(computed.hubs, computed.hub_change)};
     });
-    found.authorities.place = found.hubs.place = where;
+    found.authorities.place = found.hubs.place = chosen.where();
     return found;
 }
 

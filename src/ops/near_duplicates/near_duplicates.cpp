@@ -86,7 +86,9 @@ duplicate_result near_duplicates(const text_list& texts, const text_sketches& kn
     require(options.method <= duplicate_method::global_memory, "this method compares words, not texts");
     const bool of_bytes = options.unit == edit_unit::byte;
     duplicate_result result;
-    result.pairs = at_place(ctx, "dedup", [&](auto& place) {
+    any_place chosen = open_place(ctx, "dedup");
+    result.place = chosen.where();
+    result.pairs = chosen.run([&](auto& place) {
         duplicate_counts& counts = result.counts;
         const bool automatic = options.method == duplicate_method::automatic;
         if (!automatic || known.size() < scope.first_new) read_all_old(known, scope, ctx);
@@ -112,12 +114,13 @@ duplicate_result near_duplicates(const word_list& documents, std::uint32_t vocab
             "some words have no hash (expected one for each word)");
     duplicate_result result;
     if (options.method == duplicate_method::shingle) {
-        result.pairs = at_place(ctx, "method shingle", [&](auto& place) {
-            return find_by_shingles(place, documents, options, scope, result.counts);
-        });
+        any_place chosen = open_place(ctx, "method shingle");
+        result.place = chosen.where();
+        result.pairs = chosen.run(
+            [&](auto& place) { return find_by_shingles(place, documents, options, scope, result.counts); });
         return result;
     }
-    require_cpu(ctx, "dedup by words");
+    result.place = name_and_reason(choose_device(ctx, "dedup by words", offered_places::cpu_only));
     cpu_place place(ctx);
     switch (options.method) {
         case duplicate_method::simhash:

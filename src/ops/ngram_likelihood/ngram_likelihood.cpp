@@ -4,12 +4,13 @@
 
 #include <algorithm>
 #include <limits>
+#include <memory>
 #include <utility>
 
 #include "device/cpu/huge_pages.hpp"
 #include "device/cpu/parallel.hpp"
 #include "device/paced_checks.hpp"
-#include "device/place.hpp"
+#include "device/resident.hpp"
 #include "ops/ngram_likelihood/ngram_methods.hpp"
 #include "ops/ngram_likelihood/rows/formula.hpp"
 #include "ops/ngram_likelihood/text_counting.hpp"
@@ -104,21 +105,6 @@ void reserve_rows(std::vector<ngram_table>& tables, const ngram_collection& coll
     }
 }
 
-/// Makes the counting of texts on the chosen place.
-template <class... Places>
-struct text_counting_maker {
-    static std::unique_ptr<text_counting> make(const chosen_device& chosen,
-                                               std::span<const std::string_view> words, const context& ctx) {
-        std::unique_ptr<text_counting> made;
-        const auto try_place = [&]<class Place>(std::type_identity<Place> place) {
-            if (std::is_same_v<Place, cuda_place> == chosen.cuda)
-                made = make_text_counting(place, words, ctx, chosen.ordinal);
-        };
-        (try_place(std::type_identity<Places>{}), ...);
-        return made;
-    }
-};
-
 /// The context, on the CPU if the method runs only there.
 context place_of(const ngram_options& options, const context& ctx) {
     context where = ctx;
@@ -142,12 +128,14 @@ void check_all(const ngram_collection& collection, const ngram_options& options,
 /// count(place, record) counts.
 template <class Count>
 ngram_record count_at_place(const ngram_options& options, const context& ctx, const Count& count) {
-    return at_place(place_of(options, ctx), "n-gram likelihood", [&](auto& place) {
-        ngram_record record;
-        count(place, record);
-        record.place = place_name(place);
-        return record;
+    any_place chosen = open_place(place_of(options, ctx), "n-gram likelihood");
+    ngram_record record = chosen.run([&](auto& place) {
+        ngram_record made;
+        count(place, made);
+        return made;
     });
+    record.place = chosen.where();
+    return record;
 }
 
 ngram_record count_checked(const ngram_collection& collection, const ngram_options& options,
@@ -209,6 +197,12 @@ ngram_record count_collection_ngrams(const ngram_collection& collection, const n
     });
 }
 
+struct ngram_text_counter::state {
+    state(const context& ctx, const chosen_device& chosen, std::span<const std::string_view> words)
+        : counting(ctx, chosen, words) {}
+    resident<text_counting> counting;
+};
+
 ngram_text_counter::ngram_text_counter(std::span<const std::string_view> words, const context& ctx) {
     if (words.size() >= std::numeric_limits<std::uint32_t>::max())
         throw usage_error("n-gram likelihood: more than 2^32 - 2 words");
@@ -216,8 +210,7 @@ ngram_text_counter::ngram_text_counter(std::span<const std::string_view> words, 
         if (words[i - 1] >= words[i])
             throw usage_error("n-gram likelihood: word " + std::to_string(i) + " of the dictionary, \"" +
                               std::string(words[i]) + "\", is not greater than the previous one");
-    const chosen_device chosen = choose_device(ctx, "n-gram likelihood");
-    counting_ = every_place<text_counting_maker>::make(chosen, words, ctx);
+    state_ = std::make_unique<state>(ctx, choose_device(ctx, "n-gram likelihood"), words);
 }
 ngram_text_counter::ngram_text_counter(ngram_text_counter&&) noexcept = default;
 ngram_text_counter& ngram_text_counter::operator=(ngram_text_counter&&) noexcept = default;
@@ -227,11 +220,15 @@ ngram_record ngram_text_counter::count(const ngram_text& text, const ngram_optio
                                        const std::function<void(const ngram_rows&)>& sink) {
     validate(options);
     refuse_model_smoothing(options);
-    counting_->check(text, options);
-    return counting_->count(text, options, sink);
+    ngram_record record = state_->counting.visit([&](auto& counting) {
+        counting.check(text, options);
+        return counting.count(text, options, sink);
+    });
+    record.place = state_->counting.where();
+    return record;
 }
 std::uint64_t ngram_text_counter::dictionary_bytes() const {
-    return counting_->dictionary_bytes();
+    return state_->counting.visit([](const auto& counting) { return counting.dictionary_bytes(); });
 }
 
 double likelihood_of(const ngram_counts& counts, const ngram_options& options) {

@@ -16,14 +16,6 @@
 
 namespace quern::ngram_detail {
 
-/// The name of the place in records.
-inline std::string place_name(const cpu_place&) {
-    return "cpu";
-}
-inline std::string place_name(const cuda_place& place) {
-    return "cuda:" + std::to_string(place.ordinal());
-}
-
 using row_sink = std::function<void(const ngram_rows&)>;
 using collection_sink = std::function<void(const collection_ngrams&)>;
 

@@ -144,10 +144,4 @@ void count_strings(cpu_place& place, const primitives::tokenized_text<cpu_place>
                  options, sink, record);
 }
 
-std::unique_ptr<text_counting> make_text_counting(std::type_identity<cpu_place>,
-                                                  std::span<const std::string_view> words, const context& ctx,
-                                                  int) {
-    return std::make_unique<text_counting_on<cpu_place>>(words, ctx);
-}
-
 }  // namespace quern::ngram_detail

@@ -102,10 +102,4 @@ void count_strings(cuda_place& place, const primitives::tokenized_text<cuda_plac
                                cut.begins.size(), documents, options, sink);
 }
 
-std::unique_ptr<text_counting> make_text_counting(std::type_identity<cuda_place>,
-                                                  std::span<const std::string_view> words, const context& ctx,
-                                                  int ordinal) {
-    return std::make_unique<text_counting_on<cuda_place>>(words, ctx, ordinal);
-}
-
 }  // namespace quern::ngram_detail

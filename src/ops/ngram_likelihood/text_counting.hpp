@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tokenises texts where they are counted, written once for all places; each place defines its dictionary
-// (placed_dictionary).
+// Tokenises texts where they are counted, written once for all places; each place defines the form of its dictionary
+// (resident_words).
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 #include <limits>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -21,26 +20,6 @@
 #include "quern/base/error.hpp"
 
 namespace quern::ngram_detail {
-
-class text_counting {
-  public:
-    text_counting() = default;
-    text_counting(const text_counting&) = delete;  // derived classes hold a place
-    text_counting& operator=(const text_counting&) = delete;
-    virtual ~text_counting() = default;
-    /// Throws invalid_value if the offsets of documents do not ascend from 0 to the end of the text; usage_error for a
-    /// method that the place lacks and for 2^32 documents.
-    virtual void check(const ngram_text& text, const ngram_options& options) = 0;
-    virtual ngram_record count(const ngram_text& text, const ngram_options& options,
-                               const row_sink& sink) = 0;
-    virtual std::uint64_t dictionary_bytes() const = 0;
-};
-std::unique_ptr<text_counting> make_text_counting(std::type_identity<cpu_place>,
-                                                  std::span<const std::string_view> words, const context& ctx,
-                                                  int ordinal);
-std::unique_ptr<text_counting> make_text_counting(std::type_identity<cuda_place>,
-                                                  std::span<const std::string_view> words, const context& ctx,
-                                                  int ordinal);
 
 /// Words of a text on a place.
 template <class Place>
@@ -60,28 +39,29 @@ void count_strings(cpu_place& place, const primitives::tokenized_text<cpu_place>
 void count_strings(cuda_place& place, const primitives::tokenized_text<cuda_place>& cut,
                    const ngram_options& options, const row_sink& sink, ngram_record& record);
 
+/// A dictionary that stays on a place, and texts counted with it.
 template <class Place>
-class text_counting_on final : public text_counting {
+class text_counting {
   public:
-    template <class... Arguments>
-    text_counting_on(std::span<const std::string_view> words, Arguments&&... arguments)
-        : place_(std::forward<Arguments>(arguments)...),
+    text_counting(Place& place, cpu_place& host, std::span<const std::string_view> words)
+        : place_(place),
+          host_(host),
           dictionary_(place_, [words, at = std::size_t{0}]() mutable -> std::optional<std::string_view> {
               if (at == words.size()) return {};
               return words[at++];
           }) {}
 
-    void check(const ngram_text& text, const ngram_options& options) override {
+    /// Throws invalid_value if the offsets of documents do not ascend from 0 to the end of the text; usage_error for a
+    /// method that the place lacks and for 2^32 documents.
+    void check(const ngram_text& text, const ngram_options& options) {
         if (std::is_same_v<Place, cuda_place> && options.method == ngram_method::suffix_sigma)
             throw usage_error("n-gram likelihood: the method suffix-sigma runs on cpu only");
         if (text.documents.size() > std::numeric_limits<std::uint32_t>::max())
             throw usage_error("n-gram likelihood: more than 2^32 - 2 documents");
-        cpu_place host(place_.ctx());
-        primitives::check_offsets(host, text.documents, text.text.size());
+        primitives::check_offsets(host_, text.documents, text.text.size());
     }
-    ngram_record count(const ngram_text& text, const ngram_options& options, const row_sink& sink) override {
+    ngram_record count(const ngram_text& text, const ngram_options& options, const row_sink& sink) {
         ngram_record record;
-        record.place = place_name(place_);
         if (options.method == ngram_method::strings) {
             check_size("the method strings", text.text.size());
             count_strings(place_, cut(text, 0, documents_of(text)), options, sink, record);
@@ -94,7 +74,7 @@ class text_counting_on final : public text_counting {
         place_.synchronise();
         return record;
     }
-    std::uint64_t dictionary_bytes() const override { return dictionary_.bytes(); }
+    std::uint64_t dictionary_bytes() const { return dictionary_.bytes(); }
 
   private:
     static std::size_t documents_of(const ngram_text& text) {
@@ -157,7 +137,8 @@ class text_counting_on final : public text_counting {
         count_ngrams(place_, collection, options, sink, record);
     }
 
-    Place place_;
+    Place& place_;
+    cpu_place& host_;
     primitives::resident_words<Place> dictionary_;
 };
 

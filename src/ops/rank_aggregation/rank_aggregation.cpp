@@ -5,9 +5,10 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
-#include "device/place.hpp"
+#include "device/resident.hpp"
 #include "ops/rank_aggregation/aggregation_methods.hpp"
 #include "ops/rank_aggregation/device_lists.hpp"
 #include "quern/base/error.hpp"
@@ -99,53 +100,17 @@ std::string named_operation(aggregation_method method) {
            std::string(aggregation_method_names[static_cast<std::size_t>(method)]);
 }
 
-/// Lists that stay resident, with any type of scores.
+/// Lists in a GPU's memory. `keep`: for many calls.
+template <class Place, class Score>
 class held_lists {
   public:
-    held_lists() = default;
-    held_lists(const held_lists&) = delete;  // places point into it
-    held_lists& operator=(const held_lists&) = delete;
-    virtual ~held_lists() = default;
-    virtual aggregation_result top_k(const aggregation_options& options) = 0;
-};
-
-/// In the caller's memory.
-template <class Score>
-class lists_of_cpu final : public held_lists {
-  public:
-    lists_of_cpu(std::span<const ranked_list_view<Score>> lists, std::uint32_t objects, const context& ctx,
-                 std::string where, bool stay)
-        : place_(ctx), lists_(lists.begin(), lists.end()), objects_(objects), where_(std::move(where)) {
-        if (stay) costs_.parts = 1;  // the place keeps the memory: it is fresh only once
-    }
-    aggregation_result top_k(const aggregation_options& options) override {
-        const std::span<const ranked_list_view<Score>> lists(lists_);
-        const scoring rule(rules_of(lists), options);
-        return finished(on_cpu(place_, rule, lists, objects_, clipped(options, objects_), costs_), where_);
+    held_lists(Place& place, cpu_place& /*host*/, std::span<const ranked_list_view<Score>> lists,
+               std::uint32_t objects, bool keep)
+        : rules_(rules_of(lists)), lists_(place, lists, objects) {
+        if (keep) lists_.refuse_faults(nullptr);  // now, for any rule
     }
 
-  private:
-    cpu_place place_;
-    std::vector<ranked_list_view<Score>> lists_;
-    std::uint32_t objects_;
-    std::string where_;
-    reading_costs costs_;
-};
-
-/// In a GPU's memory. `Place` is cuda_place; a build without CUDA never instantiates one.
-template <class Place, class Score>
-class lists_of_device final : public held_lists {
-  public:
-    lists_of_device(std::span<const ranked_list_view<Score>> lists, std::uint32_t objects, const context& ctx,
-                    const chosen_device& chosen)
-        : place_(ctx, chosen.ordinal),
-          rules_(rules_of(lists)),
-          lists_(place_, lists, objects),
-          where_(chosen.name + ": " + chosen.reason) {}
-
-    void refuse_faults() { lists_.refuse_faults(nullptr); }
-
-    aggregation_result top_k(const aggregation_options& options) override {
+    aggregation_result top_k(const aggregation_options& options) {
         const scoring rule(rules_, options);
         if (!runs_everywhere(options.method))
             throw usage_error(named_operation(options.method) + " runs on cpu only");
@@ -162,29 +127,47 @@ class lists_of_device final : public held_lists {
         result.read_all = true;
         for (std::size_t i = 0; i < lists_.size(); ++i)
             result.read_all &= result.depths[i] == lists_.lists()[i].size;
-        return finished(std::move(result), where_);
+        return result;
     }
 
   private:
-    Place place_;
     std::vector<list_rule> rules_;
     device_lists<Score> lists_;
-    std::string where_;
 };
 
-/// `stay`: for many calls. Faults in lists on a device are thrown now, for any rule.
+/// In the caller's memory.
 template <class Score>
-std::unique_ptr<held_lists> hold(std::span<const ranked_list_view<Score>> lists, std::uint32_t objects,
-                                 const context& ctx, const chosen_device& chosen, bool stay) {
-    if (chosen.cuda) {
-        if constexpr (has_cuda) {
-            auto held = std::make_unique<lists_of_device<cuda_place, Score>>(lists, objects, ctx, chosen);
-            if (stay) held->refuse_faults();
-            return held;
-        }
+class held_lists<cpu_place, Score> {
+  public:
+    held_lists(cpu_place& place, cpu_place& /*host*/, std::span<const ranked_list_view<Score>> lists,
+               std::uint32_t objects, bool keep)
+        : place_(place), lists_(lists.begin(), lists.end()), objects_(objects) {
+        if (keep) costs_.parts = 1;  // the place keeps the memory: it is fresh only once
     }
-    return std::make_unique<lists_of_cpu<Score>>(lists, objects, ctx, chosen.name + ": " + chosen.reason,
-                                                 stay);
+    aggregation_result top_k(const aggregation_options& options) {
+        const std::span<const ranked_list_view<Score>> lists(lists_);
+        const scoring rule(rules_of(lists), options);
+        return on_cpu(place_, rule, lists, objects_, clipped(options, objects_), costs_);
+    }
+
+  private:
+    cpu_place& place_;
+    std::vector<ranked_list_view<Score>> lists_;
+    std::uint32_t objects_;
+    reading_costs costs_;
+};
+
+template <class Score>
+struct lists_with {
+    template <class Place>
+    using held = held_lists<Place, Score>;
+};
+template <class Score>
+using resident_lists = resident<lists_with<Score>::template held>;
+
+template <class Lists>
+aggregation_result top_k_of(Lists& lists, const aggregation_options& options) {
+    return finished(lists.visit([&](auto& held) { return held.top_k(options); }), lists.where());
 }
 
 }  // namespace
@@ -197,7 +180,8 @@ aggregation_result top_k(std::span<const ranked_list_view<Score>> lists, std::ui
         runs_everywhere(options.method)
             ? choose_device(ctx, operation)
             : choose_device(ctx, named_operation(options.method), offered_places::cpu_only);
-    return hold(lists, objects, ctx, chosen, false)->top_k(options);
+    resident_lists<Score> held(ctx, chosen, lists, objects, false);
+    return top_k_of(held, options);
 }
 template aggregation_result top_k(std::span<const ranked_list_view<float>>, std::uint32_t,
                                   const aggregation_options&, const context&);
@@ -211,19 +195,23 @@ aggregation_result top_k(std::span<const pulled_list> lists, std::uint32_t objec
     cpu_place place(ctx);
     list_cursors cursors = cursors_of(rule, lists, objects);
     return finished(result_of(by_method(place, rule, cursors, objects, clipped(options, objects)), cursors),
-                    "cpu (lists are pulled)");
+                    "cpu: lists are pulled");
 }
 
 struct ranked_list_set::state {
-    std::unique_ptr<held_lists> lists;
+    template <class Score>
+    state(std::span<const ranked_list_view<Score>> views, std::uint32_t objects, const context& ctx)
+        : lists(std::in_place_type<resident_lists<Score>>, ctx, choose_device(ctx, operation), views, objects,
+                true) {}
+
+    std::variant<resident_lists<float>, resident_lists<double>> lists;
 };
 
 template <class Score>
 ranked_list_set::ranked_list_set(std::span<const ranked_list_view<Score>> lists, std::uint32_t objects,
-                                 const context& ctx)
-    : state_(std::make_unique<state>()) {
+                                 const context& ctx) {
     check(rules_of(lists), {});
-    state_->lists = hold(lists, objects, ctx, choose_device(ctx, operation), true);
+    state_ = std::make_unique<state>(lists, objects, ctx);
 }
 template ranked_list_set::ranked_list_set(std::span<const ranked_list_view<float>>, std::uint32_t,
                                           const context&);
@@ -234,7 +222,7 @@ ranked_list_set::ranked_list_set(ranked_list_set&&) noexcept = default;
 ranked_list_set& ranked_list_set::operator=(ranked_list_set&&) noexcept = default;
 
 aggregation_result ranked_list_set::top_k(const aggregation_options& options) {
-    return state_->lists->top_k(options);
+    return std::visit([&](auto& lists) { return top_k_of(lists, options); }, state_->lists);
 }
 
 }  // namespace quern

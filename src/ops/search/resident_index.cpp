@@ -8,7 +8,7 @@
 
 #include "device/cpu/parallel.hpp"
 #include "device/cpu/pipeline.hpp"
-#include "device/place.hpp"
+#include "device/resident.hpp"
 #include "ops/search/device_collection.hpp"
 #include "ops/search/scoring.hpp"
 #include "ops/search/search_impl.hpp"
@@ -19,40 +19,35 @@ namespace {
 
 using ranking = std::vector<scored_document>;
 
+/// By the threads of the CPU.
+template <class Place>
 class held_collection {
   public:
-    virtual ~held_collection() = default;
-    virtual bool takes(const search_query& query, ranking_model model) const = 0;
-    virtual void search(std::span<const search_query* const> queries, const ranking_options& options,
-                        std::size_t k, std::span<ranking> results) = 0;
-    virtual std::uint64_t bytes_brought() const { return 0; }
-};
-
-class collection_on_cpu final : public held_collection {
-  public:
-    collection_on_cpu(const collection_view& collection, context ctx)
-        : collection_(collection), ctx_(std::move(ctx)) {}
-    bool takes(const search_query&, ranking_model) const override { return true; }
+    held_collection(Place& place, cpu_place& /*host*/, const collection_view& collection)
+        : place_(place), collection_(collection) {}
+    bool takes(const search_query& /*query*/, ranking_model /*model*/) const { return true; }
     void search(std::span<const search_query* const> queries, const ranking_options& options, std::size_t k,
-                std::span<ranking> results) override {
-        for_each_index(ctx_, queries.size(), [&](std::uint64_t i) {
-            ctx_.check_stop();
+                std::span<ranking> results) const {
+        const context& ctx = place_.ctx();
+        for_each_index(ctx, queries.size(), [&](std::uint64_t i) {
+            ctx.check_stop();
             results[i] = rank_cpu(collection_, *queries[i], options, k);
         });
     }
+    std::uint64_t bytes_brought() const { return 0; }
 
   private:
+    Place& place_;
     collection_view collection_;
-    context ctx_;
 };
 
-/// `Place` is cuda_place; a build without CUDA never instantiates one.
-template <class Place>
-class collection_on_device final : public held_collection {
+/// Lists in a GPU's memory.
+template <>
+class held_collection<cuda_place> {
   public:
-    collection_on_device(const collection_view& collection, const context& ctx, int ordinal)
-        : place_(ctx, ordinal), collection_(place_, collection) {}
-    bool takes(const search_query& query, ranking_model model) const override {
+    held_collection(cuda_place& place, cpu_place& /*host*/, const collection_view& collection)
+        : collection_(place, collection) {}
+    bool takes(const search_query& query, ranking_model model) const {
         const auto plain = [](const query_term& term) {
             return term.continued == 0 && term.weight == weight_one;
         };
@@ -62,38 +57,30 @@ class collection_on_device final : public held_collection {
                std::ranges::all_of(query.terms, plain);
     }
     void search(std::span<const search_query* const> queries, const ranking_options& options, std::size_t k,
-                std::span<ranking> results) override {
+                std::span<ranking> results) {
         collection_.search(queries, options, k, results);
     }
-    std::uint64_t bytes_brought() const override { return collection_.bytes_brought(); }
+    std::uint64_t bytes_brought() const { return collection_.bytes_brought(); }
 
   private:
-    Place place_;
     device_collection collection_;
 };
-
-template <class Place>
-std::unique_ptr<held_collection> on_device(const collection_view& collection, const context& ctx,
-                                           const chosen_device& chosen) {
-    if constexpr (has_cuda)
-        return std::make_unique<collection_on_device<Place>>(collection, ctx, chosen.ordinal);
-    else
-        return nullptr;  // no device was chosen
-}
-
-std::unique_ptr<held_collection> hold(const collection_view& collection, const context& ctx,
-                                      const chosen_device& chosen) {
-    if (chosen.cuda) return on_device<cuda_place>(collection, ctx, chosen);
-    return std::make_unique<collection_on_cpu>(collection, ctx);
-}
 
 }  // namespace
 }  // namespace search_detail
 
 struct resident_index::state {
+    state(const collection_view& searched, const context& ctx, const chosen_device& chosen)
+        : collection(searched),
+          held(ctx, chosen, searched),
+          host(ctx),
+          on_cpu(host, host, searched),
+          record{.place = held.where()} {}
+
     collection_view collection;
-    std::unique_ptr<search_detail::held_collection> held;
-    search_detail::collection_on_cpu on_cpu;  // of queries that the device does not accept
+    resident<search_detail::held_collection> held;
+    cpu_place host;
+    search_detail::held_collection<cpu_place> on_cpu;  // of queries that the device does not accept
     resident_record record;
 };
 
@@ -102,10 +89,7 @@ resident_index::resident_index(const collection_view& collection, const context&
 
 resident_index::resident_index(const collection_view& collection, const context& ctx,
                                const chosen_device& chosen)
-    : state_(new state{collection,
-                       search_detail::hold(collection, ctx, chosen),
-                       {collection, ctx},
-                       {.place = chosen.name + ": " + chosen.reason}}) {}
+    : state_(new state(collection, ctx, chosen)) {}
 resident_index::~resident_index() = default;
 resident_index::resident_index(resident_index&&) noexcept = default;
 resident_index& resident_index::operator=(resident_index&&) noexcept = default;
@@ -120,23 +104,23 @@ std::vector<std::vector<scored_document>> resident_index::search(std::span<const
     std::vector<const search_query*> taken, others;
     std::vector<std::size_t> of_taken, of_others;
     for (std::size_t i = 0; i < queries.size(); ++i) {
-        const bool taken_by_device = state_->held->takes(queries[i], options.model);
+        const bool taken_by_device =
+            state_->held.visit([&](const auto& held) { return held.takes(queries[i], options.model); });
         (taken_by_device ? taken : others).push_back(&queries[i]);
         (taken_by_device ? of_taken : of_others).push_back(i);
     }
-    const auto search_by = [&](search_detail::held_collection& by,
-                               std::span<const search_query* const> requested,
+    const auto search_by = [&](auto& by, std::span<const search_query* const> requested,
                                std::span<const std::size_t> places) {
         if (requested.empty()) return;
         std::vector<std::vector<scored_document>> found(requested.size());
         by.search(requested, options, k, found);
         for (std::size_t i = 0; i < requested.size(); ++i) results[places[i]] = std::move(found[i]);
     };
-    search_by(*state_->held, taken, of_taken);
+    state_->held.visit([&](auto& held) { search_by(held, taken, of_taken); });
     search_by(state_->on_cpu, others, of_others);
     state_->record.queries += queries.size();
     state_->record.queries_on_cpu += others.size();
-    state_->record.bytes_brought = state_->held->bytes_brought();
+    state_->record.bytes_brought = state_->held.visit([](const auto& held) { return held.bytes_brought(); });
     return results;
 }
 

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// The entry point of y = A·x: chooses the format, makes it on the CPU and copies it to the place.
+// The entry points of y = A·x: choose the format, make it on the CPU and keep it on the place.
 #include <algorithm>
 #include <chrono>
+#include <memory>
 #include <string>
 #include <type_traits>
 #include <utility>
+#include <variant>
+#include <vector>
 
-#include "device/place.hpp"
+#include "device/cuda/caller_order.hpp"
+#include "device/resident.hpp"
 #include "primitives/sparse/by_format.hpp"
 #include "quern/base/error.hpp"
 #include "quern/ops/sparse.hpp"
@@ -41,86 +45,186 @@ sparse_storage best_storage(bool on_gpu, cpu_place& host, const primitives::csr_
     return slots <= 1.3 * entries ? sparse_storage::brcp : sparse_storage::csr;
 }
 
-template <class Value>
-void check(const sparse_matrix_view<Value>& matrix, std::span<const Value> x,
-           const multiply_options& options) {
-    check_ranges(options);
-    if (x.size() != matrix.columns) {
-        throw usage_error("the vector has " + std::to_string(x.size()) + " values, but the matrix has " +
-                          std::to_string(matrix.columns) + " columns");
-    }
-}
-
-/// One call at one place.
+/// A matrix in memory of its place, in one format.
 template <class Place, class Value>
-class multiplication {
+class held_matrix {
   public:
-    multiplication(Place& place, cpu_place& host, const sparse_matrix_view<Value>& matrix,
-                   std::span<const Value> x, const multiply_options& options, product<Value>& result)
-        : place_(place),
-          host_(host),
-          rows_{matrix.rows, matrix.columns, matrix.offsets, matrix.column, matrix.value},
-          x_(x),
-          options_(options),
-          result_(result) {}
-
-    void run() {
+    held_matrix(Place& place, cpu_place& host, const sparse_matrix_view<Value>& matrix,
+                sparse_storage storage)
+        : place_(place), rows_(matrix.rows), columns_(matrix.columns), storage_(storage) {
         const auto begin = seconds_clock::now();
-        if (result_.storage == sparse_storage::automatic)
-            result_.storage = best_storage(std::is_same_v<Place, cuda_place>, host_, rows_);
-        primitives::with_format(host_, result_.storage, rows_,
-                                [&](auto made) { run(std::move(made), begin); });
+        const primitives::csr_view<Value> rows{matrix.rows, matrix.columns, matrix.offsets, matrix.column,
+                                               matrix.value};
+        if (storage_ == sparse_storage::automatic)
+            storage_ = best_storage(std::is_same_v<Place, cuda_place>, host, rows);
+        primitives::with_format(host, storage_, rows, [&](auto made) {
+            conversion_seconds_ = seconds_since(begin);
+            bytes_ = primitives::bytes_of(made);
+            matrix_ = primitives::to_place(place, std::move(made));
+        });
+        place.synchronise();
     }
+
+    product<Value> multiply(std::span<const Value> x, std::uint32_t repeat) {
+        const auto x_on_place = array_from(place_, x, "the vector of a sparse product");
+        const auto y = make_array<Value>(place_, rows_, "a sparse product");
+        place_.synchronise();
+        product<Value> result = repeated(x_on_place.span(), y.span(), repeat);
+        result.y = to_host(place_, y.span());
+        return result;
+    }
+
+    /// Whether the place's kernels can read the vector where it lies.
+    bool lies_with(const data_location& where) const {
+        if constexpr (std::is_same_v<Place, cpu_place>)
+            return false;
+        else
+            return where.ordinal == place_.ordinal();
+    }
+    /// For a vector that lies with the matrix.
+    product<Value> multiply(const device_numbers_view<Value>& x, std::uint32_t repeat) {
+        product<Value> result;
+        if constexpr (!std::is_same_v<Place, cpu_place>) {
+            device_memory y(place_.ordinal(), rows_ * sizeof(Value));
+            cuda::wait_for_caller(x.where, place_);
+            result = repeated({x.values, x.size}, {static_cast<Value*>(y.data()), rows_}, repeat);
+            result.device_y = std::move(y);
+        }
+        return result;
+    }
+
+    std::uint32_t rows() const { return rows_; }
+    std::uint32_t columns() const { return columns_; }
+    sparse_storage storage() const { return storage_; }
+    std::uint64_t bytes() const { return bytes_; }
 
   private:
-    template <class Matrix>
-    void run(Matrix made, seconds_clock::time_point begin) {
-        result_.conversion_seconds = seconds_since(begin);
-        result_.bytes = primitives::bytes_of(made);
-        const auto matrix = primitives::to_place(place_, std::move(made));
-        const auto x = array_from(place_, x_, "the vector of a sparse product");
-        const auto y = make_array<Value>(place_, rows_.rows, "a sparse product");
-        place_.synchronise();
-        for (std::uint32_t i = 0; i < options_.repeat; ++i) {
+    /// The record of `repeat` products, which are complete.
+    product<Value> repeated(span_on<Place, const Value> x, span_on<Place, Value> y, std::uint32_t repeat) {
+        product<Value> result;
+        result.storage = storage_;
+        result.bytes = bytes_;
+        result.conversion_seconds = std::exchange(conversion_seconds_, 0);
+        for (std::uint32_t i = 0; i < repeat; ++i) {
             place_.ctx().check_stop();
             const auto started = seconds_clock::now();
-            primitives::multiply_in(place_, result_.storage, matrix, x.span(), y.span());
+            std::visit([&](const auto& matrix) { primitives::multiply_in(place_, storage_, matrix, x, y); },
+                       matrix_);
             place_.synchronise();
-            result_.seconds.push_back(seconds_since(started));
+            result.seconds.push_back(seconds_since(started));
         }
-        result_.y = to_host(place_, y.span());
+        return result;
     }
 
     Place& place_;
-    cpu_place& host_;
-    primitives::csr_view<Value> rows_;
-    std::span<const Value> x_;
-    multiply_options options_;
-    product<Value>& result_;
+    std::uint32_t rows_, columns_;
+    sparse_storage storage_;
+    std::uint64_t bytes_ = 0;
+    double conversion_seconds_ = 0;
+    std::variant<primitives::csr_matrix<Place, Value>, primitives::coo_matrix<Place, Value>,
+                 primitives::ell_matrix<Place, Value>, primitives::brc_matrix<Place, Value>,
+                 primitives::brcp_matrix<Place, Value>>
+        matrix_;
 };
+
+template <class Value>
+struct matrix_of {
+    template <class Place>
+    using held = held_matrix<Place, Value>;
+};
+
+void check_size(std::uint64_t values, std::uint32_t columns) {
+    if (values != columns)
+        throw usage_error("the vector has " + std::to_string(values) + " values, but the matrix has " +
+                          std::to_string(columns) + " columns");
+}
 
 }  // namespace
 
 template <class Value>
+struct resident_matrix<Value>::state {
+    state(const context& ctx, const sparse_matrix_view<Value>& view, sparse_storage storage)
+        : matrix(ctx, choose_device(ctx, "a sparse product"), view, storage) {}
+
+    resident<matrix_of<Value>::template held> matrix;
+};
+
+template <class Value>
+resident_matrix<Value>::resident_matrix(const sparse_matrix_view<Value>& matrix, sparse_storage storage,
+                                        const context& ctx)
+    : state_(std::make_unique<state>(ctx, matrix, storage)) {}
+template <class Value>
+resident_matrix<Value>::~resident_matrix() = default;
+template <class Value>
+resident_matrix<Value>::resident_matrix(resident_matrix&&) noexcept = default;
+template <class Value>
+resident_matrix<Value>& resident_matrix<Value>::operator=(resident_matrix&&) noexcept = default;
+
+template <class Value>
+product<Value> resident_matrix<Value>::multiply(std::span<const Value> x, std::uint32_t repeat) {
+    check_size(x.size(), columns());
+    check_ranges(multiply_options{.repeat = repeat});
+    product<Value> result = state_->matrix.visit([&](auto& matrix) { return matrix.multiply(x, repeat); });
+    result.place = place();
+    return result;
+}
+
+template <class Value>
+std::vector<Value> resident_matrix<Value>::multiply(std::span<const Value> x) {
+    return multiply(x, 1).y;
+}
+
+template <class Value>
+product<Value> resident_matrix<Value>::multiply(const device_numbers_view<Value>& x, std::uint32_t repeat) {
+    check_size(x.size, columns());
+    check_ranges(multiply_options{.repeat = repeat});
+    if (!x.where.on_device())
+        throw usage_error("a vector of a GPU that lies on the host (expected the number of the GPU)");
+    product<Value> result;
+    if (state_->matrix.visit([&](const auto& matrix) { return matrix.lies_with(x.where); })) {
+        result = state_->matrix.visit([&](auto& matrix) { return matrix.multiply(x, repeat); });
+    } else {
+        std::vector<Value> on_host(x.size);
+        copy_to_host(x.where, x.values, std::as_writable_bytes(std::span(on_host)));
+        result = multiply(on_host, repeat);
+        result.device_y = device_memory(x.where.ordinal, result.y.size() * sizeof(Value));
+        result.device_y.copy_in(std::as_bytes(std::span<const Value>(result.y)));
+        result.y = {};
+    }
+    result.place = place();
+    return result;
+}
+
+template <class Value>
+std::uint32_t resident_matrix<Value>::rows() const {
+    return state_->matrix.visit([](const auto& matrix) { return matrix.rows(); });
+}
+template <class Value>
+std::uint32_t resident_matrix<Value>::columns() const {
+    return state_->matrix.visit([](const auto& matrix) { return matrix.columns(); });
+}
+template <class Value>
+sparse_storage resident_matrix<Value>::storage() const {
+    return state_->matrix.visit([](const auto& matrix) { return matrix.storage(); });
+}
+template <class Value>
+std::uint64_t resident_matrix<Value>::bytes() const {
+    return state_->matrix.visit([](const auto& matrix) { return matrix.bytes(); });
+}
+template <class Value>
+const std::string& resident_matrix<Value>::place() const {
+    return state_->matrix.where();
+}
+
+template class resident_matrix<float>;
+template class resident_matrix<double>;
+
+template <class Value>
 product<Value> multiply(const sparse_matrix_view<Value>& matrix, std::span<const Value> x,
                         const multiply_options& options, const context& ctx) {
-    check(matrix, x, options);
-    const chosen_device chosen = choose_device(ctx, "a sparse product");
-    context here = ctx;
-    here.device = {chosen.cuda ? device_choice::kind::cuda : device_choice::kind::cpu, chosen.ordinal};
-    product<Value> result;
-    result.place = chosen.name + " (" + chosen.reason + ")";
-    result.storage = options.storage;
-    at_place(here, "a sparse product", [&](auto& place) {
-        using place_type = std::decay_t<decltype(place)>;
-        if constexpr (std::is_same_v<place_type, cpu_place>) {
-            multiplication<place_type, Value>(place, place, matrix, x, options, result).run();
-        } else {
-            cpu_place host(here);
-            multiplication<place_type, Value>(place, host, matrix, x, options, result).run();
-        }
-    });
-    return result;
+    check_ranges(options);
+    check_size(x.size(), matrix.columns);
+    return resident_matrix<Value>(matrix, options.storage, ctx).multiply(x, options.repeat);
 }
 
 template product<float> multiply(const sparse_matrix_view<float>&, std::span<const float>,

@@ -28,15 +28,13 @@ neighbour_lists find(Place& place, cpu_place& host, const context_matrix_view& m
 neighbour_lists find_anywhere(const context_matrix_view& matrix, const similarity_options& options,
                               const context& ctx, const neighbour_sink* sink) {
     validate(options);
-    const chosen_device chosen = choose_device(ctx, "word similarity");
-    context chosen_ctx = ctx;  // resolved once: a second choice would log twice
-    chosen_ctx.device = {chosen.cuda ? device_choice::kind::cuda : device_choice::kind::cpu, chosen.ordinal};
-    neighbour_lists found = at_place(chosen_ctx, "word similarity", [&](auto& place) {
+    any_place chosen = open_place(ctx, "word similarity");
+    neighbour_lists found = chosen.run([&](auto& place, cpu_place& host) {
         if constexpr (std::is_same_v<decltype(place), cpu_place&>) {
-            return find(place, place, matrix, options, sink);
+            return find(place, host, matrix, options, sink);
         } else {
-            cpu_place host(chosen_ctx);  // checks the matrix and fixes its sums
-            neighbour_lists all = find(place, host, matrix, options);
+            neighbour_lists all =
+                find(place, host, matrix, options);  // the host checks the matrix and fixes its sums
             if (sink != nullptr) {
                 (*sink)(all.words, all.scores);
                 all.words = {}, all.scores = {};
@@ -44,7 +42,7 @@ neighbour_lists find_anywhere(const context_matrix_view& matrix, const similarit
             return all;
         }
     });
-    found.place = chosen.name + " (" + chosen.reason + ")";
+    found.place = chosen.where();
     return found;
 }
 

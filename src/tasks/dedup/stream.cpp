@@ -20,6 +20,7 @@
 #include "device/cpu/pipeline.hpp"
 #include "device/files/scratch_folder.hpp"
 #include "device/files/spill_file.hpp"
+#include "device/resident.hpp"
 #include "io/corpus/record_reader.hpp"
 #include "ops/near_duplicates/filter/pair_bounds.hpp"
 #include "ops/near_duplicates/filter/sketch.hpp"
@@ -165,7 +166,8 @@ struct duplicate_stream::state {
         : options(requested),
           ctx(device_of_stream(outer, requested.duplicates.method, statistics)),
           scratch(ctx),
-          resident(open_resident_texts(requested.duplicates, ctx)),
+          held(ctx, choose_device(ctx, "dedup of a stream"), requested.duplicates),
+          resident(texts_of(held)),
           form(io::jsonl_form(requested.fields)),
           ids(requested.ids) {
         options.inputs = {"-"};  // named in messages
@@ -602,11 +604,12 @@ struct duplicate_stream::state {
     document_table table;
     std::optional<duplicate_store> store;
     std::unique_ptr<shard_writer> shard;
-    std::optional<stream_words> words;         ///< with method shingle
-    stream_index index;                        ///< empty on a GPU
-    std::unique_ptr<resident_texts> resident;  ///< null on the CPU
-    mutable std::mutex device;                 ///< of those that only ask
-    std::vector<bool> seen;                    ///< earlier documents that arrived again
+    std::optional<stream_words> words;  ///< with method shingle
+    stream_index index;                 ///< empty on a GPU
+    quern::resident<held_texts> held;
+    resident_texts* resident;   ///< of `held`; null on the CPU
+    mutable std::mutex device;  ///< of those that only ask
+    std::vector<bool> seen;     ///< earlier documents that arrived again
     std::vector<document_decision> decisions;
     std::shared_ptr<const io::record_form> form;
     document_ids ids;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tasks/shared/pinned_to_device.hpp"
 
+#include "device/place.hpp"
+
 namespace quern {
 
 context pinned_to_device(const context& ctx, std::string_view job, run_statistics& statistics,
@@ -8,10 +10,8 @@ context pinned_to_device(const context& ctx, std::string_view job, run_statistic
     const chosen_device chosen = choose_device(ctx, job, offered);
     statistics.device = chosen.name;
     statistics.device_reason = chosen.reason;
-    context pinned = ctx;
+    context pinned = pinned_to(chosen, ctx);
     pinned.memory_bytes = ctx.memory_limit();  // otherwise the system would be queried for every document
-    pinned.device = chosen.cuda ? device_choice{device_choice::kind::cuda, chosen.ordinal}
-                                : device_choice{device_choice::kind::cpu};
     return pinned;
 }
 

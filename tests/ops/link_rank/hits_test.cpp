@@ -64,7 +64,7 @@ TEST(hits, comes_to_the_definition) {
         EXPECT_EQ(found.authorities.order, reference::order_by_rank(found.authorities.ranks));
         EXPECT_EQ(found.hubs.order, reference::order_by_rank(found.hubs.ranks));
         EXPECT_TRUE(std::isnan(found.hubs.error_bound));
-        EXPECT_EQ(found.hubs.place, "cpu (requested)");
+        EXPECT_EQ(found.hubs.place, "cpu: requested");
     }
 }
 

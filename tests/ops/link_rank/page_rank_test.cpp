@@ -38,7 +38,7 @@ void expect_true_ranks(const link_graph& graph, page_rank_options options, const
     EXPECT_TRUE(found.converged) << what;
     EXPECT_LT(found.change, 1e-9) << what;
     EXPECT_EQ(found.order, reference::order_by_rank(found.ranks)) << what;
-    EXPECT_EQ(found.place, "cpu (requested)");
+    EXPECT_EQ(found.place, "cpu: requested");
 }
 
 const dangling_rule every_rule[] = {dangling_rule::uniform, dangling_rule::preference, dangling_rule::none};

@@ -75,7 +75,8 @@ class resident_texts_test : public on_place<Tested> {
                                                   const duplicate_options& options, std::size_t size,
                                                   std::size_t refused) {
         const context ctx = Tested::ctx();
-        const auto resident = open_resident_texts(options, ctx);
+        resident<held_texts> held(ctx, choose_device(ctx, "this test"), options);
+        resident_texts* const resident = texts_of(held);
         std::vector<duplicate_pair> found;
         for (std::size_t begin = 0; begin < texts.size();) {
             text_batch batch;
@@ -104,7 +105,9 @@ TYPED_TEST_SUITE(resident_texts_test, tested_places, tested_place_names);
 
 TYPED_TEST(resident_texts_test, have_the_pairs_of_exhaustive) {
     if constexpr (!std::is_same_v<typename TypeParam::place_type, cuda_place>) {
-        EXPECT_EQ(open_resident_texts({}, TypeParam::ctx()), nullptr);
+        resident<held_texts> held(TypeParam::ctx(), choose_device(TypeParam::ctx(), "this test"),
+                                  duplicate_options());
+        EXPECT_EQ(texts_of(held), nullptr);
     } else {
         constexpr std::size_t refused = 9;
         const auto texts = hostile_texts(1, tested_with().small_sizes ? 60 : 500);
@@ -154,7 +157,8 @@ TYPED_TEST(resident_texts_test, grow_past_the_recent_ones_and_learn_new_rules) {
 TYPED_TEST(resident_texts_test, without_the_batch_and_added_without_comparing) {
     if constexpr (std::is_same_v<typename TypeParam::place_type, cuda_place>) {
         const context ctx = TypeParam::ctx();
-        const auto resident = open_resident_texts({}, ctx);
+        resident<held_texts> held(ctx, choose_device(ctx, "this test"), duplicate_options());
+        resident_texts* const resident = texts_of(held);
         text_batch old, fresh;
         for (const char* text : {"The miller grinds the corn at dawn.", "", "Salt."}) old.add(text);
         for (const char* text :

@@ -61,29 +61,29 @@ template <class Place>
 class placed_set {
   public:
     /// The rows begin `shift` components after an aligned address.
-    placed_set(const sample_vectors& rows, vector_set_options options, const context& ctx,
-               std::size_t shift) {
+    placed_set(const sample_vectors& rows, vector_set_options options, const context& ctx, std::size_t shift)
+        : opened_(ctx, choose_device(ctx, "this test")) {
         const std::size_t begin = shift * std::max<std::size_t>(bytes_of_row(rows.type, 8) / 8, 1);
         std::vector<std::byte> all(begin);
         all.insert(all.end(), rows.memory.begin(), rows.memory.end());
         vectors_view view = rows.view();
-        std::vector<std::unique_ptr<Place>> places;
         if constexpr (std::is_same_v<Place, cpu_place>) {
             on_host_.assign((all.size() + 7) / 8, 0);
             if (!all.empty()) std::memcpy(on_host_.data(), all.data(), all.size());
             view.values = std::as_bytes(std::span(on_host_)).subspan(begin, rows.memory.size());
         } else {
-            places.push_back(std::make_unique<Place>(ctx, choose_device(ctx, "this test").ordinal));
-            on_device_ = device_memory(places.front()->ordinal(), all.size());
+            on_device_ = device_memory(opened_.place().ordinal(), all.size());
             on_device_.copy_in(all);
             view.values = {static_cast<const std::byte*>(on_device_.data()) + begin, rows.memory.size()};
         }
-        set_ = std::make_unique<sharded_index<Place, vectors_view>>(view, options, ctx, std::move(places), 1,
-                                                                    "test", true);
+        set_ = std::make_unique<sharded_index<Place, vectors_view>>(
+            opened_.place(), opened_.host(), view, options,
+            index_layout{.name = "test", .more = {}, .in_place = data_location{}});
     }
     sharded_index<Place, vectors_view>* operator->() { return set_.get(); }
 
   private:
+    opened_place<Place> opened_;
     std::vector<std::uint64_t> on_host_;
     device_memory on_device_;
     std::unique_ptr<sharded_index<Place, vectors_view>> set_;

@@ -40,14 +40,24 @@ std::vector<vector_metric> metrics_for(vector_type type) {
 
 /// A set cut into that many shards, all on one device.
 template <class Place, class View>
-std::unique_ptr<searched_set<View>> make_set(const View& vectors, vector_set_options options,
-                                             const context& ctx, std::size_t shards = 1) {
-    std::vector<std::unique_ptr<Place>> places;
-    if constexpr (!std::is_same_v<Place, cpu_place>)
-        for (std::size_t s = 0; s < shards; ++s)
-            places.push_back(std::make_unique<Place>(ctx, choose_device(ctx, "this test").ordinal));
-    return std::make_unique<sharded_index<Place, View>>(vectors, options, ctx, std::move(places), shards,
-                                                        "test");
+class opened_set {
+  public:
+    opened_set(const View& vectors, vector_set_options options, const context& ctx, std::size_t shards = 1)
+        : opened_(ctx, choose_device(ctx, "this test")),
+          set_(opened_.place(), opened_.host(), vectors, options,
+               {.name = "test",
+                .more = std::vector<int>(shards - 1, choose_device(ctx, "this test").ordinal),
+                .in_place = {}}) {}
+    sharded_index<Place, View>* operator->() const { return &set_; }
+
+  private:
+    opened_place<Place> opened_;
+    mutable sharded_index<Place, View> set_;
+};
+template <class Place, class View>
+opened_set<Place, View> make_set(const View& vectors, vector_set_options options, const context& ctx,
+                                 std::size_t shards = 1) {
+    return {vectors, options, ctx, shards};
 }
 
 void expect_equal(const rankings& found, const rankings& expected, const std::string& what) {
@@ -116,8 +126,8 @@ class vector_set_test : public on_place<Tested> {
     using place_type = typename on_place<Tested>::place_type;
 
     template <class View>
-    std::unique_ptr<searched_set<View>> make(const View& vectors, vector_set_options options,
-                                             context ctx = Tested::ctx(), std::size_t shards = 1) {
+    opened_set<place_type, View> make(const View& vectors, vector_set_options options,
+                                      context ctx = Tested::ctx(), std::size_t shards = 1) {
         return make_set<place_type>(vectors, options, ctx, shards);
     }
 };

@@ -352,7 +352,7 @@ TEST(ngram_likelihood, totals_say_what_was_counted_and_given) {
         EXPECT_THAT(record.totals,
                     ::testing::ElementsAre(ngram_totals{1, 9, 3, 3, 7}, ngram_totals{2, 6, 4, 3, 6},
                                            ngram_totals{3, 4, 4, 3, 4}));
-        EXPECT_EQ(record.place, "cpu");
+        EXPECT_EQ(record.place, "cpu: requested");
     }
 }
 

@@ -3,13 +3,19 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <cstring>
+#include <optional>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "on_each_place.hpp"
 #include "primitives/sparse_cases.hpp"
+#include "quern/base/choose_device.hpp"
+#include "quern/base/device_memory.hpp"
 #include "quern/base/error.hpp"
 #include "quern/ops/sparse.hpp"
 #include "reference/sparse_reference.hpp"
@@ -130,6 +136,106 @@ TYPED_TEST(sparse_checks_test, a_run_that_is_stopped_stops) {
     ctx.stop_signal = &stop;
     const auto made = sparse_case_of<float>("stopped", 5, {2, 3}, sparse_values::ordinary, 1);
     EXPECT_THROW(multiply<float>(view_of(made), std::span<const float>(made.x), {}, ctx), interrupted);
+}
+
+// ---- A matrix that stays ----
+
+template <class Value>
+void expect_products_of_a_resident_matrix(const context& ctx) {
+    const std::vector<std::uint64_t> lengths{3, 0, 90, 1, 17, 0, 5};
+    auto made = sparse_case_of<Value>("resident", 100, lengths, sparse_values::ordinary, 3);
+    for (const sparse_storage storage : all_storages) {
+        SCOPED_TRACE(sparse_storage_names[static_cast<std::size_t>(storage)]);
+        auto read = made;
+        resident_matrix<Value> matrix(view_of(read), storage, ctx);
+        read = {};  // it is not read again
+        EXPECT_EQ(matrix.rows(), lengths.size());
+        EXPECT_EQ(matrix.columns(), 100u);
+        EXPECT_NE(matrix.storage(), sparse_storage::automatic);
+        EXPECT_GE(matrix.bytes(), made.column.size() * (4 + sizeof(Value)));
+        EXPECT_THAT(matrix.place(), testing::EndsWith(": requested"));
+        std::vector<Value> x = made.x;
+        for (int call = 0; call < 3; ++call) {
+            for (Value& one : x) one = one / 2 + static_cast<Value>(call);
+            const std::vector<Value> y = matrix.multiply(x);
+            const std::vector<Value> expected = reference::sparse_product(
+                primitives::csr_view<Value>{made.rows(), made.columns, made.offsets, made.column, made.value},
+                x);
+            ASSERT_EQ(y.size(), expected.size());
+            for (std::size_t i = 0; i < y.size(); ++i) {
+                if (rounds_once(storage))
+                    EXPECT_EQ(y[i], expected[i]) << "row " << i << " of call " << call;
+                else
+                    EXPECT_NEAR(static_cast<double>(y[i]), static_cast<double>(expected[i]), 1e-3);
+            }
+        }
+        const auto timed = matrix.multiply(x, 2);
+        EXPECT_EQ(timed.seconds.size(), 2u);
+        EXPECT_EQ(timed.conversion_seconds, 0);  // it was part of the first call
+        EXPECT_EQ(timed.y, matrix.multiply(x));
+        EXPECT_THROW(matrix.multiply(x, 0), usage_error);
+        x.pop_back();
+        EXPECT_THAT(
+            [&] { (void)matrix.multiply(x); },
+            testing::ThrowsMessage<usage_error>("the vector has 99 values, but the matrix has 100 columns"));
+    }
+}
+
+TYPED_TEST(sparse_checks_test, products_of_a_matrix_that_stays) {
+    expect_products_of_a_resident_matrix<float>(TypeParam::ctx());
+    expect_products_of_a_resident_matrix<double>(TypeParam::ctx());
+}
+
+TYPED_TEST(sparse_checks_test, a_resident_matrix_moves_and_rejects_what_multiply_rejects) {
+    const auto made = sparse_case_of<double>("moved", 20, {4, 9, 2}, sparse_values::ordinary, 5);
+    resident_matrix<double> first(view_of(made), sparse_storage::csr, TypeParam::ctx());
+    const std::vector<double> y = first.multiply(made.x);
+    resident_matrix<double> second = std::move(first);
+    EXPECT_EQ(second.multiply(made.x), y);
+    auto narrow = view_of(made);
+    narrow.columns = *std::ranges::max_element(made.column);
+    for (const sparse_storage storage : all_storages)
+        EXPECT_THROW(resident_matrix<double>(narrow, storage, TypeParam::ctx()), invalid_value);
+}
+
+/// Vectors on a GPU, times a matrix on the tested place.
+TYPED_TEST(sparse_checks_test, vectors_of_a_gpu) {
+    if (!has_device_memory()) {
+        EXPECT_THROW(device_memory(0, 8), device_error);
+        return;
+    }
+    std::optional<device_memory> on_gpu;
+    const auto made = sparse_case_of<double>("of a GPU", 50, {30, 0, 9, 1, 200}, sparse_values::ordinary, 6);
+    try {
+        on_gpu.emplace(choose_device(context::cuda(), "this test").ordinal, 50 * sizeof(double));
+    } catch (const device_error& missing) {
+        GTEST_SKIP() << missing.what();
+    }
+    on_gpu->copy_in(std::as_bytes(std::span<const double>(made.x)));
+    const device_numbers_view<double> x{
+        static_cast<const double*>(on_gpu->data()), 50, {.ordinal = on_gpu->ordinal()}};
+    for (const sparse_storage storage :
+         {sparse_storage::automatic, sparse_storage::coo, sparse_storage::csr}) {
+        resident_matrix<double> matrix(view_of(made), storage, TypeParam::ctx());
+        const std::vector<double> expected = matrix.multiply(made.x);
+        for (const auto ready : {data_location::order::complete, data_location::order::after_stream,
+                                 data_location::order::after_device}) {
+            auto given = x;
+            given.where.ready = ready;
+            const auto on_device = matrix.multiply(given, 2);
+            const device_memory& y = on_device.device_y;
+            EXPECT_TRUE(on_device.y.empty());
+            EXPECT_EQ(on_device.seconds.size(), 2u);
+            EXPECT_EQ(on_device.place, matrix.place());
+            ASSERT_EQ(y.ordinal(), on_gpu->ordinal());
+            std::vector<double> found(expected.size());
+            copy_to_host({.ordinal = y.ordinal()}, y.data(), std::as_writable_bytes(std::span(found)));
+            EXPECT_EQ(found, expected);
+        }
+    }
+    resident_matrix<double> matrix(view_of(made), sparse_storage::csr, TypeParam::ctx());
+    EXPECT_THROW((void)matrix.multiply(device_numbers_view<double>{x.values, 49, x.where}), usage_error);
+    EXPECT_THROW((void)matrix.multiply(device_numbers_view<double>{x.values, 50, {}}), usage_error);
 }
 
 }  // namespace

@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "quern/base/context.hpp"
+#include "device/resident.hpp"
 #include "quern/ops/near_duplicates.hpp"
 #include "quern/ops/text_sketches.hpp"
 
@@ -46,11 +46,21 @@ class resident_texts {
     virtual std::uint64_t device_bytes() const = 0;
 };
 
-/// Null if `ctx` chooses the CPU. Uses the threshold and the unit.
-std::unique_ptr<resident_texts> open_resident_texts(const duplicate_options& options, const context& ctx);
+/// Uses the threshold and the unit of the options. Null on the CPU, which compares texts otherwise.
+std::unique_ptr<resident_texts> make_resident_texts(cpu_place& place, cpu_place& host,
+                                                    const duplicate_options& options);
+std::unique_ptr<resident_texts> make_resident_texts(cuda_place& place, cpu_place& host,
+                                                    const duplicate_options& options);
 
-/// For programs with a CUDA back end.
-std::unique_ptr<resident_texts> open_resident_texts_on_device(const duplicate_options& options,
-                                                              const context& ctx, int ordinal);
+template <class Place>
+struct held_texts {
+    held_texts(Place& place, cpu_place& host, const duplicate_options& options)
+        : texts(make_resident_texts(place, host, options)) {}
+    std::unique_ptr<resident_texts> texts;
+};
+/// The texts, null on the CPU.
+inline resident_texts* texts_of(resident<held_texts>& held) {
+    return held.visit([](const auto& on_place) { return on_place.texts.get(); });
+}
 
 }  // namespace quern::near_duplicates_detail

@@ -62,10 +62,10 @@ class growing_sample {
 template <class Unit>
 class texts_on_device final : public resident_texts {
   public:
-    texts_on_device(const duplicate_options& options, const context& ctx, int ordinal)
+    texts_on_device(cuda_place& place, cpu_place& host, const duplicate_options& options)
         : threshold_(options.threshold),
-          host_(ctx),
-          place_(ctx, ordinal),
+          host_(host),
+          place_(place),
           first_found_(place_, max_passed, what_for),
           found_(place_, max_passed, what_for) {}
 
@@ -384,8 +384,8 @@ class texts_on_device final : public resident_texts {
     }
 
     const decimal threshold_;
-    cpu_place host_;
-    cuda_place place_;
+    cpu_place& host_;
+    cuda_place& place_;
     growing_sample sample_;
     std::optional<gram_rules> rules_;
     device_rules device_rules_;
@@ -412,11 +412,11 @@ class texts_on_device final : public resident_texts {
 
 }  // namespace
 
-std::unique_ptr<resident_texts> open_resident_texts_on_device(const duplicate_options& options,
-                                                              const context& ctx, int ordinal) {
+std::unique_ptr<resident_texts> make_resident_texts(cuda_place& place, cpu_place& host,
+                                                    const duplicate_options& options) {
     if (options.unit == edit_unit::byte)
-        return std::make_unique<texts_on_device<std::uint8_t>>(options, ctx, ordinal);
-    return std::make_unique<texts_on_device<std::uint32_t>>(options, ctx, ordinal);
+        return std::make_unique<texts_on_device<std::uint8_t>>(place, host, options);
+    return std::make_unique<texts_on_device<std::uint32_t>>(place, host, options);
 }
 
 }  // namespace quern::near_duplicates_detail

@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "device/cuda/caller_order.hpp"
 #include "ops/nearest/index/one_thread_per_device.hpp"
 #include "ops/nearest/index/row_source.hpp"
 #include "ops/nearest/index/shard.hpp"
@@ -24,20 +25,6 @@
 #include "primitives/merge/merge.hpp"
 
 namespace quern::nearest_detail {
-
-/// The public vector_set for one kind of vectors, on any place.
-template <class View>
-class searched_set {
-  public:
-    searched_set() = default;
-    searched_set(const searched_set&) = delete;
-    searched_set& operator=(const searched_set&) = delete;
-    virtual ~searched_set() = default;
-    virtual void search(const View& queries, const retrieval_options& options,
-                        const vector_set::sink& each) = 0;
-    virtual rankings search(const View& queries, const retrieval_options& options) = 0;
-    virtual const retrieval_record& record() const = 0;
-};
 
 /// Seconds since construction or the last call.
 class stopwatch {
@@ -67,25 +54,38 @@ class budget_share {
     std::uint64_t bytes_;
 };
 
+/// How a set lies on places.
+struct index_layout {
+    std::string name;  ///< of the devices, with the reason, for the record
+    std::vector<int>
+        more;  ///< numbers of further devices; on the CPU, each makes one more shard on its place
+    std::optional<data_location>
+        in_place;  ///< the vectors lie there, in the memory of the only place, without gaps
+};
+
 template <class Place, class View>
-class sharded_index final : public searched_set<View> {
+class sharded_index {
   public:
-    /// One shard for each of `places`; on the CPU, one for each of `shards` on the host's place. `in_place`: the vectors
-    /// lie in the memory of the only place, without gaps, and the host does not read them there.
-    sharded_index(const View& vectors, const vector_set_options& options, const context& ctx,
-                  std::vector<std::unique_ptr<Place>> places, std::size_t shards, std::string name,
-                  bool in_place = false)
-        : host_(ctx), places_(std::move(places)), vectors_(vectors), options_(options) {
-        record_.place = std::move(name);
+    /// One shard for the place and for each further device. The host does not read vectors that lie in place.
+    sharded_index(Place& place, cpu_place& host, const View& vectors, const vector_set_options& options,
+                  const index_layout& layout)
+        : place_(place), host_(host), vectors_(vectors), options_(options) {
+        record_.place = layout.name;
         stopwatch clock;
+        if constexpr (!std::is_same_v<Place, cpu_place>) {
+            for (const int ordinal : layout.more)
+                more_places_.push_back(std::make_unique<Place>(place.ctx(), ordinal));
+            if (layout.in_place) cuda::wait_for_caller(*layout.in_place, place);
+        }
         if constexpr (std::is_same_v<View, vectors_view>) {
-            if (in_place) {
+            if (layout.in_place) {
                 tile_memory<Place, View> all;
-                all.borrow(place_of(0), vectors);
-                source_ = std::make_unique<place_rows<Place>>(place_of(0), all.tile());
+                all.borrow(place, vectors);
+                source_ = std::make_unique<place_rows<Place>>(place, all.tile());
                 vectors_.values = {};
             }
         }
+        const std::size_t shards = 1 + layout.more.size();
         for (std::uint64_t first = 0, s = 0; s < shards; ++s) {
             const std::uint64_t bytes = tile_bytes(vectors, first, vectors.rows) / (shards - s);
             const std::uint64_t rows =
@@ -98,8 +98,7 @@ class sharded_index final : public searched_set<View> {
         prepare_seconds_ = clock.seconds();
     }
 
-    void search(const View& queries, const retrieval_options& options,
-                const vector_set::sink& each) override {
+    void search(const View& queries, const retrieval_options& options, const vector_set::sink& each) {
         stopwatch clock;
         check_sizes(queries, "the queries");
         check_alike(vectors_, queries);
@@ -118,7 +117,7 @@ class sharded_index final : public searched_set<View> {
         }
     }
 
-    rankings search(const View& queries, const retrieval_options& options) override {
+    rankings search(const View& queries, const retrieval_options& options) {
         check_sizes(queries, "the queries");
         check_options(options, vectors_.rows);
         // If the result's size is known, it is taken from the budget before anything is computed.
@@ -139,7 +138,7 @@ class sharded_index final : public searched_set<View> {
         return all;
     }
 
-    const retrieval_record& record() const override { return record_; }
+    const retrieval_record& record() const { return record_; }
 
   private:
     /// A vector's entry in a ranking, in the caller's form.
@@ -157,12 +156,7 @@ class sharded_index final : public searched_set<View> {
         std::uint64_t allowed_rows = 0;
     };
 
-    Place& place_of(std::size_t s) {
-        if constexpr (std::is_same_v<Place, cpu_place>)
-            return host_;
-        else
-            return *places_[s];
-    }
+    Place& place_of(std::size_t s) { return s == 0 || more_places_.empty() ? place_ : *more_places_[s - 1]; }
 
     void search_checked(const View& queries, const retrieval_options& options, const vector_set::sink& each) {
         const auto squares = make_array<double>(
@@ -748,8 +742,9 @@ class sharded_index final : public searched_set<View> {
         for (std::size_t j = 0; j < keys.size(); ++j) distances[j] = reported_of_key(type, metric, keys[j]);
     }
 
-    cpu_place host_;
-    std::vector<std::unique_ptr<Place>> places_;
+    Place& place_;
+    cpu_place& host_;
+    std::vector<std::unique_ptr<Place>> more_places_;
     View vectors_;
     vector_set_options options_;
     std::unique_ptr<row_source> source_;  ///< of all rows, if the host cannot read them

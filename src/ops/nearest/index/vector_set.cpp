@@ -4,11 +4,11 @@
 #include <string>
 #include <type_traits>
 #include <utility>
+#include <variant>
 #include <vector>
 
-#include "device/cuda/caller_order.hpp"
 #include "device/devices.hpp"
-#include "device/place.hpp"
+#include "device/resident.hpp"
 #include "ops/nearest/index/sharded_index.hpp"
 #include "quern/base/error.hpp"
 #include "quern/ops/nearest.hpp"
@@ -21,49 +21,48 @@ namespace {
 
 constexpr const char* operation = "nearest";
 
-/// The devices of cuda:all: every working GPU. One that does not work is excluded and logged.
-[[maybe_unused]] std::vector<int> chosen_ordinals(const context& ctx, const chosen_device& first,
-                                                  std::string& names) {
-    names = first.name;
-    if (ctx.device.ordinal != device_choice::all_ordinals || ctx.device.where != device_choice::kind::cuda)
-        return {first.ordinal};
-    std::vector<int> ordinals{first.ordinal};
+/// With cuda:all, every other GPU that works; one that does not is excluded and logged.
+void add_other_gpus(const context& ctx, chosen_device& chosen, std::vector<int>& more) {
+    if (!chosen.cuda || ctx.device.where != device_choice::kind::cuda ||
+        ctx.device.ordinal != device_choice::all_ordinals)
+        return;
+    const int first = chosen.ordinal;
     std::string why_none;
     for (const auto& gpu : device::cuda_devices(why_none)) {
-        if (gpu.ordinal == first.ordinal) continue;
+        if (gpu.ordinal == first) continue;
         const auto report = device::check_cuda_runtime(gpu.ordinal);
         if (report.works) {
-            ordinals.push_back(gpu.ordinal);
-            names += ", cuda:" + std::to_string(gpu.ordinal);
+            more.push_back(gpu.ordinal);
+            chosen.name += ", cuda:" + std::to_string(gpu.ordinal);
         } else {
             ctx.log(log_level::warning,
                     "cuda:" + std::to_string(gpu.ordinal) + " is excluded because it fails: " + report.note);
         }
     }
-    return ordinals;
 }
 
 template <class View>
-std::unique_ptr<searched_set<View>> place_set(const View& vectors, const vector_set_options& options,
-                                              const context& ctx) {
+struct index_of {
+    template <class Place>
+    using held = sharded_index<Place, View>;
+};
+template <class View>
+using resident_vectors = resident<index_of<View>::template held>;
+
+/// What resident_vectors are made of.
+struct index_request {
+    chosen_device chosen;
+    index_layout layout;
+};
+
+template <class View>
+index_request request_for(const View& vectors, const vector_set_options& options, const context& ctx) {
     check_sizes(vectors, "the vectors");
     check_metric(vectors, options.metric);
-    const chosen_device chosen = choose_device(ctx, operation, offered_places::several_gpus);
-    if (chosen.cuda) {
-        // Not in builds without CUDA, where no device can be chosen.
-        if constexpr (has_cuda) {
-            std::string names;
-            std::vector<std::unique_ptr<cuda_place>> places;
-            for (const int ordinal : chosen_ordinals(ctx, chosen, names))
-                places.push_back(std::make_unique<cuda_place>(ctx, ordinal));
-            const std::size_t shards = places.size();
-            return std::make_unique<sharded_index<cuda_place, View>>(vectors, options, ctx, std::move(places),
-                                                                     shards, names + ": " + chosen.reason);
-        }
-    }
-    return std::make_unique<sharded_index<cpu_place, View>>(vectors, options, ctx,
-                                                            std::vector<std::unique_ptr<cpu_place>>(), 1,
-                                                            chosen.name + ": " + chosen.reason);
+    index_request request{choose_device(ctx, operation, offered_places::several_gpus), {}};
+    add_other_gpus(ctx, request.chosen, request.layout.more);
+    request.layout.name = name_and_reason(request.chosen);
+    return request;
 }
 
 // ---- Vectors on a GPU ----
@@ -91,21 +90,13 @@ context context_on(const device_vectors_view& vectors, const context& ctx) {
     return here;
 }
 
-std::unique_ptr<searched_set<vectors_view>> place_set(const device_vectors_view& vectors,
-                                                      const vector_set_options& options, const context& ctx) {
-    const context here = context_on(vectors, ctx);
-    const vectors_view view = view_of_addresses(vectors);
-    check_sizes(view, "the vectors");
-    check_metric(view, options.metric);
-    const chosen_device chosen = choose_device(here, operation, offered_places::several_gpus);
-    if constexpr (has_cuda) {
-        std::vector<std::unique_ptr<cuda_place>> places;
-        places.push_back(std::make_unique<cuda_place>(here, chosen.ordinal));
-        cuda::wait_for_caller(vectors.where, *places.front());
-        return std::make_unique<sharded_index<cuda_place, vectors_view>>(
-            view, options, here, std::move(places), 1, chosen.name + ": the vectors lie there", true);
-    }
-    throw device_error("the vectors lie on " + chosen.name + ", but this program was built without CUDA");
+index_request request_for(const device_vectors_view& vectors, const vector_set_options& options,
+                          const context& ctx) {
+    index_request request = request_for(view_of_addresses(vectors), options, context_on(vectors, ctx));
+    request.chosen.reason = "the vectors lie there";
+    request.layout.name = name_and_reason(request.chosen);
+    request.layout.in_place = vectors.where;
+    return request;
 }
 
 /// Copies, for the host.
@@ -121,43 +112,43 @@ vectors_view brought(const device_vectors_view& vectors, row_memory& memory) {
 }  // namespace
 
 struct vector_set::state {
-    std::unique_ptr<searched_set<vectors_view>> dense;
-    std::unique_ptr<searched_set<sparse_vectors_view>> sparse;
+    template <class View>
+    state(const View& vectors, const vector_set_options& options, const context& ctx,
+          const index_request& request)
+        : set(std::in_place_type<resident_vectors<View>>, ctx, request.chosen, vectors, options,
+              request.layout) {}
 
-    searched_set<vectors_view>& of(const vectors_view& /*unused*/) const {
-        if (!dense) throw usage_error("the vectors are sparse, but the queries are not");
-        return *dense;
+    /// Calls work(set) with the set of vectors that the queries have the form of.
+    template <class View, class Work>
+    decltype(auto) visit(const Work& work) {
+        if (auto* const vectors = std::get_if<resident_vectors<View>>(&set)) return vectors->visit(work);
+        throw usage_error(std::is_same_v<View, vectors_view>
+                              ? "the vectors are sparse, but the queries are not"
+                              : "the queries are sparse, but the vectors are not");
     }
-    searched_set<sparse_vectors_view>& of(const sparse_vectors_view& /*unused*/) const {
-        if (!sparse) throw usage_error("the queries are sparse, but the vectors are not");
-        return *sparse;
-    }
+
+    std::variant<resident_vectors<vectors_view>, resident_vectors<sparse_vectors_view>> set;
 };
 
 vector_set::vector_set(const vectors_view& vectors, const vector_set_options& options, const context& ctx)
-    : state_(std::make_unique<state>()) {
-    state_->dense = place_set(vectors, options, ctx);
-}
+    : state_(std::make_unique<state>(vectors, options, ctx, request_for(vectors, options, ctx))) {}
 vector_set::vector_set(const sparse_vectors_view& vectors, const vector_set_options& options,
                        const context& ctx)
-    : state_(std::make_unique<state>()) {
-    state_->sparse = place_set(vectors, options, ctx);
-}
+    : state_(std::make_unique<state>(vectors, options, ctx, request_for(vectors, options, ctx))) {}
 vector_set::vector_set(const device_vectors_view& vectors, const vector_set_options& options,
                        const context& ctx)
-    : state_(std::make_unique<state>()) {
-    state_->dense = place_set(vectors, options, ctx);
-}
+    : state_(std::make_unique<state>(view_of_addresses(vectors), options, ctx,
+                                     request_for(vectors, options, ctx))) {}
 vector_set::~vector_set() = default;
 vector_set::vector_set(vector_set&&) noexcept = default;
 vector_set& vector_set::operator=(vector_set&&) noexcept = default;
 
 void vector_set::search(const vectors_view& queries, const retrieval_options& options, const sink& each) {
-    state_->of(queries).search(queries, options, each);
+    state_->visit<vectors_view>([&](auto& set) { set.search(queries, options, each); });
 }
 void vector_set::search(const sparse_vectors_view& queries, const retrieval_options& options,
                         const sink& each) {
-    state_->of(queries).search(queries, options, each);
+    state_->visit<sparse_vectors_view>([&](auto& set) { set.search(queries, options, each); });
 }
 void vector_set::search(const device_vectors_view& queries, const retrieval_options& options,
                         const sink& each) {
@@ -169,14 +160,18 @@ rankings vector_set::search(const device_vectors_view& queries, const retrieval_
     return search(brought(queries, memory), options);
 }
 rankings vector_set::search(const vectors_view& queries, const retrieval_options& options) {
-    return state_->of(queries).search(queries, options);
+    return state_->visit<vectors_view>([&](auto& set) { return set.search(queries, options); });
 }
 rankings vector_set::search(const sparse_vectors_view& queries, const retrieval_options& options) {
-    return state_->of(queries).search(queries, options);
+    return state_->visit<sparse_vectors_view>([&](auto& set) { return set.search(queries, options); });
 }
 
 const retrieval_record& vector_set::record() const {
-    return state_->dense ? state_->dense->record() : state_->sparse->record();
+    return std::visit(
+        [](auto& vectors) -> const retrieval_record& {
+            return vectors.visit([](const auto& set) -> const retrieval_record& { return set.record(); });
+        },
+        state_->set);
 }
 
 }  // namespace quern

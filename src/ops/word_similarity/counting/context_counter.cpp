@@ -9,7 +9,6 @@
 #include "device/place.hpp"
 #include "ops/word_similarity/counting/context_counter_triples.hpp"
 #include "ops/word_similarity/counting/pmi.hpp"
-#include "quern/base/choose_device.hpp"
 #include "quern/base/error.hpp"
 
 namespace quern {
@@ -88,18 +87,13 @@ class text_buffer {
 
 struct context_counter::state {
     state(std::uint32_t words, std::uint32_t relations, const counting_options& options, const context& ctx)
-        : shape(shape_of(words, relations, options)),
-          chosen(choose_device(ctx, "words")),
-          host(ctx),
-          place(open_place(ctx, "words")),
-          text(host) {
-        record.place = chosen.name + ": " + chosen.reason;
+        : shape(shape_of(words, relations, options)), host(ctx), place(open_place(ctx, "words")), text(host) {
+        record.place = place.where();
     }
 
     enum class stage { empty, words, triples, weighted, failed };
 
     counting_shape shape;
-    chosen_device chosen;
     cpu_place host;
     any_place place;
     counting_record record;

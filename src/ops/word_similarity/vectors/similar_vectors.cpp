@@ -288,7 +288,7 @@ class vector_search {
                 result.words.push_back(rows_[c.from.row]);
                 result.scores.push_back(c.score);
             }
-        result.place = "cpu (vectors are compared there)";
+        result.place = "cpu: vectors are compared there";
         return result;
     }
 

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// What stays on a place: made on the chosen one, with its place, and told in one text.
+#include "device/resident.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <span>
+#include <type_traits>
+#include <vector>
+
+#include "device/array.hpp"
+#include "on_each_place.hpp"
+
+namespace quern {
+namespace {
+
+/// Values on a place.
+template <class Place>
+class held_values {
+  public:
+    held_values(Place& place, cpu_place& host, std::span<const std::uint32_t> values)
+        : place_(place), host_(host), values_(array_from(place, values)) {}
+    held_values(const held_values&) = delete;  // as those that point into themselves
+    held_values& operator=(const held_values&) = delete;
+
+    std::vector<std::uint32_t> values() const { return to_host(place_, values_.span()); }
+    bool is_on_gpu() const { return std::is_same_v<Place, cuda_place>; }
+    bool has_host_of_its_own() const { return static_cast<const void*>(&place_) != &host_; }
+    const context& ctx() const { return place_.ctx(); }
+    const context& host_ctx() const { return host_.ctx(); }
+
+  private:
+    Place& place_;
+    cpu_place& host_;
+    array_on<Place, std::uint32_t> values_;
+};
+
+template <class Tested>
+class resident_test : public on_place<Tested> {};
+TYPED_TEST_SUITE(resident_test, tested_places, tested_place_names);
+
+TYPED_TEST(resident_test, stays_on_the_chosen_place) {
+    constexpr bool on_gpu = std::is_same_v<typename TestFixture::place_type, cuda_place>;
+    const std::vector<std::uint32_t> values{3, 1, 4, 1, 5};
+    const context ctx = TypeParam::ctx();
+    const chosen_device chosen = choose_device(ctx, "this test");
+    resident<held_values> held(ctx, chosen, std::span<const std::uint32_t>(values));
+    for (int call = 0; call < 2; ++call)
+        EXPECT_EQ(held.visit([](const auto& on_place) { return on_place.values(); }), values);
+    EXPECT_EQ(held.visit([](const auto& on_place) { return on_place.is_on_gpu(); }), on_gpu);
+    EXPECT_EQ(held.visit([](const auto& on_place) { return on_place.has_host_of_its_own(); }), on_gpu);
+    EXPECT_EQ(held.where(), chosen.name + ": requested");
+}
+
+TYPED_TEST(resident_test, what_it_calls_does_not_choose_again) {
+    const chosen_device chosen = choose_device(TypeParam::ctx(), "this test");
+    resident<held_values> held(context::best(), chosen, std::span<const std::uint32_t>());
+    held.visit([&](const auto& on_place) {
+        for (const context* ctx : {&on_place.ctx(), &on_place.host_ctx()}) {
+            EXPECT_EQ(ctx->device.where, chosen.cuda ? device_choice::kind::cuda : device_choice::kind::cpu);
+            if (chosen.cuda) {
+                EXPECT_EQ(ctx->device.ordinal, chosen.ordinal);
+            }
+        }
+    });
+}
+
+TEST(any_place, has_a_place_of_the_host_for_work_that_needs_one) {
+    any_place here = open_place(context::cpu(3), "this test");
+    EXPECT_EQ(here.where(), "cpu: requested");
+    EXPECT_TRUE(here.run([](auto& place, cpu_place& host) {
+        return static_cast<const void*>(&place) == &host && host.ctx().threads == 3;
+    }));
+}
+
+}  // namespace
+}  // namespace quern
