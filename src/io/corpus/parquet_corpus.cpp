@@ -7,10 +7,9 @@
 #include <utility>
 #include <vector>
 
+#include "io/corpus/column_documents.hpp"
 #include "io/corpus/encoding.hpp"
-#include "io/corpus/parquet_columns.hpp"
 #include "io/corpus/parquet_entries.hpp"
-#include "io/corpus/parquet_json.hpp"
 #include "io/corpus/parquet_rows.hpp"
 #include "io/corpus/record_reader.hpp"
 #include "io/files/spooled_file.hpp"
@@ -23,149 +22,6 @@ using parquet::parquet_file;
 
 std::uint64_t pages_share(std::uint64_t bytes) {
     return bytes / 4 * 3;
-}
-
-/// What all units of a file share: which columns are read, and what for.
-class document_plan {
-  public:
-    document_plan(std::shared_ptr<const parquet_file> file, const corpus_options& options)
-        : file_(std::move(file)),
-          columns_(choose_columns(file_->metadata().columns, options.fields, file_->name())),
-          names_(named_fields(options.fields).size()),
-          kept_(columns_.columns, columns_.kept),
-          record_(columns_.columns, options.keep_records
-                                        ? std::span<const parquet_columns::member>(columns_.all)
-                                        : std::span<const parquet_columns::member>()) {
-        position_.path = file_->name();
-        position_.name = options.name;
-        position_.limit = limit_of(options, options.document_memory);
-        position_.keep_records = options.keep_records;
-        for (const std::size_t leaf : columns_.text) leaves_.push_back(leaf);
-        const auto add = [this](std::size_t leaf, std::size_t& number) {
-            if (leaf == parquet_columns::absent) return;
-            number = leaves_.size();
-            leaves_.push_back(leaf);
-        };
-        add(columns_.id, id_);
-        add(columns_.title, title_);
-        add(columns_.links, links_);
-        first_kept_ = leaves_.size();
-        leaves_.insert(leaves_.end(), kept_.leaves().begin(), kept_.leaves().end());
-        first_of_record_ = leaves_.size();
-        leaves_.insert(leaves_.end(), record_.leaves().begin(), record_.leaves().end());
-    }
-
-    const std::shared_ptr<const parquet_file>& file() const { return file_; }
-    const parquet_columns& columns() const { return columns_; }
-    std::size_t names() const { return names_; }  ///< of fields that the user named
-    const std::vector<std::size_t>& leaves() const { return leaves_; }
-    const unit_position& position() const { return position_; }
-    std::uint64_t row_bytes() const { return 64 + kept_.name_bytes() + record_.name_bytes(); }
-
-    /// Makes the document of a row, `line`, and adds it or the reason against it. `entries`: of leaves(), at the row;
-    /// afterwards those of JSON have passed it, others not. Throws out_of_memory.
-    void take_row(std::span<parquet_entries> entries, std::uint64_t line, const reading_budget& budget,
-                  parsed_unit& out) const;
-
-  private:
-    bool has_budget(std::span<parquet_entries> entries, std::uint64_t line, const reading_budget& budget,
-                    parsed_unit& out) const;
-    std::string id_of(const parquet_entries& entry) const;
-    std::vector<std::string> links_of(parquet_entries& entry, const reading_budget& budget) const;
-    bool take_text(std::span<parquet_entries> entries, std::string& text) const;
-
-    std::shared_ptr<const parquet_file> file_;
-    parquet_columns columns_;
-    std::size_t names_;
-    parquet_json_writer kept_, record_;
-    unit_position position_;
-    std::vector<std::size_t> leaves_;
-    // Numbers in leaves_; the texts come first.
-    std::size_t id_ = parquet_columns::absent, title_ = id_, links_ = id_, first_kept_ = 0,
-                first_of_record_ = 0;
-};
-
-/// Puts several texts together, an empty line between them. False if all are null.
-bool document_plan::take_text(std::span<parquet_entries> entries, std::string& text) const {
-    bool any = false;
-    for (std::size_t i = 0; i < columns_.text.size(); ++i) {
-        if (!entries[i].has_value()) continue;
-        const std::string_view value = entries[i].value();
-        if (!text.empty() && !value.empty()) text += "\n\n";
-        text += value;
-        any = true;
-    }
-    return any;
-}
-
-std::string document_plan::id_of(const parquet_entries& entry) const {
-    const std::string_view value = entry.value();
-    if (entry.leaf().width == 0) return std::string(value);
-    std::string written;
-    append_json_value(written, columns_.columns.nodes[entry.leaf().node], entry.leaf(), value);
-    if (written.starts_with('"')) written = written.substr(1, written.size() - 2);  // a UUID
-    return written;
-}
-
-std::vector<std::string> document_plan::links_of(parquet_entries& entry, const reading_budget& budget) const {
-    std::vector<std::string> links;
-    for (bool begun = false; entry.has_entry() && (!begun || entry.repetition() != 0); begun = true) {
-        if (entry.has_value()) add_link(links, id_of(entry), budget);
-        entry.pass();
-    }
-    return links;
-}
-
-bool document_plan::has_budget(std::span<parquet_entries> entries, std::uint64_t line,
-                               const reading_budget& budget, parsed_unit& out) const {
-    std::uint64_t bytes = 0;
-    for (const parquet_entries& each : entries.first(first_kept_))
-        if (each.leaf().max_repetition == 0 && each.has_value()) bytes += each.value().size();
-    if (bytes > position_.limit.bytes) {
-        reject(out, position_.path, line, position_.limit.reason());
-        return false;
-    }
-    require_budget(budget, reading_factor * bytes, "a document");
-    return true;
-}
-
-void document_plan::take_row(std::span<parquet_entries> entries, std::uint64_t line,
-                             const reading_budget& budget, parsed_unit& out) const {
-    const std::string& path = position_.path;
-    if (!has_budget(entries, line, budget, out)) return;
-    document made;
-    std::string repaired;
-    const auto mend = [&repaired](std::string& text) {
-        if (std::string done = repair_utf8(text); repaired.empty()) repaired = std::move(done);
-    };
-    if (!take_text(entries, made.text)) return reject(out, path, line, "the text is null");
-    mend(made.text);
-    const bool has_id = id_ != parquet_columns::absent && entries[id_].has_value();
-    if (columns_.id_is_chosen && !has_id) return reject(out, path, line, "the id is null");
-    made.is_numbered = !has_id;
-    made.id = has_id ? id_of(entries[id_]) : position_.id_of_line(line);
-    if (made.id.empty()) return reject(out, path, line, "the id is empty");
-    if (!is_utf8(made.id)) return reject(out, path, line, "the id is not UTF-8");
-    if (title_ != parquet_columns::absent && entries[title_].has_value()) {
-        made.title = entries[title_].value();
-        mend(made.title);
-    }
-    if (links_ != parquet_columns::absent) made.links = links_of(entries[links_], budget);
-    for (std::string& link : made.links) mend(link);
-    const std::uint64_t room = budget.bytes / reading_factor;
-    try {
-        const auto of_record = entries.subspan(first_of_record_);
-        const auto of_kept = entries.subspan(first_kept_, first_of_record_ - first_kept_);
-        if (!columns_.kept.empty()) kept_.write(made.fields, of_kept, room, path);
-        if (position_.keep_records) {
-            record_.write(made.record, of_record, room, path);
-            made.record += '\n';
-        }
-    } catch (const invalid_input& why) {
-        return reject(out, path, line, why.reason());
-    }
-    if (!repaired.empty()) repair(out, path, line, std::move(repaired));
-    keep(out, std::move(made), path, line);
 }
 
 /// The rows of a unit, from all columns that are read.
