@@ -10,8 +10,34 @@
 
 namespace quern::io {
 
+column_documents::column_documents(parquet::schema columns, const std::string& name,
+                                   const corpus_options& options)
+    : columns_(choose_columns(std::move(columns), options.fields, name)),
+      names_(named_fields(options.fields).size()),
+      kept_(columns_.columns, columns_.kept),
+      record_(columns_.columns, options.keep_records ? std::span<const parquet_columns::member>(columns_.all)
+                                                     : std::span<const parquet_columns::member>()) {
+    position_.path = name;
+    position_.name = options.name;
+    position_.limit = limit_of(options, options.document_memory);
+    position_.keep_records = options.keep_records;
+    for (const std::size_t leaf : columns_.text) leaves_.push_back(leaf);
+    const auto add = [this](std::size_t leaf, std::size_t& number) {
+        if (leaf == parquet_columns::absent) return;
+        number = leaves_.size();
+        leaves_.push_back(leaf);
+    };
+    add(columns_.id, id_);
+    add(columns_.title, title_);
+    add(columns_.links, links_);
+    first_kept_ = leaves_.size();
+    leaves_.insert(leaves_.end(), kept_.leaves().begin(), kept_.leaves().end());
+    first_of_record_ = leaves_.size();
+    leaves_.insert(leaves_.end(), record_.leaves().begin(), record_.leaves().end());
+}
+
 /// Puts several texts together, an empty line between them. False if all are null.
-bool document_plan::take_text(std::span<parquet_entries> entries, std::string& text) const {
+bool column_documents::take_text(std::span<column_entries> entries, std::string& text) const {
     bool any = false;
     for (std::size_t i = 0; i < columns_.text.size(); ++i) {
         if (!entries[i].has_value()) continue;
@@ -23,7 +49,7 @@ bool document_plan::take_text(std::span<parquet_entries> entries, std::string& t
     return any;
 }
 
-std::string document_plan::id_of(const parquet_entries& entry) const {
+std::string column_documents::id_of(const column_entries& entry) const {
     const std::string_view value = entry.value();
     if (entry.leaf().width == 0) return std::string(value);
     std::string written;
@@ -32,7 +58,8 @@ std::string document_plan::id_of(const parquet_entries& entry) const {
     return written;
 }
 
-std::vector<std::string> document_plan::links_of(parquet_entries& entry, const reading_budget& budget) const {
+std::vector<std::string> column_documents::links_of(column_entries& entry,
+                                                    const reading_budget& budget) const {
     std::vector<std::string> links;
     for (bool begun = false; entry.has_entry() && (!begun || entry.repetition() != 0); begun = true) {
         if (entry.has_value()) add_link(links, id_of(entry), budget);
@@ -41,10 +68,10 @@ std::vector<std::string> document_plan::links_of(parquet_entries& entry, const r
     return links;
 }
 
-bool document_plan::has_budget(std::span<parquet_entries> entries, std::uint64_t line,
-                               const reading_budget& budget, parsed_unit& out) const {
+bool column_documents::has_budget(std::span<column_entries> entries, std::uint64_t line,
+                                  const reading_budget& budget, parsed_unit& out) const {
     std::uint64_t bytes = 0;
-    for (const parquet_entries& each : entries.first(first_kept_))
+    for (const column_entries& each : entries.first(first_kept_))
         if (each.leaf().max_repetition == 0 && each.has_value()) bytes += each.value().size();
     if (bytes > position_.limit.bytes) {
         reject(out, position_.path, line, position_.limit.reason());
@@ -54,8 +81,8 @@ bool document_plan::has_budget(std::span<parquet_entries> entries, std::uint64_t
     return true;
 }
 
-void document_plan::take_row(std::span<parquet_entries> entries, std::uint64_t line,
-                             const reading_budget& budget, parsed_unit& out) const {
+void column_documents::take_row(std::span<column_entries> entries, std::uint64_t line,
+                                const reading_budget& budget, parsed_unit& out) const {
     const std::string& path = position_.path;
     if (!has_budget(entries, line, budget, out)) return;
     document made;
@@ -91,6 +118,21 @@ void document_plan::take_row(std::span<parquet_entries> entries, std::uint64_t l
     }
     if (!repaired.empty()) repair(out, path, line, std::move(repaired));
     keep(out, std::move(made), path, line);
+}
+
+void column_documents::note_lost(std::uint64_t line, std::uint64_t count, const std::string& why,
+                                 parsed_unit& out) const {
+    std::string reason = "the row is lost: ";
+    if (count > 1) reason = "the rows from here to " + std::to_string(line + count - 1) + " are lost: ";
+    note(out, {position_.path, line, reason + why, true, false, true});
+}
+
+void column_documents::finish(parsed_unit& out) const {
+    position_.name.give(out.documents);
+    out.counts.documents += out.documents.size();
+    // A name that the file lacks was refused when it was opened.
+    out.named.any_record = true;
+    for (std::size_t i = 0; i < names_; ++i) out.named.saw(i);
 }
 
 }  // namespace quern::io

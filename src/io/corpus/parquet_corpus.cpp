@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "io/corpus/column_documents.hpp"
+#include "io/corpus/column_entries.hpp"
 #include "io/corpus/encoding.hpp"
-#include "io/corpus/parquet_entries.hpp"
 #include "io/corpus/parquet_rows.hpp"
 #include "io/corpus/record_reader.hpp"
 #include "io/files/spooled_file.hpp"
@@ -24,12 +24,43 @@ std::uint64_t pages_share(std::uint64_t bytes) {
     return bytes / 4 * 3;
 }
 
+/// What all units of a file share.
+struct document_plan {
+    std::shared_ptr<const parquet_file> file;
+    column_documents documents;
+
+    document_plan(std::shared_ptr<const parquet_file> from, const corpus_options& options)
+        : file(std::move(from)), documents(file->metadata().columns, file->name(), options) {}
+
+    /// Of a row of a group, counted in the file from 1.
+    std::uint64_t line_of(const parquet_rows& rows, std::uint64_t row) const {
+        return file->metadata().groups[rows.group].first_row + row + 1;
+    }
+    void note_lost(const parquet_rows& rows, std::uint64_t row, std::uint64_t count, const std::string& why,
+                   parsed_unit& out) const {
+        documents.note_lost(line_of(rows, row), count, why, out);
+    }
+};
+
+class parquet_source final : public entry_source {
+  public:
+    explicit parquet_source(const parquet::column_reader& from) : reader(from) {}
+    const parquet::leaf_column& leaf() const override { return reader.leaf(); }
+    std::size_t read(parquet::column_batch& out, std::size_t max) override { return reader.read(out, max); }
+
+    parquet::column_reader reader;
+};
+
 /// The rows of a unit, from all columns that are read.
 class row_reader {
   public:
     row_reader(const document_plan& plan, const parquet_rows& rows, const reading_budget& budget)
         : plan_(plan), rows_(rows), budget_(budget), lost_(rows.columns.size()) {
-        for (const auto& column : rows.columns) entries_.emplace_back(column);
+        for (const auto& column : rows.columns) {
+            auto source = std::make_unique<parquet_source>(column);
+            sources_.push_back(source.get());
+            entries_.emplace_back(std::move(source));
+        }
     }
 
     void parse(const context& ctx, parsed_unit& out) {
@@ -39,20 +70,9 @@ class row_reader {
                 if (find(row, out)) take(row, out);
                 finish(row);
             } catch (const invalid_input& why) {  // a column whose next rows cannot be found
-                return note_lost(plan_, rows_, rows_.first + row, rows_.count - row, why.reason(), out);
+                return plan_.note_lost(rows_, rows_.first + row, rows_.count - row, why.reason(), out);
             }
         }
-    }
-
-    static void note_lost(const document_plan& plan, const parquet_rows& rows, std::uint64_t row,
-                          std::uint64_t count, const std::string& why, parsed_unit& out) {
-        const auto line = [&](std::uint64_t of) {
-            return plan.file()->metadata().groups[rows.group].first_row + of + 1;
-        };
-        std::string reason = "the row is lost: ";
-        if (count > 1)
-            reason = "the rows from here to " + std::to_string(line(row + count - 1)) + " are lost: ";
-        note(out, {plan.file()->name(), line(row), reason + why, true, false, true});
     }
 
   private:
@@ -67,14 +87,16 @@ class row_reader {
         return found;
     }
     void find_entry(std::size_t column, parsed_unit& out) {
-        parquet_entries& its = entries_[column];
+        column_entries& its = entries_[column];
+        parquet::column_reader& reader = sources_[column]->reader;
         const auto lose = [&](const std::string& why) {
             if (its.leaf().max_repetition != 0) throw invalid_input("", 0, why);
-            const parquet::page* const page = its.reader().current_page();
-            const std::uint64_t begin = its.reader().page_begin(), count = page->header().values;
-            if (begin >= rows_.first) note_lost(plan_, rows_, begin, count, why, out);
+            const parquet::page* const page = reader.current_page();
+            const std::uint64_t begin = reader.page_begin(), count = page->header().values;
+            if (begin >= rows_.first) plan_.note_lost(rows_, begin, count, why, out);
             lost_[column] = begin + count - rows_.first;
-            its.lose_page(lost_[column]);
+            reader.skip_page();
+            its.lose_rows(lost_[column]);
         };
         try {
             if (!its.has_entry()) throw invalid_input("", 0, "a column has fewer rows than its row group");
@@ -89,20 +111,19 @@ class row_reader {
     /// Three quarters of the budget are for pages, all together; the rest is for the document.
     void limit_memory(std::size_t column) {
         std::uint64_t others = 0;
-        for (std::size_t i = 0; i < entries_.size(); ++i)
-            if (i != column) others += entries_[i].reader().memory_bytes();
+        for (std::size_t i = 0; i < sources_.size(); ++i)
+            if (i != column) others += sources_[i]->reader.memory_bytes();
         const std::uint64_t room = pages_share(budget_.bytes);
-        entries_[column].reader().limit_memory(room - std::min(room, others));
+        sources_[column]->reader.limit_memory(room - std::min(room, others));
     }
 
     void take(std::uint64_t row, parsed_unit& out) {
-        const std::uint64_t line =
-            plan_.file()->metadata().groups[rows_.group].first_row + rows_.first + row + 1;
+        const std::uint64_t line = plan_.line_of(rows_, rows_.first + row);
         try {
-            plan_.take_row(entries_, line, budget_, out);
+            plan_.documents.take_row(entries_, line, budget_, out);
         } catch (const out_of_memory& why) {
             if (!budget_.is_last) throw;
-            reject(out, plan_.file()->name(), line, why.what());
+            reject(out, plan_.file->name(), line, why.what());
         }
     }
     void finish(std::uint64_t row) {
@@ -113,7 +134,8 @@ class row_reader {
     const document_plan& plan_;
     const parquet_rows& rows_;
     reading_budget budget_;
-    std::vector<parquet_entries> entries_;
+    std::vector<parquet_source*> sources_;
+    std::vector<column_entries> entries_;  ///< of the sources
     std::vector<std::uint64_t>
         lost_;  ///< of each column: the rows before this one, counted from the first, are lost
 };
@@ -132,13 +154,8 @@ class parquet_unit final : public corpus_unit {
             if (budget.is_last) throw;
             return false;
         }
-        if (rows_.damage)
-            row_reader::note_lost(*plan_, rows_, rows_.first + rows_.count, rows_.lost, *rows_.damage, made);
-        plan_->position().name.give(made.documents);
-        made.counts.documents += made.documents.size();
-        // A name that the file lacks was refused when it was opened.
-        made.named.any_record = true;
-        for (std::size_t i = 0; i < plan_->names(); ++i) made.named.saw(i);
+        if (rows_.damage) plan_->note_lost(rows_, rows_.first + rows_.count, rows_.lost, *rows_.damage, made);
+        plan_->documents.finish(made);
         rows_.columns.clear();
         out = std::move(made);
         return true;
@@ -165,14 +182,14 @@ class parquet_reader final : public corpus_reader {
     parquet_reader(const std::shared_ptr<const parquet_file>& file, const corpus_options& options,
                    const context& ctx)
         : plan_(std::make_shared<const document_plan>(file, options)),
-          cutter_(file, plan_->leaves(),
-                  {std::max<std::uint64_t>(1, options.unit_bytes), plan_->row_bytes(),
+          cutter_(file, plan_->documents.leaves(),
+                  {std::max<std::uint64_t>(1, options.unit_bytes), plan_->documents.row_bytes(),
                    options.document_memory / 2}),
           ctx_(ctx),
           of_units_(without_listeners(ctx)) {
         if (!file->metadata().groups.empty())  // refuses what no row group can have
-            for (const std::size_t leaf : plan_->leaves()) parquet::column_reader(file, 0, leaf);
-        for (const std::string& name : plan_->columns().unkept) {
+            for (const std::size_t leaf : plan_->documents.leaves()) parquet::column_reader(file, 0, leaf);
+        for (const std::string& name : plan_->documents.columns().unkept) {
             std::string shown = name;
             repair_utf8(shown);
             ++notes_.counts.skipped["column without a form in JSON: " + shown];
@@ -187,12 +204,12 @@ class parquet_reader final : public corpus_reader {
                                               std::exchange(notes_, {}), of_units_);
     }
     std::uint64_t consumed_bytes() const override {
-        const std::uint64_t rows = plan_->file()->metadata().rows, bytes = total_bytes();
+        const std::uint64_t rows = plan_->file->metadata().rows, bytes = total_bytes();
         if (rows == 0) return bytes;
         return static_cast<std::uint64_t>(static_cast<double>(bytes) / static_cast<double>(rows) *
                                           static_cast<double>(cutter_.rows_done()));
     }
-    std::uint64_t total_bytes() const override { return plan_->file()->bytes().size(); }
+    std::uint64_t total_bytes() const override { return plan_->file->bytes().size(); }
 
   private:
     std::shared_ptr<const document_plan> plan_;

@@ -325,19 +325,19 @@ void append_json_value(std::string& out, const schema_node& node, const leaf_col
 /// What write() has of a row.
 struct parquet_json_writer::row {
     std::string& out;
-    std::span<parquet_entries> entries;
+    std::span<column_entries> entries;
     std::uint64_t max_bytes;
     const std::string& file;
     std::vector<bool> begun;  ///< whether an entry of the row was passed, for each leaf
 
     /// The next entry of a leaf in this row. Throws if the row has none left.
-    parquet_entries& next(std::size_t leaf) {
+    column_entries& next(std::size_t leaf) {
         if (!has_more(leaf, 0)) throw invalid_input(file, 0, "the levels of its columns do not agree");
         return entries[leaf];
     }
     /// Whether the row has another entry, and that repeats at `level`; 0: at any.
     bool has_more(std::size_t leaf, std::uint16_t level) {
-        parquet_entries& its = entries[leaf];
+        column_entries& its = entries[leaf];
         if (!its.has_entry() || (begun[leaf] && its.repetition() == 0)) return false;
         return level == 0 || its.repetition() == level;
     }
@@ -405,7 +405,7 @@ bool parquet_json_writer::has_text_keys(const column& of) const {
            columns_.nodes[key.node].means.what == meaning::text;
 }
 
-void parquet_json_writer::write(std::string& out, std::span<parquet_entries> entries, std::uint64_t max_bytes,
+void parquet_json_writer::write(std::string& out, std::span<column_entries> entries, std::uint64_t max_bytes,
                                 const std::string& file) const {
     row to{out, entries, max_bytes, file, std::vector<bool>(leaves_.size())};
     out += '{';
@@ -429,7 +429,7 @@ void parquet_json_writer::write_column(row& to, const column& of) const {
 
 void parquet_json_writer::write_content(row& to, const column& of) const {
     if (of.content == form::value) {
-        const parquet_entries& entry = to.next(of.first_leaf);
+        const column_entries& entry = to.next(of.first_leaf);
         if (entry.has_value()) {
             append_json_value(to.out, columns_.nodes[of.node], entry.leaf(), entry.value());
         } else {
@@ -480,7 +480,7 @@ void parquet_json_writer::write_map(row& to, const column& of) const {
     do {
         if (to.out.back() != '{') to.out += ',';
         const column& key = of.parts.front();
-        const parquet_entries& entry = to.next(key.first_leaf);
+        const column_entries& entry = to.next(key.first_leaf);
         append_json_text(to.out, entry.has_value() ? entry.value() : std::string_view());
         to.pass(key.first_leaf);
         to.out += ':';

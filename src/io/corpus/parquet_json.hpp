@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "io/corpus/column_entries.hpp"
 #include "io/corpus/parquet_columns.hpp"
-#include "io/corpus/parquet_entries.hpp"
 #include "io/parquet/metadata.hpp"
 
 namespace quern::io {
@@ -37,7 +37,7 @@ class parquet_json_writer {
     /// Appends the object of a row. `entries`: of each leaf, at the row's first entry; afterwards at the next row's, or at
     /// the end. Throws out_of_memory if `out` becomes longer than `max_bytes`, invalid_input with the name `file` if the
     /// levels of the leaves do not agree; the entries are then somewhere in the row.
-    void write(std::string& out, std::span<parquet_entries> entries, std::uint64_t max_bytes,
+    void write(std::string& out, std::span<column_entries> entries, std::uint64_t max_bytes,
                const std::string& file) const;
 
   private:
