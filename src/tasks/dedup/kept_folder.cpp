@@ -5,7 +5,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <set>
+#include <string_view>
 #include <system_error>
 #include <unordered_set>
 #include <utility>
@@ -66,13 +68,20 @@ std::unique_ptr<io::name_lock> lock(const fs::path& folder) {
     }
 }
 
+/// Of a file whose documents are rows of columns, written as JSON lines.
+bool names_columns(std::string_view name) {
+    constexpr std::array<std::string_view, 5> endings = {".parquet", ".arrow", ".arrows", ".feather",
+                                                         ".ipc"};
+    return std::ranges::any_of(endings, [&](std::string_view each) { return name.ends_with(each); });
+}
+
 std::string output_name(const source_file& file) {
     std::string name = file.path.substr(file.name_at);
     if (file.is_document || file.has_rows) return name;
     const bool is_written = is_compressed_name(name);
     std::string ending = is_written ? fs::path(name).extension().string() : "";
     name = io::without_compression(name);
-    if (!file.has_lines || name.ends_with(".parquet")) name += ".jsonl";
+    if (!file.has_lines || names_columns(name)) name += ".jsonl";
     return name + ending;
 }
 
