@@ -117,8 +117,10 @@ TEST(arrow, every_type_is_written_exactly_or_named) {
     options.fields.text = {"last"};
     const parsed_unit last = read_all({file("special_every_type.arrow")}, options);
     ASSERT_EQ(last.documents.size(), 3U);
-    EXPECT_THAT(last.documents[2].fields,
-                HasSubstr(R"("ms":"1969-12-31","second":"1969-12-31T23:59:59","nano":"1969-12-31T23:59:59.999999999Z")"));
+    EXPECT_THAT(
+        last.documents[2].fields,
+        HasSubstr(
+            R"("ms":"1969-12-31","second":"1969-12-31T23:59:59","nano":"1969-12-31T23:59:59.999999999Z")"));
     EXPECT_THAT(last.documents[2].fields, HasSubstr(R"("pair":[null,4],"deep":[null,["b",null]])"));
     EXPECT_THAT(last.documents[2].fields, HasSubstr(R"("small":-0.1,"large":-1)"));
 }
@@ -156,8 +158,10 @@ TEST(arrow, a_stream_that_is_cut_off_keeps_what_came_before) {
     const fs::path path = folder.write("x", whole.substr(0, whole.size() - 300));
     const parsed_unit all = read_all({path});
     EXPECT_EQ(all.documents.size(), 13U);
-    EXPECT_THAT(issues(all), ElementsAre("6: the text is null",
-                                         "cut 15: a message ends after the end of the file; the rows from here on are lost"));
+    EXPECT_THAT(
+        issues(all),
+        ElementsAre("6: the text is null",
+                    "cut 15: a message ends after the end of the file; the rows from here on are lost"));
     EXPECT_EQ(all.counts.incomplete, 1U);
 }
 
@@ -218,7 +222,8 @@ TEST(arrow, a_batch_that_needs_more_than_the_memory_is_named) {
 
 /// Every byte of a file in turn, changed: read or refused, the same in any units.
 TEST(arrow, any_changed_byte_is_survived) {
-    for (const std::string name : {"keys.arrow", "views_zstd.arrow", "keys_stream_lz4.arrows", "special_every_type.arrow"}) {
+    for (const std::string name :
+         {"keys.arrow", "views_zstd.arrow", "keys_stream_lz4.arrows", "special_every_type.arrow"}) {
         const std::string whole = bytes_of(file(name));
         for (std::size_t at = 0; at < whole.size(); ++at) {
             std::string changed = whole;
