@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "io/corpus/encoding.hpp"
+#include "io/corpus/parquet_json_value.hpp"
 #include "quern/base/error.hpp"
 
 namespace quern::io {
