@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A record batch that is not compressed is read where it lies, in units of some of its rows. A compressed one is a unit as a
-// whole, unless it is large: then it is decompressed when it is cut, and its units share what was decompressed.
+// whole, unless it is large, or has dictionaries or views: then it is decompressed when it is cut, and its units share what was
+// decompressed.
 #include "io/corpus/arrow_corpus.hpp"
 
 #include <algorithm>
@@ -154,6 +155,10 @@ class arrow_reader final : public corpus_reader {
           of_units_(without_listeners(ctx)) {
         for (const std::uint32_t field : plan_->fields)
             if (file->schema().fields[field].encoded) encoded_.push_back(field);
+        may_grow_ = std::ranges::any_of(plan_->fields, [&](std::uint32_t field) {
+            const arrow::field& its = file->schema().fields[field];
+            return its.encoded || its.how == arrow::layout::views;
+        });
         for (const std::string& name : plan_->documents.columns().unkept) {
             std::string shown = name;
             repair_utf8(shown);
@@ -227,12 +232,15 @@ class arrow_reader final : public corpus_reader {
         try {
             batch_.bytes = arrow::unpacked_bytes(plan_->file->schema(), plan_->fields, from);
             const bool is_large = batch_.bytes > 2 * unit_bytes_ && batch_.bytes <= memory_;
-            if (batch_.bytes == 0 || is_large) {
-                batch_.loaded = plan_->load(from, known_, memory_);
+            if (batch_.bytes == 0 || is_large || may_grow_) {
+                batch_.loaded = plan_->load(from, known_, may_grow_ ? 2 * memory_ : memory_);
                 weights_.emplace(plan_->file->schema(), batch_.loaded, plan_->documents.leaves(), rows,
                                  plan_->documents.row_bytes());
             }
         } catch (const fault& why) {
+            plan_->documents.note_lost(batch_.line, rows, why.what(), notes_);
+            return false;
+        } catch (const out_of_memory& why) {
             plan_->documents.note_lost(batch_.line, rows, why.what(), notes_);
             return false;
         }
@@ -264,7 +272,8 @@ class arrow_reader final : public corpus_reader {
     context ctx_, of_units_;
     std::vector<std::uint32_t> encoded_;  ///< fields whose dictionaries are needed
     arrow::dictionaries known_;
-    batch_rows batch_;                      ///< those that are still to come
+    bool may_grow_ = false;  ///< a few bytes may name long texts: rows are weighed before they make a unit
+    batch_rows batch_;       ///< those that are still to come
     std::optional<arrow_weights> weights_;  ///< none: the batch is one unit
     std::uint64_t left_ = 0, line_ = 1;     ///< rows of the batch; of the next batch
     bool is_at_end_ = false;

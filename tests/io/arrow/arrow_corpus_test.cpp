@@ -3,7 +3,9 @@
 // whose bytes become many.
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "io/corpus/arrow_corpus.hpp"
@@ -161,7 +163,7 @@ TEST(arrow, a_stream_that_is_cut_off_keeps_what_came_before) {
     EXPECT_THAT(
         issues(all),
         ElementsAre("6: the text is null",
-                    "cut 15: a message ends after the end of the file; the rows from here on are lost"));
+                    "mended 15: a message ends after the end of the file; the rows from here on are lost"));
     EXPECT_EQ(all.counts.incomplete, 1U);
 }
 
@@ -220,6 +222,21 @@ TEST(arrow, a_batch_that_needs_more_than_the_memory_is_named) {
               shown(read_all({file("special_large.arrow")}, everything())));
 }
 
+/// With little memory for a document: a changed length of lists may stand for billions of nulls.
+std::string read_within(std::string_view bytes, std::uint64_t unit_bytes) {
+    corpus_options options = everything(unit_bytes);
+    options.document_memory = 32 << 20;
+    const auto reader = read_arrow(arrow::ipc_file::over(bytes, "x", 1 << 20), options, context{});
+    parsed_unit all;
+    while (const auto unit = reader->next()) {
+        parsed_unit part;
+        EXPECT_TRUE(unit->parse_within({32 << 20, true}, part));
+        std::ranges::move(part.documents, std::back_inserter(all.documents));
+        std::ranges::move(part.issues, std::back_inserter(all.issues));
+    }
+    return shown(all);
+}
+
 /// Every byte of a file in turn, changed: read or refused, the same in any units.
 TEST(arrow, any_changed_byte_is_survived) {
     for (const std::string name :
@@ -229,13 +246,8 @@ TEST(arrow, any_changed_byte_is_survived) {
             std::string changed = whole;
             changed[at] = static_cast<char>(changed[at] ^ (1 << (at % 8)));
             try {
-                corpus_options options = everything();
-                options.document_memory = 32 << 20;
-                const auto opened = arrow::ipc_file::over(changed, "x", 1 << 20);
-                const std::string all = shown(read_all(*read_arrow(opened, options, context{})));
-                if (at % 16 != 0) continue;
-                options.unit_bytes = 1;
-                EXPECT_EQ(shown(read_all(*read_arrow(opened, options, context{}))), all) << name << ' ' << at;
+                const std::string all = read_within(changed, 4 << 20);
+                if (at % 16 == 0) EXPECT_EQ(read_within(changed, 1), all) << name << ' ' << at;
             } catch (const invalid_input&) {
             } catch (const out_of_memory&) {
             }
