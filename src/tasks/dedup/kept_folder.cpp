@@ -167,13 +167,13 @@ bool kept_folder::goes_on(const fs::path&, const fs::path& notes, const context&
     return true;
 }
 
-bool kept_folder::is_complete(const dedup_options& options) {
-    const fs::path folder = without_last_slash(options.kept_folder), file = folder / manifest_name;
+bool kept_folder::is_complete(const fs::path& target, const kept_request& request) {
+    const fs::path folder = without_last_slash(target), file = folder / manifest_name;
     std::error_code failed;
     if (!fs::is_regular_file(file, failed)) return false;
     const json manifest = json::parse(io::mapped_file(file).text(), nullptr, false);
     if (manifest.is_discarded() || manifest.value("format", "") != manifest_format) return false;
-    const bool is_same = manifest.value("request", "") == describe_kept(options).checksum();
+    const bool is_same = manifest.value("request", "") == request.checksum();
     if (is_same) {
         const auto only_one = lock(folder);
         remove_stale_temporaries(parent_of(folder), temporary_prefix(folder));

@@ -80,7 +80,7 @@ class kept_folder {
                  const context& ctx);
 
     /// Whether the folder is there already, published by a run with the same request.
-    static bool is_complete(const dedup_options& options);
+    static bool is_complete(const std::filesystem::path& folder, const kept_request& request);
 
   private:
     bool goes_on(const std::filesystem::path& folder, const std::filesystem::path& notes, const context& ctx);

@@ -8,6 +8,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/hash.hpp"
 #include "io/corpus/record_text.hpp"
 #include "ops/text_quality/masking.hpp"
 #include "quern/base/error.hpp"
@@ -94,7 +95,35 @@ std::optional<model_mixture> read_model_of(const filter_options& options, const 
     return read_mixture(model, ctx);
 }
 
+std::string perplexity_parameters(const filter_options& options) {
+    const auto limit = [](const std::optional<double>& value) { return value ? shortest(*value) : "none"; };
+    return fmt::format("{} {} below {} above {} {}", options.perplexity.string(),
+                       perplexity_measure_names[static_cast<std::size_t>(options.measure)],
+                       limit(options.below), limit(options.above),
+                       model_words_names[static_cast<std::size_t>(options.words_of_model)]);
+}
+
+/// Of the words of lists, which may lie in files.
+std::string checksum_of_lists(const rule_choice& rules) {
+    std::string words;
+    for (const chosen_group& group : rules.groups())
+        for (const chosen_rule& rule : group.rules)
+            for (const std::string& word : rule.words) words.append(word).append(1, '\n');
+    return fmt::format("{:016x}", hash64(words));
+}
+
 }  // namespace
+
+nlohmann::json parameters_of(const filter_options& options) {
+    return {
+        {"rules", options.rules.text()},
+        {"lists", checksum_of_lists(with_lists(options.rules))},
+        {"words", word_split_names[static_cast<std::size_t>(options.words)]},
+        {"languages", fmt::format("{}", fmt::join(options.languages, ","))},
+        {"language_score", options.languages.empty() ? "" : to_text(options.language_score)},
+        {"perplexity", options.perplexity.empty() ? "" : perplexity_parameters(options)},
+        {"mask", fmt::format("{}{}", options.mask_emails ? "emails " : "", options.mask_ips ? "ips" : "")}};
+}
 
 document_filter::document_filter(const filter_options& options, context& ctx)
     : options_(options),

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -28,6 +29,9 @@ struct judged {
     std::string text;  ///< for filter_decision::text
     std::uint32_t emails = 0, ips = 0;
 };
+
+/// What the results of these options depend on, by name, for a list of the files of a folder of outputs.
+nlohmann::json parameters_of(const filter_options& options);
 
 class document_filter {
   public:

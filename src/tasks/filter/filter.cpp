@@ -8,7 +8,9 @@
 
 #include <algorithm>
 #include <optional>
+#include <sstream>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "base/release.hpp"
@@ -22,7 +24,10 @@
 #include "tasks/corpus/admitted_corpus.hpp"
 #include "tasks/corpus/own_output.hpp"
 #include "tasks/decontaminate/kept_writer.hpp"
+#include "tasks/dedup/document_table.hpp"
+#include "tasks/dedup/duplicate_store.hpp"
 #include "tasks/dedup/kept_folder.hpp"
+#include "tasks/dedup/kept_request.hpp"
 #include "tasks/filter/document_filter.hpp"
 #include "tasks/filter/removed_examples.hpp"
 #include "tasks/shared/pinned_to_device.hpp"
@@ -51,6 +56,8 @@ void check_request(const filter_options& options) {
         !options.mask_emails && !options.mask_ips)
         throw usage_error("there is nothing to do (expected rules, a language, a perplexity or a mask)");
     const bool has_limit = options.below || options.above;
+    if (options.resume && options.kept_folder.empty())
+        throw usage_error("to resume a run requires a folder for the kept documents");
     if (options.perplexity.empty() && has_limit)
         throw usage_error("below and above are limits of a perplexity; give a model");
     if (!options.perplexity.empty() && !has_limit)
@@ -61,22 +68,20 @@ void check_request(const filter_options& options) {
         if (input != "-") refuse_own_output(input);
 }
 
-std::string perplexity_parameters(const filter_options& options) {
-    const auto limit = [](const std::optional<double>& value) { return value ? shortest(*value) : "none"; };
-    return fmt::format("{} {} below {} above {} {}", options.perplexity.string(),
-                       perplexity_measure_names[static_cast<std::size_t>(options.measure)],
-                       limit(options.below), limit(options.above),
-                       model_words_names[static_cast<std::size_t>(options.words_of_model)]);
+/// What is noted of a document, for a run that is resumed; and back.
+std::string text_of(const judged& found) {
+    return fmt::format("{} {} {} {} {}", found.reason, found.is_changed ? 1 : 0, found.emails, found.ips,
+                       found.value);
 }
-
-/// For the list of files of a folder of outputs.
-nlohmann::json parameters_of(const filter_options& options) {
-    return {
-        {"rules", options.rules.text()},
-        {"words", word_split_names[static_cast<std::size_t>(options.words)]},
-        {"languages", fmt::format("{}", fmt::join(options.languages, ","))},
-        {"perplexity", options.perplexity.empty() ? "" : perplexity_parameters(options)},
-        {"mask", fmt::format("{}{}", options.mask_emails ? "emails " : "", options.mask_ips ? "ips" : "")}};
+judged judged_of(std::string_view text) {
+    judged made;
+    int is_changed = 0;
+    std::istringstream in{std::string(text)};
+    in >> made.reason >> is_changed >> made.emails >> made.ips;
+    in.ignore();
+    std::getline(in, made.value);
+    made.is_changed = is_changed != 0;
+    return made;
 }
 
 /// The work of one call.
@@ -103,53 +108,102 @@ class filter_run {
     };
 
     void read_corpus() {
-        std::optional<kept_writer> kept;
-        std::optional<kept_folder> folder;
-        if (options_.kept) kept.emplace(options_.kept, scratch_.path(), options_.fields);
+        if (options_.kept) kept_.emplace(options_.kept, scratch_.path(), options_.fields);
         if (!options_.kept_folder.empty())
-            folder.emplace(kept_target{options_.kept_folder, options_,
-                                       describe_request(options_, parameters_of(options_))},
-                           ctx_);
-        const bool wants_records = kept || folder;
+            folder_.emplace(kept_target{options_.kept_folder, options_,
+                                        describe_request(options_, parameters_of(options_)), options_.resume},
+                            ctx_);
+        std::optional<io::corpus_place> start = io::corpus_place();
+        reading_record earlier;
+        if (keeps_parts())
+            start = folder_->take_batches(
+                earlier_, earlier, [](const document&) {}, ctx_);
+        if (start) {
+            read_from(*start, std::move(earlier));
+        } else {
+            take_earlier([](std::string_view) {});
+            record_ = std::move(earlier);
+            clock_.end_stage("filter", 0);
+        }
+        if (kept_) kept_->finish();
+        if (!folder_) return;
+        folder_->publish([&](std::size_t i) { return is_kept_[i]; }, options_.before_folder, ctx_);
+        clock_.end_stage("write", 0);
+    }
+
+    /// Whether what was read is kept for a later run.
+    bool keeps_parts() const {
+        const bool is_numbered = options_.input_format == io::name_of(io::corpus_form::lines);
+        return folder_ && options_.resume && !options_.keep_examples && !options_.wants_texts && !is_numbered;
+    }
+
+    /// Decides again what an earlier run did.
+    void take_earlier(const std::function<void(std::string_view)>& know) {
+        for (std::uint32_t i = 0; i < earlier_.size(); ++i) {
+            document d;
+            d.id = earlier_.id(i);
+            know(d.id);
+            const judged found = judged_of(earlier_.text(i));
+            is_kept_.push_back(found.reason < 0);
+            decide(d, found);
+        }
+    }
+
+    void read_from(const io::corpus_place& start, reading_record earlier) {
         constexpr std::uint64_t memory_of_judge = 64;  // bytes, see text_quality::judge
         admitted_corpus corpus(options_, {.a_byte = memory_of_judge}, {}, ctx_,
-                               {.stage = "filter", .keep_records = wants_records});
+                               {.stage = "filter", .keep_records = kept_ || folder_, .start = start});
+        corpus.record() = std::move(earlier);
+        take_earlier([&](std::string_view id) { corpus.know(id); });
+        if (keeps_parts()) corpus.in_parts_of(options_.part_bytes);
+        do read_part(corpus);
+        while (corpus.next_part());
+        record_ = std::move(corpus.record());
+        clock_.end_stage("filter", corpus.consumed_bytes());
+    }
+
+    /// Everything, or as much as is kept at once.
+    void read_part(admitted_corpus& corpus) {
+        std::optional<shard_writer> notes;
+        if (keeps_parts())
+            notes.emplace(folder_->notes(), folder_->batch_number(), earlier_.overlap(),
+                          scratch_.file("ids"));
         pipeline<unit_in_work> line(units_at_once(ctx_));
         corpus.begin(line);
         line.in_parallel([&](unit_in_work& unit) {
             for (document& d : unit.parsed.documents) {
                 ctx_.check_stop();
                 judged& found = unit.results.emplace_back(filter_.apply(d));
-                if (found.is_changed && folder && d.line == 0) refuse_rewriting(d);
-                if (found.reason < 0 && kept && !folder) kept_writer::prepare(d);
+                if (found.is_changed && folder_ && d.line == 0) refuse_rewriting(d);
+                if (found.reason < 0 && kept_ && !folder_) kept_writer::prepare(d);
                 if (found.reason >= 0 && !options_.keep_examples) release(d.text);
             }
         });
-        std::vector<bool> is_kept;
         line.in_order([&](unit_in_work& unit) {
-            for (std::size_t i = 0; i < unit.parsed.documents.size(); ++i) {
-                const document& d = unit.parsed.documents[i];
-                const judged& found = unit.results[i];
-                decide(d, found);
-                if (folder) {
-                    is_kept.push_back(found.reason < 0);
-                    folder->append(d);
-                    if (found.is_changed && found.reason < 0 && folder->copies_rows()) refuse_rewriting(d);
-                }
-                if (kept && found.reason < 0) kept->take(d);
-            }
-            if (kept) kept->flush();
+            for (std::size_t i = 0; i < unit.parsed.documents.size(); ++i)
+                take(unit.parsed.documents[i], unit.results[i], notes ? &*notes : nullptr);
+            if (kept_) kept_->flush();
             unit.results.clear();
         });
         corpus.run(line);
-        if (found_.documents == 0) corpus.record().refuse_empty(options_);
-        if (kept) kept->finish();
-        record_ = std::move(corpus.record());
-        clock_.end_stage("filter", corpus.consumed_bytes());
-        if (!folder) return;
-        folder->end_batch(nullptr, record_, {});
-        folder->publish([&](std::size_t i) { return is_kept[i]; }, {}, ctx_);
-        clock_.end_stage("write", 0);
+        if (!corpus.next_part() && found_.documents == 0) corpus.record().refuse_empty(options_);
+        if (notes) earlier_.map_texts(notes->finish_texts());
+        if (folder_) folder_->end_batch(notes ? &*notes : nullptr, corpus.record(), corpus.next_part());
+    }
+
+    void take(const document& d, const judged& found, shard_writer* notes) {
+        decide(d, found);
+        if (folder_) {
+            is_kept_.push_back(found.reason < 0);
+            folder_->append(d);
+            if (found.is_changed && found.reason < 0 && folder_->copies_rows()) refuse_rewriting(d);
+        }
+        if (notes != nullptr) {
+            const std::string text = text_of(found);
+            earlier_.add(d.id, text.size());
+            notes->add(d.id, text);
+        }
+        if (kept_ && found.reason < 0) kept_->take(d);
     }
 
     [[noreturn]] static void refuse_rewriting(const document& d) {
@@ -235,6 +289,10 @@ class filter_run {
     stage_clock clock_{statistics_};
     document_filter filter_;
     scratch_folder scratch_{ctx_};
+    std::optional<kept_writer> kept_;
+    std::optional<kept_folder> folder_;
+    std::vector<bool> is_kept_;  ///< with a folder
+    document_table earlier_;     ///< what was decided, for a run that is resumed
     std::unique_ptr<state> state_ = std::make_unique<state>();
     filter_counts found_;
     reading_record record_;
@@ -245,6 +303,10 @@ class filter_run {
 filter_result filter(const filter_options& options, const context& ctx) {
     check_request(options);
     return filter_run(options, ctx).run();
+}
+
+bool is_kept_folder_complete(const filter_options& options) {
+    return kept_folder::is_complete(options.kept_folder, describe_request(options, parameters_of(options)));
 }
 
 std::span<const std::string_view> detectable_languages() {
