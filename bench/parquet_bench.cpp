@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// For run-parquet, on one thread: parquet_bench read FILE makes the documents of a Parquet file, parquet_bench unpack FILE only
-// decompresses the pages of its columns "id", "title" and "text". Prints the seconds of processor time, and the bytes.
+// For run-parquet, on one thread: parquet_bench read FILE makes the documents of a Parquet or Arrow file, parquet_bench unpack FILE
+// only decompresses the pages or buffers of its columns "id", "title" and "text". Prints the seconds of processor time, and
+// the bytes.
 #include <cstdio>
 #include <ctime>
 #include <exception>
 #include <string_view>
 #include <vector>
 
+#include "io/arrow/ipc_file.hpp"
+#include "io/arrow/record_batch.hpp"
 #include "io/corpus/corpus.hpp"
 #include "io/parquet/page_codec.hpp"
 #include "io/parquet/parquet_file.hpp"
@@ -52,6 +55,28 @@ std::uint64_t unpack(const char* path) {
     return bytes;
 }
 
+std::uint64_t unpack_arrow(const char* path) {
+    using namespace io::arrow;
+    const auto file = ipc_file::open(path, UINT64_MAX);
+    const arrow_schema& schema = file->schema();
+    std::vector<std::size_t> leaves;
+    for (std::size_t leaf = 0; leaf < schema.columns.leaves.size(); ++leaf) {
+        const std::string_view name = schema.columns.nodes[schema.columns.leaves[leaf].node].name;
+        if (name == "id" || name == "title" || name == "text") leaves.push_back(leaf);
+    }
+    const std::vector<std::uint32_t> fields = fields_of(schema, leaves);
+    std::uint64_t bytes = 0;
+    message_reader messages(file);
+    while (const auto next = messages.next()) {
+        for (const array& each : load(schema, fields, *next, {}, UINT64_MAX)) bytes += each.owned_bytes;
+    }
+    return bytes;
+}
+
+bool is_arrow(std::string_view path) {
+    return path.ends_with(".arrow");
+}
+
 }  // namespace
 
 int main(int count, char** arguments) try {
@@ -61,7 +86,9 @@ int main(int count, char** arguments) try {
         return 2;
     }
     const std::clock_t start = std::clock();
-    const std::uint64_t bytes = what == "read" ? read_documents(arguments[2]) : unpack(arguments[2]);
+    const std::uint64_t bytes = what == "read"           ? read_documents(arguments[2])
+                                : is_arrow(arguments[2]) ? unpack_arrow(arguments[2])
+                                                         : unpack(arguments[2]);
     const double seconds = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
     std::printf("%.3f %llu\n", seconds, static_cast<unsigned long long>(bytes));
     return 0;

@@ -109,7 +109,7 @@ int run_build(const command& self, const std::vector<std::string>& arguments) {
         "threads, any memory budget and any machine. The store appears complete or not at all: an "
         "interrupted build or a full disk leaves nothing half-written and keeps what was there before.\n\n"
         "A corpus is a Wikipedia XML dump, a folder (.txt .md .html and source code), JSON lines ({\"id\", "
-        "\"text\"}, optional title and links), TSV (id, tab, text), Parquet, TREC SGML, wikiextractor "
+        "\"text\"}, optional title and links), TSV (id, tab, text), Parquet, Arrow, TREC SGML, wikiextractor "
         "output, WARC files of web crawls, mail (mbox, .eml), or lines (one word per line, empty lines "
         "between "
         "documents). Each may be plain or compressed with "

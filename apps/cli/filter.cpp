@@ -101,6 +101,11 @@ void describe(command_line& line, filter_request& request) {
         "a slash: a "
         "new folder with one file for each file of the corpus, under the same name and in the same form.",
         "", [&](const std::string& value) { request.kept = output_name(value); });
+    line.flag(
+        "--resume",
+        "With -o DIR/: continue a run of the same command that was killed or interrupted, if there is one, "
+        "and keep what is finished if this one is. The result is the same.",
+        request.options.resume);
     line.option(
         "--removed", "FILE",
         "Rows of id, rule, value, limit: each removed document with the first rule that it does not pass.",
@@ -163,6 +168,19 @@ std::string outcome_of(const filter_result& result, const filter_options& option
     return outcome;
 }
 
+filter_result run_resumable(const filter_request& request, session& job) {
+    try {
+        return filter(request.options, job.ctx);
+    } catch (const usage_error&) {
+        throw;
+    } catch (const error&) {
+        if (request.options.resume)
+            job.messages.info(fmt::format(
+                "{}: what is finished is kept; the same command continues from there", request.kept));
+        throw;
+    }
+}
+
 }  // namespace
 
 int run_filter(const command& self, const std::vector<std::string>& arguments) {
@@ -195,6 +213,7 @@ int run_filter(const command& self, const std::vector<std::string>& arguments) {
     if (!options.perplexity.empty() && !options.below && !options.above)
         throw usage_error("--perplexity needs a limit (expected --below X, --above X or both)");
     line.require_used("--language-score", !options.languages.empty(), "requires --language");
+    line.require_used("--resume", request.kept.ends_with('/'), "requires --output DIR/, with a slash");
     line.require_used("--sample-removed", !request.report.empty(), "requires --report");
     if (request.removed.empty() && request.kept.empty()) request.removed = "-";
 
@@ -227,15 +246,27 @@ int run_filter(const command& self, const std::vector<std::string>& arguments) {
         if (rows && !d.is_kept) rows->row({d.id, d.rule, d.value, d.limit});
     };
 
-    filter_result result = filter(options, job.ctx);
-    job.statistics = std::move(result.statistics);
-    job.stage("write", [&] {
+    if (options.resume && is_kept_folder_complete(options)) {
+        job.messages.info(request.kept + " is complete already");
+        return 0;
+    }
+    const auto commit = [&] {
         if (rows) rows->finish();
-        if (report) result.write_report([&](std::string_view bytes) { report->write(bytes); });
         const auto given = [](std::optional<output>& to) { return to ? &*to : nullptr; };
         output* const all[] = {given(kept), given(removed), given(report)};
         output::commit_together(all);
-    });
+    };
+    // The folder appears last: once it is there, so is everything else.
+    const bool comes_first = to_folder && !report;
+    if (comes_first) options.before_folder = commit;
+    filter_result result = run_resumable(request, job);
+    job.statistics = std::move(result.statistics);
+    if (!comes_first) {
+        job.stage("write", [&] {
+            if (report) result.write_report([&](std::string_view bytes) { report->write(bytes); });
+            commit();
+        });
+    }
     job.messages.finish();
     report_reading(job.messages, result.counts, result.issues, outcome_of(result, options));
     job.write_statistics();

@@ -179,22 +179,24 @@ std::filesystem::path text_choice::stop_word_file() const {
 
 void declare_corpus(command_line& line, build_options& build, corpus_forms forms) {
     constexpr std::string_view others[] = {"", "triples", "binary"};
-    static constexpr std::string_view names[] = {"wikipedia",     "folder", "jsonl",   "tsv",  "csv", "trec",
-                                                 "wikiextractor", "lines",  "parquet", "warc", "mail"};
+    static constexpr std::string_view names[] = {"wikipedia", "folder", "jsonl",         "tsv",
+                                                 "csv",       "trec",   "wikiextractor", "lines",
+                                                 "parquet",   "arrow",  "warc",          "mail"};
     const bool triples = forms == corpus_forms::and_triples;
     const std::string_view other = others[static_cast<std::size_t>(forms)];
     line.option(
         "--input-format", "FORM",
-        triples ? "wikipedia, folder, jsonl, tsv, csv, parquet, trec, wikiextractor, warc, mail, lines (one "
+        triples ? "wikipedia, folder, jsonl, tsv, csv, parquet, arrow, trec, wikiextractor, warc, mail, "
+                  "lines (one "
                   "word per "
                   "line) or triples "
                   "(word, relation, other word and optionally a count, separated by tabs); the last two are "
                   "never detected."
         : forms == corpus_forms::and_binary
-            ? "wikipedia, folder, jsonl, tsv, csv, parquet, trec, "
+            ? "wikipedia, folder, jsonl, tsv, csv, parquet, arrow, trec, "
               "wikiextractor, warc, mail, lines or binary (see --binary); the "
               "last two are never detected."
-            : "wikipedia, folder, jsonl, tsv, csv, parquet, trec, "
+            : "wikipedia, folder, jsonl, tsv, csv, parquet, arrow, trec, "
               "wikiextractor, warc, mail or lines; lines is never detected.",
         "detected from the content", [&build, other](const std::string& text) {
             std::vector<std::string_view> offered(std::begin(names), std::end(names));

@@ -69,6 +69,48 @@ filter() { quern filter --quiet "$@"; }
     refused "is not empty" in --rules c4 -o out/
 }
 
+@test "kill -9 at random moments, then --resume: the same bytes, and nothing is left" {
+    mkdir in
+    for i in $(seq -w 1 12); do
+        python3 - "$i" <<'PY' >"in/s$i.jsonl"
+import random, sys
+random.seed(int(sys.argv[1]))
+for n in range(1500):
+    text = " ".join(random.choice(["mill", "stone", "water", "of", "the", "and", "a.b@c.example"]) for _ in range(random.randint(5, 200)))
+    print('{"id":"%s-%d","text":"%s"}' % (sys.argv[1], n, text))
+PY
+    done
+    for i in 02 05; do gzip -n "in/s$i.jsonl"; done
+    for i in 03 06; do zstd -q --rm "in/s$i.jsonl"; done
+    local arguments=(in --rules gopher-quality,gopher-repetition --mask emails --threads 1)
+    filter "${arguments[@]}" -o whole/ --removed whole.tsv
+    local kills=0 trials=3 pause code process
+    [ -z "${QUERN_LONG:-}" ] || trials=20
+    for _ in $(seq "$trials"); do
+        rm -rf out out.tsv
+        for attempt in $(seq 20); do
+            "$QUERN" filter "${arguments[@]}" -o out/ --removed out.tsv --force --resume --quiet 2>said &
+            process=$!
+            if [ "$attempt" -lt 5 ]; then
+                pause=$((RANDOM % 900))
+                sleep "$((pause / 1000)).$(printf %03d $((pause % 1000)))"
+                kill -KILL $process 2>/dev/null && kills=$((kills + 1))
+            fi
+            code=0
+            wait $process || code=$?
+            [ $code -eq 0 ] && break
+            [ $code -eq 137 ] || { cat said && return 1; }
+        done
+        diff -r whole out
+        cmp whole.tsv out.tsv
+        [ -z "$(find . -maxdepth 1 -name '.out*' -not -name '.out.tsv*')" ]
+    done
+    [ $kills -gt 0 ]
+    quern filter "${arguments[@]}" -o out/ --resume 2>said
+    grep -q 'out/ is complete already' said
+    refused "--resume requires --output DIR/" in --rules c4 -o out.jsonl --resume
+}
+
 @test "the report has examples, the statistics have counts" {
     filter crawl.jsonl --rules length.max-words=4 -o /dev/null --report page.html --sample-removed 1 --stats stats.json
     grep -q '<h2>length.max-words</h2>' page.html

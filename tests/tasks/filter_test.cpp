@@ -185,6 +185,50 @@ TEST_F(filter_test, a_folder_gets_one_output_for_each_input) {
                 HasSubstr("\"text\":\"a text of email@example.com"));
 }
 
+TEST_F(filter_test, a_run_that_failed_goes_on_after_the_files_that_were_read) {
+    std::filesystem::create_directory(folder_ / "in");
+    testing::made_numbers chance(11);
+    for (int file = 0; file < 6; ++file) {
+        std::string lines;
+        for (int i = 0; i < 20; ++i)
+            lines += line_of(std::to_string(file) + "-" + std::to_string(i), made_text(chance));
+        write_file(folder_ / "in" / (std::to_string(file) + ".jsonl"), lines);
+    }
+    filter_options options;
+    options.inputs = {folder_ / "in"};
+    options.rules.add("length.min-words=30,c4");
+    options.mask_emails = true;
+    options.kept_folder = folder_ / "whole";
+    std::vector<std::string> rows, again;
+    options.decided = [&](const filter_decision& d) {
+        rows.push_back(std::string(d.id) + " " + std::string(d.rule) + " " + std::string(d.value));
+    };
+    const filter_result whole = filter(options, context{});
+    options.kept_folder = folder_ / "out";
+    options.resume = true;
+    options.part_bytes = 1;
+    bool fails = true;
+    options.decided = [&](const filter_decision& d) {
+        if (fails && d.position == 70) throw invalid_input("x", 0, "stopped");
+        again.push_back(std::string(d.id) + " " + std::string(d.rule) + " " + std::string(d.value));
+    };
+    EXPECT_THROW(filter(options, context{}), invalid_input);
+    EXPECT_FALSE(is_kept_folder_complete(options));
+    again.clear();
+    fails = false;
+    const filter_result resumed = filter(options, context{});
+    EXPECT_EQ(again, rows);
+    EXPECT_EQ(resumed.found.changed, whole.found.changed);
+    EXPECT_EQ(resumed.found.emails, whole.found.emails);
+    for (int file = 0; file < 6; ++file) {
+        const std::string name = std::to_string(file) + ".jsonl";
+        EXPECT_EQ(read_file(folder_ / "out" / name), read_file(folder_ / "whole" / name));
+    }
+    EXPECT_TRUE(is_kept_folder_complete(options));
+    options.rules.set("length.min-words", "31");
+    EXPECT_FALSE(is_kept_folder_complete(options));
+}
+
 TEST_F(filter_test, languages_come_first) {
     const std::string german = "Das Rad der alten Mühle dreht sich langsam im Wasser des kleinen Baches.",
                       english = "The wheel of the old mill turns slowly in the water of the little stream.",

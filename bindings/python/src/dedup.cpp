@@ -41,11 +41,6 @@ struct dedup_call : corpus_call {
 
 constexpr std::string_view parquet_form = ".parquet";
 
-/// The name of a folder ends in a slash, as on the command line.
-bool is_folder_name(const std::filesystem::path& path) {
-    return path.native().ends_with('/');
-}
-
 /// Keeps the library's result, and the positions of Python: those of the given documents, from 0; negative for earlier
 /// ones.
 struct found_duplicates {

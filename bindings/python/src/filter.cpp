@@ -14,6 +14,7 @@
 #include "outputs.hpp"
 #include "quern/tasks/filter_option_table.hpp"
 #include "quern/tasks/output_file.hpp"
+#include "quern/tasks/output_harm.hpp"
 #include "result.hpp"
 #include "texts.hpp"
 
@@ -118,12 +119,20 @@ std::unique_ptr<filtered> filter_documents(const nb::object& documents, filter_c
     auto made = std::make_unique<filtered>();
     run(call.run, [&](const context& ctx, calling_thread& caller) {
         corpus.read_into(call.options, caller);
-        check_result_file(call.output, call.overwrite, call.options.inputs);
+        const bool to_folder = is_folder_name(call.output);
+        if (to_folder) {
+            refuse_harm(call.output.parent_path(), call.options.inputs);
+            call.options.kept_folder = call.output;
+        } else {
+            check_result_file(call.output, call.overwrite, call.options.inputs);
+        }
+        if (call.options.resume && !to_folder)
+            refuse("resume requires an output folder, with a slash at the end");
         check_result_file(call.report, call.overwrite, call.options.inputs);
         refuse_shared_files(std::array{call.output, call.report});
         call.options.keep_examples = !call.report.empty();
         std::optional<output_file> kept;
-        if (!call.output.empty()) {
+        if (!call.output.empty() && !to_folder) {
             kept.emplace(call.output, output_options{.replace = call.overwrite}, ctx);
             call.options.kept = [&](std::string_view bytes) { kept->write(bytes); };
         }
@@ -290,8 +299,15 @@ void declare_filter(nb::module_& module) {
     options.add(
         {"output", "str | os.PathLike[str] | None", "None",
          "Write the kept documents to this file: lines of JSON lines and TSV byte for byte, but for changed "
-         "texts, others as JSON lines; .gz and .zst compress."},
+         "texts, others as JSON lines; .gz and .zst compress. With a slash at the end: to a new folder, a "
+         "file for "
+         "each file of the corpus."},
         [](filter_call& r, nb::handle given) { r.output = text_of("output", given); });
+    options.add(
+        {"resume", "bool", "False",
+         "With an output folder: continue a run of the same call that was killed or interrupted, if there "
+         "is one, and keep what is finished if this one is."},
+        [](filter_call& r, nb::handle given) { r.options.resume = bool_of("resume", given); });
     options.add({"report", "str | os.PathLike[str] | None", "None",
                  "Write an HTML page with examples of what each rule removed to this file."},
                 [](filter_call& r, nb::handle given) { r.report = text_of("report", given); });

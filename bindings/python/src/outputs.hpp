@@ -13,6 +13,10 @@
 
 namespace quern::python {
 
+/// The name of a folder ends in a slash, as on the command line.
+inline bool is_folder_name(const std::filesystem::path& path) {
+    return path.native().ends_with('/');
+}
 /// Throws usage_error before the work if the file cannot be written, exists (unless `overwrite`), or if it would damage
 /// an input or a store (refuse_harm). Does nothing for an empty path. `form`: as in output_options.
 void check_result_file(const std::filesystem::path& path, bool overwrite,

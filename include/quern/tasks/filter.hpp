@@ -65,6 +65,15 @@ struct filter_options : corpus_input {
     sink kept;
     /// Instead of `kept`: a new folder with an output for each file of the corpus; empty: none.
     std::filesystem::path kept_folder;
+    /// With `kept_folder`: continues a run with the same inputs and options that was killed or interrupted, if there is one, and
+    /// keeps what is done if this run is interrupted or fails. Whole files that were read are not read again, unless
+    /// `keep_examples` or `wants_texts`; `decided` is called for their documents too. Complete outputs are not written
+    /// again. Another request than that of the interrupted run is refused. The folder is the same, byte for byte.
+    bool resume = false;
+    /// With `kept_folder`: input between two notes for `resume`.
+    std::uint64_t part_bytes = 64 << 20;
+    /// With `kept_folder`: called once every document is decided and all outputs are complete, before the folder appears.
+    std::function<void()> before_folder;
     /// Called for each document, in their order, as `kept` is.
     std::function<void(const filter_decision&)> decided;
     bool wants_texts = false;    ///< filter_decision::text
@@ -122,5 +131,9 @@ class filter_result {
 /// class: exact; the language is that of CLD2, also in integers. Cost: the segmentation of words, if a rule counts them, and
 /// one pass for each group of rules.
 filter_result filter(const filter_options& options, const context& ctx);
+
+/// Whether `options.kept_folder` is there already, written by a run with the same inputs and options, so that nothing is
+/// left to resume. Removes what a run that was killed in its last step left next to it.
+bool is_kept_folder_complete(const filter_options& options);
 
 }  // namespace quern

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "io/byte_source.hpp"
+#include "io/corpus/arrow_corpus.hpp"
 #include "io/corpus/detect.hpp"
 #include "io/corpus/encoding.hpp"
 #include "io/corpus/folder.hpp"
@@ -22,7 +23,7 @@
 namespace quern::io {
 namespace {
 
-constexpr std::array<std::pair<corpus_form, std::string_view>, 12> forms = {{
+constexpr std::array<std::pair<corpus_form, std::string_view>, 13> forms = {{
     {corpus_form::wikipedia, "wikipedia"},
     {corpus_form::folder, "folder"},
     {corpus_form::jsonl, "jsonl"},
@@ -33,6 +34,7 @@ constexpr std::array<std::pair<corpus_form, std::string_view>, 12> forms = {{
     {corpus_form::lines, "lines"},
     {corpus_form::binary, "binary"},
     {corpus_form::parquet, "parquet"},
+    {corpus_form::arrow, "arrow"},
     {corpus_form::warc, "warc"},
     {corpus_form::mail, "mail"},
 }};
@@ -113,7 +115,8 @@ class peeked_source final : public byte_source {
 };
 
 constexpr std::string_view forms_tried =
-    "wikipedia, jsonl, tsv, csv, trec, wikiextractor, parquet, warc, mail, and a text, HTML or source file";
+    "wikipedia, jsonl, tsv, csv, trec, wikiextractor, parquet, arrow, warc, mail, and a text, HTML or source "
+    "file";
 
 struct corpus_input {
     fs::path path;
@@ -227,7 +230,8 @@ class many_reader final : public corpus_reader {
                                                std::unique_ptr<peeked_source> source, input_name name) {
         corpus_options options = options_;
         options.name = name;
-        if (form == corpus_form::parquet) return open_parquet(path, std::move(source), options);
+        if (form == corpus_form::parquet) return open_mapped(path, std::move(source), options, read_parquet);
+        if (form == corpus_form::arrow) return open_mapped(path, std::move(source), options, read_arrow);
         constexpr std::size_t from_bytes = 5;  // "From "
         const bool has_columns = form == corpus_form::tsv || form == corpus_form::csv;
         if (!source)
@@ -248,16 +252,18 @@ class many_reader final : public corpus_reader {
         return read_records(std::move(bytes), records, options, ctx_, numbered ? &lines_read_ : nullptr);
     }
 
+    using mapped_form = std::unique_ptr<corpus_reader>(const fs::path&, std::unique_ptr<byte_source>,
+                                                       const corpus_options&, const context&);
     /// Read from its end: what is no plain file is copied to one first.
-    std::unique_ptr<corpus_reader> open_parquet(const fs::path& path, std::unique_ptr<peeked_source> source,
-                                                const corpus_options& options) {
+    std::unique_ptr<corpus_reader> open_mapped(const fs::path& path, std::unique_ptr<peeked_source> source,
+                                               const corpus_options& options, mapped_form& read) {
         std::error_code failed;
         if (!source && fs::is_regular_file(path, failed)) {
             auto raw = std::make_unique<peeked_source>(open_raw_bytes(path, ctx_), 6);
-            if (!is_compressed(raw->head())) return read_parquet(path, nullptr, options, ctx_);
+            if (!is_compressed(raw->head())) return read(path, nullptr, options, ctx_);
         }
         if (!source) source = std::make_unique<peeked_source>(open_bytes(path, ctx_), 4);
-        return read_parquet(path, std::move(source), options, ctx_);
+        return read(path, std::move(source), options, ctx_);
     }
 
     std::shared_ptr<const record_form> table_or_tsv(std::string_view head, corpus_form form,
@@ -288,6 +294,7 @@ class many_reader final : public corpus_reader {
             case corpus_form::folder:
             case corpus_form::binary:
             case corpus_form::parquet:
+            case corpus_form::arrow:
             case corpus_form::warc:
             case corpus_form::mail:
                 break;

@@ -29,6 +29,7 @@ enum class corpus_form {
     lines,
     binary,
     parquet,
+    arrow,
     warc,
     mail
 };

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/ascii.hpp"
+#include "io/arrow/ipc_file.hpp"
 #include "io/corpus/encoding.hpp"
 #include "io/corpus/field_names.hpp"
 #include "io/corpus/mail.hpp"
@@ -109,6 +110,8 @@ bool is_mail_by_name(std::string_view head, std::string_view path) {
 std::string archive_kind(std::string_view head) {
     if (head.size() > 262 && head.substr(257, 5) == "ustar") return "a tar archive: unpack it first";
     if (head.starts_with("PK\3\4")) return "a zip archive: unpack it first";
+    if (head.starts_with(arrow::old_feather_magic) && is_binary(head))
+        return "Feather of version 1: write it again as version 2 (Arrow IPC)";
     if (head.starts_with("PARE")) return "an encrypted Parquet file: write it again without encryption";
     return {};
 }
@@ -189,6 +192,7 @@ bool is_binary(std::string_view head) {
 
 std::optional<corpus_form> marked_form(std::string_view head, bool whole, const document_fields& fields) {
     if (head.starts_with(parquet::magic) && is_binary(head)) return corpus_form::parquet;
+    if (head.starts_with(arrow::magic) || arrow::opens_stream(head)) return corpus_form::arrow;
     if (opens_as_warc(head)) return corpus_form::warc;
     const std::string text = utf8_head(head);
     const std::string_view body = after_prologue(text);

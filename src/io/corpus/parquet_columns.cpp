@@ -9,7 +9,7 @@
 
 #include "io/corpus/encoding.hpp"
 #include "io/corpus/field_names.hpp"
-#include "io/corpus/parquet_json.hpp"
+#include "io/corpus/parquet_json_value.hpp"
 #include "quern/base/error.hpp"
 
 namespace quern::io {

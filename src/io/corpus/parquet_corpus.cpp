@@ -7,10 +7,9 @@
 #include <utility>
 #include <vector>
 
+#include "io/corpus/column_documents.hpp"
+#include "io/corpus/column_entries.hpp"
 #include "io/corpus/encoding.hpp"
-#include "io/corpus/parquet_columns.hpp"
-#include "io/corpus/parquet_entries.hpp"
-#include "io/corpus/parquet_json.hpp"
 #include "io/corpus/parquet_rows.hpp"
 #include "io/corpus/record_reader.hpp"
 #include "io/files/spooled_file.hpp"
@@ -25,155 +24,43 @@ std::uint64_t pages_share(std::uint64_t bytes) {
     return bytes / 4 * 3;
 }
 
-/// What all units of a file share: which columns are read, and what for.
-class document_plan {
-  public:
-    document_plan(std::shared_ptr<const parquet_file> file, const corpus_options& options)
-        : file_(std::move(file)),
-          columns_(choose_columns(file_->metadata().columns, options.fields, file_->name())),
-          names_(named_fields(options.fields).size()),
-          kept_(columns_.columns, columns_.kept),
-          record_(columns_.columns, options.keep_records
-                                        ? std::span<const parquet_columns::member>(columns_.all)
-                                        : std::span<const parquet_columns::member>()) {
-        position_.path = file_->name();
-        position_.name = options.name;
-        position_.limit = limit_of(options, options.document_memory);
-        position_.keep_records = options.keep_records;
-        for (const std::size_t leaf : columns_.text) leaves_.push_back(leaf);
-        const auto add = [this](std::size_t leaf, std::size_t& number) {
-            if (leaf == parquet_columns::absent) return;
-            number = leaves_.size();
-            leaves_.push_back(leaf);
-        };
-        add(columns_.id, id_);
-        add(columns_.title, title_);
-        add(columns_.links, links_);
-        first_kept_ = leaves_.size();
-        leaves_.insert(leaves_.end(), kept_.leaves().begin(), kept_.leaves().end());
-        first_of_record_ = leaves_.size();
-        leaves_.insert(leaves_.end(), record_.leaves().begin(), record_.leaves().end());
+/// What all units of a file share.
+struct document_plan {
+    std::shared_ptr<const parquet_file> file;
+    column_documents documents;
+
+    document_plan(std::shared_ptr<const parquet_file> from, const corpus_options& options)
+        : file(std::move(from)), documents(file->metadata().columns, file->name(), options) {}
+
+    /// Of a row of a group, counted in the file from 1.
+    std::uint64_t line_of(const parquet_rows& rows, std::uint64_t row) const {
+        return file->metadata().groups[rows.group].first_row + row + 1;
     }
-
-    const std::shared_ptr<const parquet_file>& file() const { return file_; }
-    const parquet_columns& columns() const { return columns_; }
-    std::size_t names() const { return names_; }  ///< of fields that the user named
-    const std::vector<std::size_t>& leaves() const { return leaves_; }
-    const unit_position& position() const { return position_; }
-    std::uint64_t row_bytes() const { return 64 + kept_.name_bytes() + record_.name_bytes(); }
-
-    /// Makes the document of a row, `line`, and adds it or the reason against it. `entries`: of leaves(), at the row;
-    /// afterwards those of JSON have passed it, others not. Throws out_of_memory.
-    void take_row(std::span<parquet_entries> entries, std::uint64_t line, const reading_budget& budget,
-                  parsed_unit& out) const;
-
-  private:
-    bool has_budget(std::span<parquet_entries> entries, std::uint64_t line, const reading_budget& budget,
-                    parsed_unit& out) const;
-    std::string id_of(const parquet_entries& entry) const;
-    std::vector<std::string> links_of(parquet_entries& entry, const reading_budget& budget) const;
-    bool take_text(std::span<parquet_entries> entries, std::string& text) const;
-
-    std::shared_ptr<const parquet_file> file_;
-    parquet_columns columns_;
-    std::size_t names_;
-    parquet_json_writer kept_, record_;
-    unit_position position_;
-    std::vector<std::size_t> leaves_;
-    // Numbers in leaves_; the texts come first.
-    std::size_t id_ = parquet_columns::absent, title_ = id_, links_ = id_, first_kept_ = 0,
-                first_of_record_ = 0;
+    void note_lost(const parquet_rows& rows, std::uint64_t row, std::uint64_t count, const std::string& why,
+                   parsed_unit& out) const {
+        documents.note_lost(line_of(rows, row), count, why, out);
+    }
 };
 
-/// Puts several texts together, an empty line between them. False if all are null.
-bool document_plan::take_text(std::span<parquet_entries> entries, std::string& text) const {
-    bool any = false;
-    for (std::size_t i = 0; i < columns_.text.size(); ++i) {
-        if (!entries[i].has_value()) continue;
-        const std::string_view value = entries[i].value();
-        if (!text.empty() && !value.empty()) text += "\n\n";
-        text += value;
-        any = true;
-    }
-    return any;
-}
+class parquet_source final : public entry_source {
+  public:
+    explicit parquet_source(const parquet::column_reader& from) : reader(from) {}
+    const parquet::leaf_column& leaf() const override { return reader.leaf(); }
+    std::size_t read(parquet::column_batch& out, std::size_t max) override { return reader.read(out, max); }
 
-std::string document_plan::id_of(const parquet_entries& entry) const {
-    const std::string_view value = entry.value();
-    if (entry.leaf().width == 0) return std::string(value);
-    std::string written;
-    append_json_value(written, columns_.columns.nodes[entry.leaf().node], entry.leaf(), value);
-    if (written.starts_with('"')) written = written.substr(1, written.size() - 2);  // a UUID
-    return written;
-}
-
-std::vector<std::string> document_plan::links_of(parquet_entries& entry, const reading_budget& budget) const {
-    std::vector<std::string> links;
-    for (bool begun = false; entry.has_entry() && (!begun || entry.repetition() != 0); begun = true) {
-        if (entry.has_value()) add_link(links, id_of(entry), budget);
-        entry.pass();
-    }
-    return links;
-}
-
-bool document_plan::has_budget(std::span<parquet_entries> entries, std::uint64_t line,
-                               const reading_budget& budget, parsed_unit& out) const {
-    std::uint64_t bytes = 0;
-    for (const parquet_entries& each : entries.first(first_kept_))
-        if (each.leaf().max_repetition == 0 && each.has_value()) bytes += each.value().size();
-    if (bytes > position_.limit.bytes) {
-        reject(out, position_.path, line, position_.limit.reason());
-        return false;
-    }
-    require_budget(budget, reading_factor * bytes, "a document");
-    return true;
-}
-
-void document_plan::take_row(std::span<parquet_entries> entries, std::uint64_t line,
-                             const reading_budget& budget, parsed_unit& out) const {
-    const std::string& path = position_.path;
-    if (!has_budget(entries, line, budget, out)) return;
-    document made;
-    std::string repaired;
-    const auto mend = [&repaired](std::string& text) {
-        if (std::string done = repair_utf8(text); repaired.empty()) repaired = std::move(done);
-    };
-    if (!take_text(entries, made.text)) return reject(out, path, line, "the text is null");
-    mend(made.text);
-    const bool has_id = id_ != parquet_columns::absent && entries[id_].has_value();
-    if (columns_.id_is_chosen && !has_id) return reject(out, path, line, "the id is null");
-    made.is_numbered = !has_id;
-    made.id = has_id ? id_of(entries[id_]) : position_.id_of_line(line);
-    if (made.id.empty()) return reject(out, path, line, "the id is empty");
-    if (!is_utf8(made.id)) return reject(out, path, line, "the id is not UTF-8");
-    if (title_ != parquet_columns::absent && entries[title_].has_value()) {
-        made.title = entries[title_].value();
-        mend(made.title);
-    }
-    if (links_ != parquet_columns::absent) made.links = links_of(entries[links_], budget);
-    for (std::string& link : made.links) mend(link);
-    const std::uint64_t room = budget.bytes / reading_factor;
-    try {
-        const auto of_record = entries.subspan(first_of_record_);
-        const auto of_kept = entries.subspan(first_kept_, first_of_record_ - first_kept_);
-        if (!columns_.kept.empty()) kept_.write(made.fields, of_kept, room, path);
-        if (position_.keep_records) {
-            record_.write(made.record, of_record, room, path);
-            made.record += '\n';
-        }
-    } catch (const invalid_input& why) {
-        return reject(out, path, line, why.reason());
-    }
-    if (!repaired.empty()) repair(out, path, line, std::move(repaired));
-    keep(out, std::move(made), path, line);
-}
+    parquet::column_reader reader;
+};
 
 /// The rows of a unit, from all columns that are read.
 class row_reader {
   public:
     row_reader(const document_plan& plan, const parquet_rows& rows, const reading_budget& budget)
         : plan_(plan), rows_(rows), budget_(budget), lost_(rows.columns.size()) {
-        for (const auto& column : rows.columns) entries_.emplace_back(column);
+        for (const auto& column : rows.columns) {
+            auto source = std::make_unique<parquet_source>(column);
+            sources_.push_back(source.get());
+            entries_.emplace_back(std::move(source));
+        }
     }
 
     void parse(const context& ctx, parsed_unit& out) {
@@ -183,20 +70,9 @@ class row_reader {
                 if (find(row, out)) take(row, out);
                 finish(row);
             } catch (const invalid_input& why) {  // a column whose next rows cannot be found
-                return note_lost(plan_, rows_, rows_.first + row, rows_.count - row, why.reason(), out);
+                return plan_.note_lost(rows_, rows_.first + row, rows_.count - row, why.reason(), out);
             }
         }
-    }
-
-    static void note_lost(const document_plan& plan, const parquet_rows& rows, std::uint64_t row,
-                          std::uint64_t count, const std::string& why, parsed_unit& out) {
-        const auto line = [&](std::uint64_t of) {
-            return plan.file()->metadata().groups[rows.group].first_row + of + 1;
-        };
-        std::string reason = "the row is lost: ";
-        if (count > 1)
-            reason = "the rows from here to " + std::to_string(line(row + count - 1)) + " are lost: ";
-        note(out, {plan.file()->name(), line(row), reason + why, true, false, true});
     }
 
   private:
@@ -211,14 +87,16 @@ class row_reader {
         return found;
     }
     void find_entry(std::size_t column, parsed_unit& out) {
-        parquet_entries& its = entries_[column];
+        column_entries& its = entries_[column];
+        parquet::column_reader& reader = sources_[column]->reader;
         const auto lose = [&](const std::string& why) {
             if (its.leaf().max_repetition != 0) throw invalid_input("", 0, why);
-            const parquet::page* const page = its.reader().current_page();
-            const std::uint64_t begin = its.reader().page_begin(), count = page->header().values;
-            if (begin >= rows_.first) note_lost(plan_, rows_, begin, count, why, out);
+            const parquet::page* const page = reader.current_page();
+            const std::uint64_t begin = reader.page_begin(), count = page->header().values;
+            if (begin >= rows_.first) plan_.note_lost(rows_, begin, count, why, out);
             lost_[column] = begin + count - rows_.first;
-            its.lose_page(lost_[column]);
+            reader.skip_page();
+            its.lose_rows(lost_[column]);
         };
         try {
             if (!its.has_entry()) throw invalid_input("", 0, "a column has fewer rows than its row group");
@@ -233,20 +111,19 @@ class row_reader {
     /// Three quarters of the budget are for pages, all together; the rest is for the document.
     void limit_memory(std::size_t column) {
         std::uint64_t others = 0;
-        for (std::size_t i = 0; i < entries_.size(); ++i)
-            if (i != column) others += entries_[i].reader().memory_bytes();
+        for (std::size_t i = 0; i < sources_.size(); ++i)
+            if (i != column) others += sources_[i]->reader.memory_bytes();
         const std::uint64_t room = pages_share(budget_.bytes);
-        entries_[column].reader().limit_memory(room - std::min(room, others));
+        sources_[column]->reader.limit_memory(room - std::min(room, others));
     }
 
     void take(std::uint64_t row, parsed_unit& out) {
-        const std::uint64_t line =
-            plan_.file()->metadata().groups[rows_.group].first_row + rows_.first + row + 1;
+        const std::uint64_t line = plan_.line_of(rows_, rows_.first + row);
         try {
-            plan_.take_row(entries_, line, budget_, out);
+            plan_.documents.take_row(entries_, line, budget_, out);
         } catch (const out_of_memory& why) {
             if (!budget_.is_last) throw;
-            reject(out, plan_.file()->name(), line, why.what());
+            reject(out, plan_.file->name(), line, why.what());
         }
     }
     void finish(std::uint64_t row) {
@@ -257,7 +134,8 @@ class row_reader {
     const document_plan& plan_;
     const parquet_rows& rows_;
     reading_budget budget_;
-    std::vector<parquet_entries> entries_;
+    std::vector<parquet_source*> sources_;
+    std::vector<column_entries> entries_;  ///< of the sources
     std::vector<std::uint64_t>
         lost_;  ///< of each column: the rows before this one, counted from the first, are lost
 };
@@ -276,13 +154,8 @@ class parquet_unit final : public corpus_unit {
             if (budget.is_last) throw;
             return false;
         }
-        if (rows_.damage)
-            row_reader::note_lost(*plan_, rows_, rows_.first + rows_.count, rows_.lost, *rows_.damage, made);
-        plan_->position().name.give(made.documents);
-        made.counts.documents += made.documents.size();
-        // A name that the file lacks was refused when it was opened.
-        made.named.any_record = true;
-        for (std::size_t i = 0; i < plan_->names(); ++i) made.named.saw(i);
+        if (rows_.damage) plan_->note_lost(rows_, rows_.first + rows_.count, rows_.lost, *rows_.damage, made);
+        plan_->documents.finish(made);
         rows_.columns.clear();
         out = std::move(made);
         return true;
@@ -309,14 +182,14 @@ class parquet_reader final : public corpus_reader {
     parquet_reader(const std::shared_ptr<const parquet_file>& file, const corpus_options& options,
                    const context& ctx)
         : plan_(std::make_shared<const document_plan>(file, options)),
-          cutter_(file, plan_->leaves(),
-                  {std::max<std::uint64_t>(1, options.unit_bytes), plan_->row_bytes(),
+          cutter_(file, plan_->documents.leaves(),
+                  {std::max<std::uint64_t>(1, options.unit_bytes), plan_->documents.row_bytes(),
                    options.document_memory / 2}),
           ctx_(ctx),
           of_units_(without_listeners(ctx)) {
         if (!file->metadata().groups.empty())  // refuses what no row group can have
-            for (const std::size_t leaf : plan_->leaves()) parquet::column_reader(file, 0, leaf);
-        for (const std::string& name : plan_->columns().unkept) {
+            for (const std::size_t leaf : plan_->documents.leaves()) parquet::column_reader(file, 0, leaf);
+        for (const std::string& name : plan_->documents.columns().unkept) {
             std::string shown = name;
             repair_utf8(shown);
             ++notes_.counts.skipped["column without a form in JSON: " + shown];
@@ -331,12 +204,12 @@ class parquet_reader final : public corpus_reader {
                                               std::exchange(notes_, {}), of_units_);
     }
     std::uint64_t consumed_bytes() const override {
-        const std::uint64_t rows = plan_->file()->metadata().rows, bytes = total_bytes();
+        const std::uint64_t rows = plan_->file->metadata().rows, bytes = total_bytes();
         if (rows == 0) return bytes;
         return static_cast<std::uint64_t>(static_cast<double>(bytes) / static_cast<double>(rows) *
                                           static_cast<double>(cutter_.rows_done()));
     }
-    std::uint64_t total_bytes() const override { return plan_->file()->bytes().size(); }
+    std::uint64_t total_bytes() const override { return plan_->file->bytes().size(); }
 
   private:
     std::shared_ptr<const document_plan> plan_;

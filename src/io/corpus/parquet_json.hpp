@@ -1,27 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values of Parquet columns as JSON: numbers exactly as they are, dates and times by ISO 8601, lists as arrays, groups and
-// maps with names as objects.
+// Rows of Parquet columns as JSON: lists as arrays, groups and maps with names as objects.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
+#include "io/corpus/column_entries.hpp"
 #include "io/corpus/parquet_columns.hpp"
-#include "io/corpus/parquet_entries.hpp"
 #include "io/parquet/metadata.hpp"
 
 namespace quern::io {
-
-/// Whether a column, or some column of a group, has a form in JSON: bytes, intervals and geometry have none.
-bool has_json_form(const parquet::schema& columns, std::uint32_t node);
-
-/// Appends a value of a leaf with such a form. What JSON cannot express (not a number, infinity) becomes null.
-void append_json_value(std::string& out, const parquet::schema_node& node, const parquet::leaf_column& leaf,
-                       std::string_view value);
 
 /// Puts the columns of an object together, row by row, from the entries of their leaves.
 class parquet_json_writer {
@@ -37,7 +28,7 @@ class parquet_json_writer {
     /// Appends the object of a row. `entries`: of each leaf, at the row's first entry; afterwards at the next row's, or at
     /// the end. Throws out_of_memory if `out` becomes longer than `max_bytes`, invalid_input with the name `file` if the
     /// levels of the leaves do not agree; the entries are then somewhere in the row.
-    void write(std::string& out, std::span<parquet_entries> entries, std::uint64_t max_bytes,
+    void write(std::string& out, std::span<column_entries> entries, std::uint64_t max_bytes,
                const std::string& file) const;
 
   private:

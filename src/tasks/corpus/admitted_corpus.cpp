@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tasks/corpus/admitted_corpus.hpp"
 
+#include <algorithm>
+#include <utility>
+
 #include "device/paced_checks.hpp"
 #include "quern/base/error.hpp"
 
@@ -11,6 +14,7 @@ std::unique_ptr<io::corpus_reader> open(const corpus_input& input, const admitte
                                         const context& ctx) {
     io::corpus_options options = corpus_options_for(input, ctx, how.content);
     options.keep_records = how.keep_records;
+    options.start = how.start;
     return open_documents(input, options, ctx);
 }
 
@@ -32,9 +36,21 @@ bool admitted_corpus::cut(document_unit& unit) {
         ctx_.report({stage_, corpus_->consumed_bytes(), corpus_->total_bytes(), "bytes"});
     };
     tell();  // before it waits
-    unit.raw = corpus_->next();
+    const bool is_first = waiting_ != nullptr;
+    unit.raw = is_first ? std::move(waiting_) : corpus_->next();
     tell();
-    return unit.raw != nullptr;
+    if (is_first || !unit.raw) next_.reset();
+    if (!unit.raw || !part_bytes_) return unit.raw != nullptr;
+    if (const auto begun = corpus_->begun(); begun && !is_first && taken_bytes_ >= *part_bytes_) {
+        next_ = *begun;
+        waiting_ = std::move(unit.raw);
+        return false;
+    }
+    // Files of a folder are read only when they are parsed; their sizes count as consumed.
+    const std::uint64_t consumed = corpus_->consumed_bytes();
+    taken_bytes_ += std::max(unit.raw->raw_bytes(), consumed - consumed_before_);
+    consumed_before_ = consumed;
+    return true;
 }
 
 void admitted_corpus::admit(document_unit& unit) {

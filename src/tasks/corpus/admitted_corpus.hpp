@@ -11,7 +11,9 @@
 #include <concepts>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "device/cpu/pipeline.hpp"
 #include "io/corpus/corpus.hpp"
@@ -36,6 +38,7 @@ class admitted_corpus {
         std::string stage = "read";  ///< of the progress
         bool keep_records = false;   ///< fill document::record
         corpus_content content = corpus_content::texts;
+        io::corpus_place start = {};  ///< where to begin
     };
     /// `input` and `ctx` must outlive it. Throws as open_documents and unit_parser do.
     admitted_corpus(const corpus_input& input, const work_on_document& work, const text_options& text,
@@ -57,10 +60,20 @@ class admitted_corpus {
     /// the budget has room for (4 bytes each).
     template <std::derived_from<document_unit> Unit>
     void run(pipeline<Unit>& line) {
+        taken_bytes_ = 0;
         run_parallel(with_threads_that_read(ctx_), [&] { line.run(); });
+        if (next_) return;
         record_.refuse_too_many(input_);
         ids_.tell(ctx_);
     }
+
+    // For work in parts, each of whole files, of about `bytes` of input: a pipeline ends where a part does, and another one
+    // goes on from there.
+    void in_parts_of(std::uint64_t bytes) { part_bytes_ = bytes; }
+    /// After run(): where the next part begins; nothing at the end of the corpus.
+    const std::optional<io::corpus_place>& next_part() const { return next_; }
+    /// A document of an earlier run, of which record() must have the counts.
+    void know(std::string_view id) { taken_.insert(id, static_cast<std::uint32_t>(taken_.size())); }
 
     reading_record& record() { return record_; }
     bool verbatim() const { return verbatim_; }  ///< whether documents are word lines
@@ -79,6 +92,10 @@ class admitted_corpus {
     id_table taken_;
     reading_record record_;
     bool verbatim_ = false;
+    std::optional<std::uint64_t> part_bytes_;
+    std::uint64_t taken_bytes_ = 0, consumed_before_ = 0;
+    std::unique_ptr<io::corpus_unit> waiting_;  ///< cut already: the first of the next part
+    std::optional<io::corpus_place> next_;
 };
 
 }  // namespace quern

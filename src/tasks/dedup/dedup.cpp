@@ -482,7 +482,7 @@ void dedup_result::write_kept_folder(const context& ctx, const std::function<voi
 }
 
 bool is_kept_folder_complete(const dedup_options& options) {
-    return kept_folder::is_complete(options);
+    return kept_folder::is_complete(options.kept_folder, describe_kept(options));
 }
 
 void dedup_result::write_report(const sink& out) const {

@@ -5,7 +5,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <set>
+#include <string_view>
 #include <system_error>
 #include <unordered_set>
 #include <utility>
@@ -66,13 +68,20 @@ std::unique_ptr<io::name_lock> lock(const fs::path& folder) {
     }
 }
 
+/// Of a file whose documents are rows of columns, written as JSON lines.
+bool names_columns(std::string_view name) {
+    constexpr std::array<std::string_view, 5> endings = {".parquet", ".arrow", ".arrows", ".feather",
+                                                         ".ipc"};
+    return std::ranges::any_of(endings, [&](std::string_view each) { return name.ends_with(each); });
+}
+
 std::string output_name(const source_file& file) {
     std::string name = file.path.substr(file.name_at);
     if (file.is_document || file.has_rows) return name;
     const bool is_written = is_compressed_name(name);
     std::string ending = is_written ? fs::path(name).extension().string() : "";
     name = io::without_compression(name);
-    if (!file.has_lines || name.ends_with(".parquet")) name += ".jsonl";
+    if (!file.has_lines || names_columns(name)) name += ".jsonl";
     return name + ending;
 }
 
@@ -158,13 +167,13 @@ bool kept_folder::goes_on(const fs::path&, const fs::path& notes, const context&
     return true;
 }
 
-bool kept_folder::is_complete(const dedup_options& options) {
-    const fs::path folder = without_last_slash(options.kept_folder), file = folder / manifest_name;
+bool kept_folder::is_complete(const fs::path& target, const kept_request& request) {
+    const fs::path folder = without_last_slash(target), file = folder / manifest_name;
     std::error_code failed;
     if (!fs::is_regular_file(file, failed)) return false;
     const json manifest = json::parse(io::mapped_file(file).text(), nullptr, false);
     if (manifest.is_discarded() || manifest.value("format", "") != manifest_format) return false;
-    const bool is_same = manifest.value("request", "") == describe_kept(options).checksum();
+    const bool is_same = manifest.value("request", "") == request.checksum();
     if (is_same) {
         const auto only_one = lock(folder);
         remove_stale_temporaries(parent_of(folder), temporary_prefix(folder));

@@ -2,7 +2,7 @@
 // The kept documents of a corpus as a folder: an output file for each file of the corpus, in its form and under its name,
 // its path within the input that has it. Lines of JSON lines and TSV, and rows of tables under their heading, byte for
 // byte; a file that is one document is copied as it is, or is missing if the document was removed. Forms without
-// lines (wikipedia, trec, wikiextractor, lines) become JSON lines, NAME.jsonl. A Parquet file becomes one with the kept
+// lines (wikipedia, trec, wikiextractor, lines, arrow) become JSON lines, NAME.jsonl. A Parquet file becomes one with the kept
 // rows and all columns. Names that end in .gz or .zst are
 // compressed; those of other compressions lose that ending. manifest.json lists the files. The folder appears whole or not
 // at all.
@@ -80,7 +80,7 @@ class kept_folder {
                  const context& ctx);
 
     /// Whether the folder is there already, published by a run with the same request.
-    static bool is_complete(const dedup_options& options);
+    static bool is_complete(const std::filesystem::path& folder, const kept_request& request);
 
   private:
     bool goes_on(const std::filesystem::path& folder, const std::filesystem::path& notes, const context& ctx);

@@ -46,6 +46,23 @@ std::string joined(const auto& values) {
     return text;
 }
 
+void add_corpus(json& to, const corpus_input& corpus) {
+    const error_limit& limit = corpus.max_errors;
+    to["max_errors"] =
+        limit.is_share ? fmt::format("{:g}%", 100 * limit.share) : fmt::format("{}", limit.count);
+    to["ids"] = id_rule_names[static_cast<std::size_t>(corpus.ids)];
+    const auto add = [&to](const char* name, const std::string& value) {
+        if (!value.empty()) to[name] = json_of_bytes(value);
+    };
+    add("input_format", corpus.input_format);
+    add("follow_links", corpus.follow_links ? "true" : "");
+    add("id_field", corpus.fields.id);
+    add("text_field", joined(corpus.fields.text));
+    add("title_field", corpus.fields.title);
+    add("links_field", corpus.fields.links);
+    add("kept_fields", joined(corpus.fields.kept));
+}
+
 json parameters_of(const dedup_options& options) {
     json all = json::object();
     add_options(all, options.duplicates);
@@ -54,23 +71,12 @@ json parameters_of(const dedup_options& options) {
         add_options(all, as_recorded(options.text));
         all["unicode"] = text::unicode_version();
     }
-    const error_limit& limit = options.max_errors;
-    all["max_errors"] =
-        limit.is_share ? fmt::format("{:g}%", 100 * limit.share) : fmt::format("{}", limit.count);
-    all["ids"] = id_rule_names[static_cast<std::size_t>(options.ids)];
     const auto add = [&all](const char* name, const std::string& value) {
         if (!value.empty()) all[name] = json_of_bytes(value);
     };
-    add("input_format", options.input_format);
-    add("follow_links", options.follow_links ? "true" : "");
     add("prefer", joined(options.prefer));
     add("against", joined(options.against));
     add("store", options.store.native());
-    add("id_field", options.fields.id);
-    add("text_field", joined(options.fields.text));
-    add("title_field", options.fields.title);
-    add("links_field", options.fields.links);
-    add("kept_fields", joined(options.fields.kept));
     return all;
 }
 
@@ -171,6 +177,7 @@ std::optional<kept_request> kept_request::read_from(const fs::path& folder) {
 kept_request describe_request(const corpus_input& input, json parameters) {
     kept_request request;
     request.parameters = std::move(parameters);
+    add_corpus(request.parameters, input);
     request.parameters["program"] = fmt::format("Quern {}, outputs {}", QUERN_VERSION, version_of_outputs);
     for (const fs::path& each : input.inputs) describe_input(each, input.follow_links, request.files);
     return request;

@@ -34,7 +34,7 @@ struct kept_request {
     static std::optional<kept_request> read_from(const std::filesystem::path& folder);
 };
 
-/// The files of `input`, with these parameters and the version of the program. Cost: one walk over the inputs.
+/// The files of `input` and how they are read, with these parameters and the version of the program. Cost: one walk over the inputs.
 kept_request describe_request(const corpus_input& input, nlohmann::json parameters);
 kept_request describe_kept(const dedup_options& options);
 

@@ -4,14 +4,12 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <span>
 #include <utility>
 
 #include "quern/base/error.hpp"
@@ -39,32 +37,71 @@ struct pipe_ends {
     }
 };
 
-/// Actions and attributes of a start.
+/// What a child does between its start and the program, given by the parent.
 struct start_settings {
-    posix_spawn_file_actions_t actions{};
-    posix_spawnattr_t attributes{};
-
-    start_settings(int input, int output, int errors) {
-        posix_spawn_file_actions_init(&actions);
-        posix_spawnattr_init(&attributes);
-        posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO);
-        posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
-        posix_spawn_file_actions_adddup2(&actions, errors, STDERR_FILENO);
-        sigset_t none, usual;
-        sigemptyset(&none);
-        sigemptyset(&usual);
-        for (const int each : {SIGPIPE, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXCPU}) sigaddset(&usual, each);
-        posix_spawnattr_setsigmask(&attributes, &none);
-        posix_spawnattr_setsigdefault(&attributes, &usual);
-        posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-    }
-    start_settings(const start_settings&) = delete;
-    start_settings& operator=(const start_settings&) = delete;
-    ~start_settings() {
-        posix_spawn_file_actions_destroy(&actions);
-        posix_spawnattr_destroy(&attributes);
-    }
+    int input = -1, output = -1, errors = -1;
+    const child_limits* limits = nullptr;
+    const char* program = nullptr;
+    char* const* arguments = nullptr;
+    char* const* environment = nullptr;
+    int failure = -1;  ///< where errno is written if the program cannot be started
 };
+
+/// A lower limit of this process stays.
+void set_limit(__rlimit_resource what, rlim_t most) {
+    rlimit now{};
+    if (getrlimit(what, &now) == 0) most = std::min(most, now.rlim_max);
+    const rlimit value{most, most};
+    setrlimit(what, &value);
+}
+
+/// Runs in the child, which has the parent's memory until the program begins: system calls only, no allocation. Handlers of
+/// the parent must not run here: signals stay blocked until all are as usual again.
+[[noreturn, gnu::noinline]] void begin_program(const start_settings& settings) {
+    struct sigaction usual {};
+    usual.sa_handler = SIG_DFL;
+    for (int each = 1; each < NSIG; ++each) sigaction(each, &usual, nullptr);
+    const auto is_moved = [](int from, int to) { return dup2(from, to) == to; };
+    if (is_moved(settings.input, STDIN_FILENO) && is_moved(settings.output, STDOUT_FILENO) &&
+        is_moved(settings.errors, STDERR_FILENO)) {
+        set_limit(RLIMIT_CPU, static_cast<rlim_t>(settings.limits->processor_time.count()));
+        set_limit(RLIMIT_AS, settings.limits->address_space);
+        set_limit(RLIMIT_CORE, 0);
+        sigset_t none;
+        sigemptyset(&none);
+        sigprocmask(SIG_SETMASK, &none, nullptr);
+        set_limit(RLIMIT_FSIZE, 0);
+        execve(settings.program, settings.arguments, settings.environment);
+    }
+    const int failed = errno;
+    static_cast<void>(!write(settings.failure, &failed, sizeof failed));
+    _exit(127);
+}
+
+/// Starts a child. posix_spawn cannot set its limits, and fork copies the page tables of this process, which may have much
+/// memory: so the child borrows the memory, and this thread waits until the program has begun. Throws io_error.
+pid_t start(start_settings settings) {
+    pipe_ends failure;
+    settings.failure = failure.write.number();
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    // NOLINTNEXTLINE(clang-analyzer-security.insecureAPI.vfork): the child does nothing before execve that may wait
+    const pid_t process = vfork();
+    if (process == 0) begin_program(settings);  // NOLINT(clang-analyzer-unix.Vfork): it does not return
+    const int refused = errno;
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    if (process < 0) throw io_error(settings.program, "cannot start", refused);
+    failure.write.close_quietly();
+    int failed = 0;
+    ssize_t got = 0;
+    do {
+        got = read(failure.read.number(), &failed, sizeof failed);
+    } while (got < 0 && errno == EINTR);
+    if (got == 0) return process;  // closed as the program began
+    waitpid(process, nullptr, 0);
+    throw io_error(settings.program, "cannot start", failed);
+}
 
 /// A started child: killed, if it still runs, and waited for.
 class child {
@@ -78,18 +115,6 @@ class child {
         wait();
     }
 
-    void limit(const child_limits& limits) const {
-        const auto set = [this](__rlimit_resource what, rlim_t most) {
-            const rlimit value{most, most};
-            // A limit of this process that is lower stays: it cannot be raised, and need not be.
-            static_cast<void>(prlimit(process_, what, &value, nullptr));
-        };
-        const auto seconds = static_cast<rlim_t>(limits.processor_time.count());
-        set(RLIMIT_CPU, seconds);
-        set(RLIMIT_AS, limits.address_space);
-        set(RLIMIT_FSIZE, 0);
-        set(RLIMIT_CORE, 0);
-    }
     void end() const { kill(process_, SIGKILL); }
     /// The status of waitpid(2); 0 if the process lets the system forget its children.
     int wait() {
@@ -129,20 +154,19 @@ child_result run_program(const std::filesystem::path& program, const std::vector
     pipe_ends output, errors;
     descriptor source(fcntl(input.number(), F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
     if (!source.is_open()) throw io_error(program.native(), "cannot start", errno);
-    pid_t process = 0;
-    {
-        const start_settings settings(source.number(), output.write.number(), errors.write.number());
-        std::vector<char*> list{const_cast<char*>(program.c_str())};
-        for (const std::string& each : arguments) list.push_back(const_cast<char*>(each.c_str()));
-        list.push_back(nullptr);
-        char locale[] = "LC_ALL=C.UTF-8", path[] = "PATH=/usr/bin:/bin", home[] = "HOME=/";
-        char* environment[] = {locale, path, home, nullptr};
-        const int failed = posix_spawn(&process, program.c_str(), &settings.actions, &settings.attributes,
-                                       list.data(), environment);
-        if (failed != 0) throw io_error(program.native(), "cannot start", failed);
-    }
-    child running(process);
-    running.limit(limits);
+    std::vector<char*> list{const_cast<char*>(program.c_str())};
+    for (const std::string& each : arguments) list.push_back(const_cast<char*>(each.c_str()));
+    list.push_back(nullptr);
+    char locale[] = "LC_ALL=C.UTF-8", path[] = "PATH=/usr/bin:/bin", home[] = "HOME=/";
+    char* environment[] = {locale, path, home, nullptr};
+    const start_settings settings{.input = source.number(),
+                                  .output = output.write.number(),
+                                  .errors = errors.write.number(),
+                                  .limits = &limits,
+                                  .program = program.c_str(),
+                                  .arguments = list.data(),
+                                  .environment = environment};
+    child running(start(settings));
     source.close_quietly();
     output.write.close_quietly();
     errors.write.close_quietly();

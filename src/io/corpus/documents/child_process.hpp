@@ -29,7 +29,8 @@ struct child_result {
 
 /// Runs `program`, an absolute path, with `input` as its standard input, and waits for its end. The child writes no files.
 /// `check_room` is called with the bytes of output so far and may throw: then, and if the run is stopped (interrupted), the
-/// child is killed and waited for. Safe in a process with threads: posix_spawn. Throws io_error if it cannot be started.
+/// child is killed and waited for. The limits hold from its first instruction. Safe in a process with threads. Throws io_error if
+/// it cannot be started.
 child_result run_program(const std::filesystem::path& program, const std::vector<std::string>& arguments,
                          const descriptor& input, const child_limits& limits, const context& ctx,
                          const std::function<void(std::uint64_t)>& check_room);

@@ -1,31 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
-// A column of a Parquet file entry by entry, for readers that go through several columns row by row.
+// A column entry by entry, for readers that go through several columns row by row. Whatever file it is from, its entries are
+// levels and values, as in Parquet.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string_view>
 #include <utility>
 
-#include "io/parquet/parquet_file.hpp"
+#include "io/parquet/metadata.hpp"
+#include "io/parquet/page_values.hpp"
 
 namespace quern::io {
 
-class parquet_entries {
+/// Where the entries come from.
+class entry_source {
   public:
-    explicit parquet_entries(parquet::column_reader reader) : reader_(std::move(reader)) {}
+    virtual ~entry_source() = default;
+    virtual const parquet::leaf_column& leaf() const = 0;
+    /// Replaces `out` by the next entries, about `max`. Returns how many: 0 at the end.
+    virtual std::size_t read(parquet::column_batch& out, std::size_t max) = 0;
+};
 
-    const parquet::leaf_column& leaf() const { return reader_.leaf(); }
-    parquet::column_reader& reader() { return reader_; }
-    const parquet::column_reader& reader() const { return reader_; }
+class column_entries {
+  public:
+    explicit column_entries(std::unique_ptr<entry_source> source) : source_(std::move(source)) {}
 
-    /// Whether there is another entry. Throws as column_reader::read() does; then the current page can be passed over.
+    const parquet::leaf_column& leaf() const { return source_->leaf(); }
+
+    /// Whether there is another entry. Throws as entry_source::read() does.
     bool has_entry() {
         constexpr std::size_t batch_entries = 512;
         if (at_ != batch_.entries) return true;
         at_ = value_ = 0;
         batch_.entries = 0;
-        return reader_.read(batch_, batch_entries) != 0;
+        return source_->read(batch_, batch_entries) != 0;
     }
     // After has_entry():
     std::uint16_t repetition() const {
@@ -53,17 +63,16 @@ class parquet_entries {
         if (rows_ < rows) pass();
         while (leaf().max_repetition != 0 && has_entry() && repetition() != 0) pass();
     }
-    /// Passes over the rest of a page that cannot be read, up to row number `rows`.
-    void lose_page(std::uint64_t rows) {
+    /// The source could not be read, and will go on at row number `rows`.
+    void lose_rows(std::uint64_t rows) {
         at_ = value_ = batch_.entries = 0;
-        reader_.skip_page();
         rows_ = rows;
     }
-    /// Whether has_entry() will read from a page.
+    /// Whether has_entry() will read from the source.
     bool reads_next() const { return at_ == batch_.entries; }
 
   private:
-    parquet::column_reader reader_;
+    std::unique_ptr<entry_source> source_;
     parquet::column_batch batch_;
     std::size_t at_ = 0, value_ = 0;
     std::uint64_t rows_ = 0;

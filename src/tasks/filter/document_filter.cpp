@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tasks/filter/document_filter.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <system_error>
+#include <utility>
+
+#include "base/hash.hpp"
+#include "io/corpus/record_text.hpp"
+#include "ops/text_quality/masking.hpp"
+#include "quern/base/error.hpp"
+#include "quern/base/rows.hpp"
+#include "tasks/shared/remaining_memory.hpp"
+#include "text/language_detection.hpp"
+#include "text/letters.hpp"
+#include "text/stop_words.hpp"
+
+namespace quern {
+namespace {
+
+std::string value_text(const text_quality::measured& value) {
+    return value.denominator == 1 ? std::to_string(value.numerator) : shortest(value.value());
+}
+
+/// A list of bad words; its name for messages.
+std::vector<std::string> read_bad_words(const std::string& path) {
+    std::error_code failed;
+    if (!std::filesystem::is_regular_file(path, failed))
+        throw usage_error(fmt::format(
+            "c4.bad-words: '{}' is not a file (expected one with a word or phrase per line)", path));
+    return text::stop_words_of_file(text::read_stop_word_file(path));
+}
+
+/// The rules with their lists of words read.
+rule_choice with_lists(rule_choice rules) {
+    for (chosen_group& group : rules.groups()) {
+        for (std::size_t i = 0; i < group.rules.size(); ++i) {
+            const quality_rule& rule = quality_rules()[quality_groups()[group.group].first + i];
+            chosen_rule& chosen = group.rules[i];
+            if (rule.kind != rule_kind::words || !chosen.is_on || chosen.list.empty()) continue;
+            chosen.words =
+                rule.name == "bad-words" ? read_bad_words(chosen.list) : text::read_stop_words(chosen.list);
+            if (chosen.words.empty())
+                throw usage_error(fmt::format("{}: there is no word in '{}'", full_name(rule), chosen.list));
+        }
+    }
+    return rules;
+}
+
+const std::vector<std::string>& bad_words_of(const rule_choice& rules) {
+    static const std::vector<std::string> none;
+    for (const chosen_group& group : rules.groups()) {
+        for (std::size_t i = 0; i < group.rules.size(); ++i) {
+            const quality_rule& rule = quality_rules()[quality_groups()[group.group].first + i];
+            if (rule.name == "bad-words" && group.rules[i].is_on) return group.rules[i].words;
+        }
+    }
+    return none;
+}
+
+/// Lines of TSV have no line ends in them.
+bool is_tab_separated(const document& d) {
+    using form = document::record_form;
+    return d.record_kind == form::tsv || (d.record_kind == form::table && d.record_heading &&
+                                          d.record_heading->find('\t') != std::string::npos);
+}
+
+/// Gives the document another text, in its record too.
+void rewrite(document& d, std::string_view text, const document_fields& fields) {
+    std::string made(text);
+    if (!d.record.empty()) {
+        if (is_tab_separated(d))
+            std::ranges::replace_if(
+                made, [](char c) { return c == '\n' || c == '\r' || c == '\t'; }, ' ');
+        d.record = io::with_text(d.record, d.record_kind,
+                                 d.record_heading ? std::string_view(*d.record_heading) : std::string_view(),
+                                 made, fields);
+    }
+    d.text = std::move(made);
+}
+
+text_options model_text(const filter_options& options) {
+    text_options text;
+    if (options.words_of_model != model_words::tokenized)
+        text.tokens = static_cast<token_rule>(options.words_of_model);
+    return text;
+}
+std::optional<model_mixture> read_model_of(const filter_options& options, const context& ctx) {
+    if (options.perplexity.empty()) return {};
+    perplexity_options model;
+    model.model = options.perplexity;
+    return read_mixture(model, ctx);
+}
+
+std::string perplexity_parameters(const filter_options& options) {
+    const auto limit = [](const std::optional<double>& value) { return value ? shortest(*value) : "none"; };
+    return fmt::format("{} {} below {} above {} {}", options.perplexity.string(),
+                       perplexity_measure_names[static_cast<std::size_t>(options.measure)],
+                       limit(options.below), limit(options.above),
+                       model_words_names[static_cast<std::size_t>(options.words_of_model)]);
+}
+
+/// Of the words of lists, which may lie in files.
+std::string checksum_of_lists(const rule_choice& rules) {
+    std::string words;
+    for (const chosen_group& group : rules.groups())
+        for (const chosen_rule& rule : group.rules)
+            for (const std::string& word : rule.words) words.append(word).append(1, '\n');
+    return fmt::format("{:016x}", hash64(words));
+}
+
+}  // namespace
+
+nlohmann::json parameters_of(const filter_options& options) {
+    return {
+        {"rules", options.rules.text()},
+        {"lists", checksum_of_lists(with_lists(options.rules))},
+        {"words", word_split_names[static_cast<std::size_t>(options.words)]},
+        {"languages", fmt::format("{}", fmt::join(options.languages, ","))},
+        {"language_score", options.languages.empty() ? "" : to_text(options.language_score)},
+        {"perplexity", options.perplexity.empty() ? "" : perplexity_parameters(options)},
+        {"mask", fmt::format("{}{}", options.mask_emails ? "emails " : "", options.mask_ips ? "ips" : "")}};
+}
+
+document_filter::document_filter(const filter_options& options, context& ctx)
+    : options_(options),
+      rules_(with_lists(options.rules)),
+      bad_(bad_words_of(rules_)),
+      models_(read_model_of(options, ctx)),
+      workers_([this] { return std::make_unique<worker>(*this); }) {
+    for (const std::string& language : options.languages)
+        languages_.push_back(text::detectable_language(language));
+    if (models_) {
+        ctx = with_remaining_memory(ctx, models_->memory_bytes(), "the language model");
+        scorer_.emplace(*models_, model_text(options), options.words_of_model == model_words::tokenized,
+                        false);
+    }
+    list_rules();
+}
+
+void document_filter::add_rule(std::string name, std::string limit, std::string measure,
+                               std::string in_words) {
+    listed_.push_back({std::move(name), std::move(limit), std::move(measure), std::move(in_words)});
+}
+
+void document_filter::list_rules() {
+    if (!languages_.empty()) {
+        std::string list;
+        for (const std::string& l : languages_) list.append(list.empty() ? "" : ",").append(l);
+        add_rule("language", list, "the language of most of the text", "one of " + list);
+        const std::string least = to_text(options_.language_score);
+        add_rule("language-score", least, "share of the text in this language", "at least " + least);
+    }
+    number_of_.assign(quality_rules().size(), -1);
+    for (const chosen_group& group : rules_.groups()) {
+        const std::uint32_t first = quality_groups()[group.group].first;
+        for (std::uint32_t i = 0; i < group.rules.size(); ++i) {
+            const quality_rule& rule = quality_rules()[first + i];
+            const bool may_remove = rule.kind == rule_kind::at_least || rule.kind == rule_kind::at_most ||
+                                    rule.kind == rule_kind::page || rule.name == "bad-words";
+            if (!group.rules[i].is_on || !may_remove) continue;
+            number_of_[first + i] = static_cast<std::int32_t>(listed_.size());
+            const bool has_limit = rule.kind == rule_kind::at_least || rule.kind == rule_kind::at_most;
+            const std::string limit = has_limit ? to_text(group.rules[i].limit) : "";
+            add_rule(full_name(rule), limit, std::string(rule.help),
+                     has_limit ? fmt::format("{} {}", name_of(rule.kind), limit) : "none");
+        }
+    }
+    if (models_) {
+        const std::string measure(perplexity_measure_names[static_cast<std::size_t>(options_.measure)]);
+        const auto add = [&](const char* name, const std::optional<double>& limit) {
+            if (!limit) return;
+            const std::string text = shortest(*limit);
+            add_rule(fmt::format("{}.{}", measure, name), text, measure + " by the language model",
+                     fmt::format("{} {}", name, text));
+        };
+        first_of_model_ = static_cast<std::int32_t>(listed_.size());
+        add("below", options_.below);
+        add("above", options_.above);
+    }
+}
+
+judged document_filter::apply(document& d, worker& mine) {
+    judged made;
+    if (!languages_.empty()) {
+        const text::detected_language found = text::language_of(d.text);
+        if (std::ranges::none_of(languages_,
+                                 [&](const auto& l) { return text::is_language(found.code, l); })) {
+            made.reason = 0;
+            made.value = found.code;
+            return made;
+        }
+        if (text_quality::compare({found.percent, 100}, options_.language_score) < 0) {
+            made.reason = 1;
+            made.value = shortest(found.percent / 100.0);
+            return made;
+        }
+    }
+    const text_quality::verdict verdict = mine.rules.apply(d.text);
+    if (verdict.rule) {
+        made.reason = number_of_[*verdict.rule];
+        made.value = value_text(verdict.value);
+        return made;
+    }
+    std::string_view text = mine.rules.text();
+    made.is_changed = mine.rules.is_changed();
+    if (scorer_ && judge_by_model(text, made)) return made;
+    if (options_.mask_emails) {
+        mine.masked.clear();
+        made.emails =
+            static_cast<std::uint32_t>(text_quality::mask_emails(text, text::is_word_character, mine.masked));
+        if (made.emails != 0) text = mine.masked;
+    }
+    if (options_.mask_ips) {
+        mine.again.clear();
+        made.ips = static_cast<std::uint32_t>(text_quality::mask_public_ips(text, mine.again));
+        if (made.ips != 0) text = mine.again;
+    }
+    made.is_changed = made.is_changed || made.emails != 0 || made.ips != 0;
+    if (made.is_changed) rewrite(d, text, options_.fields);
+    if (options_.wants_texts && options_.decided) made.text = d.text;
+    return made;
+}
+
+/// Whether the document is removed.
+bool document_filter::judge_by_model(std::string_view text, judged& made) {
+    document scored;
+    scored.text = text;
+    const text_score score = scorer_->scores_of(scored).front();
+    const double value = options_.measure == perplexity_measure::perplexity ? score.perplexity()
+                         : score.scored == 0 ? std::numeric_limits<double>::quiet_NaN()
+                                             : score.bits_per_byte(text.size());
+    std::int32_t rule = first_of_model_;
+    const auto removes = [&](bool is_limited, bool is_kept) {
+        if (!is_limited) return false;
+        if (!is_kept) made.reason = rule;
+        ++rule;
+        return !is_kept;
+    };
+    if (!removes(options_.below.has_value(), value < options_.below.value_or(0)) &&
+        !removes(options_.above.has_value(), value > options_.above.value_or(0)))
+        return false;
+    made.value = shortest(value);
+    return true;
+}
+
+}  // namespace quern

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rules, languages, model and masks of a filter, for one document at a time.
+#pragma once
+
+#include <oneapi/tbb/enumerable_thread_specific.h>
+
+#include <cstdint>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ops/text_quality/judge.hpp"
+#include "quern/base/context.hpp"
+#include "quern/base/document.hpp"
+#include "quern/tasks/filter.hpp"
+#include "tasks/filter/filter_words.hpp"
+#include "tasks/language_model/text_scorer.hpp"
+
+namespace quern {
+
+/// What the parallel step finds out about a document.
+struct judged {
+    std::int32_t reason = -1;  ///< number among the applied rules; -1: kept
+    bool is_changed = false;
+    std::string value;
+    std::string text;  ///< for filter_decision::text
+    std::uint32_t emails = 0, ips = 0;
+};
+
+/// What the results of these options depend on, by name, for a list of the files of a folder of outputs.
+nlohmann::json parameters_of(const filter_options& options);
+
+class document_filter {
+  public:
+    /// A rule that applies, in words for a report.
+    struct listed_rule {
+        std::string name, limit;
+        std::string measure, limit_in_words;
+    };
+    /// Reads the lists of words and the language model, whose memory is taken from `ctx`. `options` must outlive it. Throws
+    /// usage_error, io_error, out_of_memory.
+    document_filter(const filter_options& options, context& ctx);
+
+    /// In the order in which they apply: judged::reason is a number of these.
+    const std::vector<listed_rule>& rules() const { return listed_; }
+    /// Refuses what is wrong before the work.
+    void begin() { workers_.local(); }
+    /// Judges a document, and changes its text if a rule or a mask does. Any thread.
+    judged apply(document& d) { return apply(d, *workers_.local()); }
+
+  private:
+    struct worker {
+        explicit worker(const document_filter& owner)
+            : words(owner.options_.words, owner.bad_), rules(owner.rules_, words) {}
+        filter_words words;
+        text_quality::judge rules;
+        std::string masked, again;
+    };
+
+    void add_rule(std::string name, std::string limit, std::string measure, std::string in_words);
+    void list_rules();
+    judged apply(document& d, worker& mine);
+    bool judge_by_model(std::string_view text, judged& made);
+
+    const filter_options& options_;
+    rule_choice rules_;
+    bad_words bad_;
+    std::optional<model_mixture> models_;
+    std::optional<document_scorer> scorer_;
+    std::int32_t first_of_model_ = 0;  ///< rule
+    std::vector<std::string> languages_;
+    std::vector<std::int32_t> number_of_;  ///< by rule: among the applied ones
+    std::vector<listed_rule> listed_;
+    tbb::enumerable_thread_specific<std::unique_ptr<worker>> workers_;
+};
+
+}  // namespace quern
