@@ -9,6 +9,7 @@
 
 #include "quern/base/error.hpp"
 #include "server/json_writer.hpp"
+#include "server/marked_text.hpp"
 #include "server/search_api.hpp"
 #include "server/target.hpp"
 

@@ -64,7 +64,7 @@ struct http_counts {
 
 class http_server {
   public:
-    struct state;  ///< defined in the only file that includes the network library
+    struct state;  ///< defined in the header that includes the network library
     /// Binds and listens. Throws usage_error for an invalid host, io_error if the port is in use or not
     /// permitted. `counts` and `service` must outlive the server.
     http_server(const http_address& address, const http_limits& limits, http_service& service,

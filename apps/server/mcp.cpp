@@ -12,7 +12,7 @@
 
 #include "quern/base/error.hpp"
 #include "server/json_writer.hpp"
-#include "server/site.hpp"
+#include "server/responses.hpp"
 
 namespace quern::server {
 namespace {

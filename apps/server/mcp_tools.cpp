@@ -15,6 +15,7 @@
 #include "quern/base/option.hpp"
 #include "quern/tasks/similar.hpp"
 #include "server/json_writer.hpp"
+#include "server/marked_text.hpp"
 #include "server/search_api.hpp"
 #include "server/target.hpp"
 #include "server/words_api.hpp"

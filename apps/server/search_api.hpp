@@ -29,14 +29,4 @@ class not_found : public error {
     using error::error;
 };
 
-/// The start of the character at `at`.
-std::size_t back_to_character(std::string_view text, std::size_t at);
-/// A title, truncated to the limit.
-std::string_view shortened(std::string_view title, const site_limits& limits);
-
-/// One document, starting at a byte offset of its text: the one of `id`, or, without it, of the parameter id.
-/// Throws not_found, and bad_request for invalid parameters.
-std::string document_json(const search_engine& engine, std::optional<std::string_view> id,
-                          std::string_view query, const site_limits& limits);
-
 }  // namespace quern::server

@@ -7,13 +7,9 @@
 #include <chrono>
 #include <cstdint>
 #include <exception>
-#include <functional>
-#include <new>
 #include <optional>
-#include <span>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "quern/base/error.hpp"
 #include "quern/base/lost_pages.hpp"
@@ -22,11 +18,13 @@
 #include "server/collection_api.hpp"
 #include "server/complete_api.hpp"
 #include "server/dedup_api.hpp"
-#include "server/json_writer.hpp"
+#include "server/document_api.hpp"
 #include "server/mcp.hpp"
 #include "server/mcp_tools.hpp"
-#include "server/pages.hpp"
+#include "server/page_response.hpp"
+#include "server/responses.hpp"
 #include "server/search_api.hpp"
+#include "server/store_api.hpp"
 #include "server/target.hpp"
 #include "server/words_api.hpp"
 
@@ -54,131 +52,12 @@ namespace {
 
 constexpr std::string_view document_path = "/api/documents/";
 
-/// The store has changed since it was opened: results from it are unreliable.
-class store_lost : public error {
-  public:
-    using error::error;
-};
-
 std::int64_t microseconds_now() {
     using namespace std::chrono;
     return duration_cast<microseconds>(steady_clock::now().time_since_epoch()).count();
 }
 
-/// The title of each status that the server uses.
-std::string_view title_of(unsigned status) {
-    switch (status) {
-        case 400:
-            return "Bad Request";
-        case 403:
-            return "Forbidden";
-        case 404:
-            return "Not Found";
-        case 405:
-            return "Method Not Allowed";
-        case 409:
-            return "Conflict";
-        case 413:
-            return "Content Too Large";
-        case 414:
-            return "URI Too Long";
-        case 415:
-            return "Unsupported Media Type";
-        case 421:
-            return "Misdirected Request";
-        case 431:
-            return "Request Header Fields Too Large";
-        case 503:
-            return "Service Unavailable";
-        case 507:
-            return "Insufficient Storage";
-        case 505:
-            return "HTTP Version Not Supported";
-        default:
-            return "Internal Server Error";
-    }
-}
-
-/// Security headers of every response. Pages use only their own script and style, load nothing from other sites
-/// and cannot be framed; other sites cannot embed the content or see the queries.
-void add_security(http_response& response) {
-    response.headers.emplace_back(
-        "Content-Security-Policy",
-        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
-        "form-action 'self'; base-uri 'none'; frame-ancestors 'none'");
-    response.headers.emplace_back("X-Content-Type-Options", "nosniff");
-    response.headers.emplace_back("Referrer-Policy", "no-referrer");
-    response.headers.emplace_back("Cross-Origin-Resource-Policy", "same-origin");
-    response.headers.emplace_back("Cross-Origin-Opener-Policy", "same-origin");
-}
-
-http_response json_response(std::string body) {
-    http_response response{200, "application/json", std::move(body)};
-    response.headers.emplace_back("Cache-Control", "no-store");
-    return response;
-}
-
-/// The files of web/, and the description of the API with its parameters.
-std::span<const page> complete_pages() {
-    static const std::vector<page> pages = [] {
-        std::vector<page> all(all_pages().begin(), all_pages().end());
-        for (page& p : all) {
-            if (p.path != "/openapi.json") continue;
-            static const std::string text = openapi_document(p.content);
-            static const std::string tag = fmt::format("\"{:016x}\"", std::hash<std::string>()(text));
-            p.content = text;
-            p.etag = tag;
-        }
-        return all;
-    }();
-    return pages;
-}
-
-const page* find_page(std::string_view path) {
-    const auto pages = complete_pages();
-    const auto at = std::ranges::find(pages, path, &page::path);
-    return at == pages.end() ? nullptr : &*at;
-}
-
-http_response page_response(const page& page, const http_request& request) {
-    // A list of tags, including weak ones: RFC 9110, section 13.1.2. No tag of ours is a substring of another.
-    const bool same =
-        request.if_none_match == "*" || request.if_none_match.find(page.etag) != std::string::npos;
-    http_response response{same ? 304U : 200U, std::string(page.content_type), {}};
-    if (!same) response.body = page.content;
-    response.headers.emplace_back("ETag", page.etag);
-    response.headers.emplace_back("Cache-Control", "no-cache");  // cached, but revalidated by its tag
-    return response;
-}
-
 }  // namespace
-
-failed_response response_to(const std::exception_ptr& failure) {
-    constexpr std::string_view own = "the server failed to process this request";
-    try {
-        std::rethrow_exception(failure);
-    } catch (const not_found& e) {
-        return {404, e.what(), {}};
-    } catch (const bad_query& e) {
-        return {400, e.what(), {}, e.position()};
-    } catch (const bad_request& e) {
-        return {400, e.what(), {}};
-    } catch (const request_refused& e) {
-        return {e.status(), e.what(), {}};
-    } catch (const store_lost& e) {
-        return {503, "the store was changed or damaged while it was being served", e.what()};
-    } catch (const out_of_memory& e) {
-        return {503, "not enough memory for this request", e.what()};
-    } catch (const std::bad_alloc&) {
-        return {503, "out of memory", "out of memory"};
-    } catch (const interrupted&) {
-        return {503, "the request was cancelled", {}};
-    } catch (const std::exception& e) {  // a damaged store, a failing disk, a bug
-        return {500, std::string(own), e.what()};
-    } catch (...) {
-        return {500, std::string(own), "unknown error"};
-    }
-}
 
 std::string name_of_folder(const std::filesystem::path& folder) {
     const auto path = std::filesystem::canonical(folder);
@@ -264,7 +143,7 @@ http_response site::handle(const http_request& request, const std::atomic<int>& 
     } catch (...) {
         const failed_response failed = response_to(std::current_exception());
         if (!failed.fault.empty()) report(failed.fault);
-        return refusal_at(failed.status, failed.reported, failed.position);
+        return problem_response(failed.status, failed.reported, failed.position);
     }
     add_security(response);
     return response;
@@ -299,26 +178,7 @@ void site::check_store() const {
 }
 
 http_response site::refusal(unsigned status, std::string_view detail) {
-    return refusal_at(status, detail, {});
-}
-
-/// RFC 9457.
-http_response site::refusal_at(unsigned status, std::string_view detail,
-                               std::optional<std::size_t> position) {
-    json_writer json;
-    json.begin_object();
-    json.member("type", std::string_view("about:blank"));
-    json.member("title", title_of(status));
-    json.member("status", std::uint64_t{status});
-    json.member("detail", detail);
-    if (position) json.member("position", static_cast<std::uint64_t>(*position));
-    json.end_object();
-    http_response response{status, "application/problem+json", json.take()};
-    response.headers.emplace_back("Cache-Control", "no-store");
-    if (status == 405) response.headers.emplace_back("Allow", "GET, HEAD");
-    if (status == 503) response.headers.emplace_back("Retry-After", "1");
-    add_security(response);
-    return response;
+    return problem_response(status, detail, {});
 }
 
 http_response site::refusal_of_method(const route& found) {
@@ -377,65 +237,7 @@ http_response site::respond_document_by_parameter(const parsed_request& request)
 
 http_response site::respond_store(const parsed_request& request) const {
     const parameters none(request.query, {});
-    const store_info& info = engine_->store();
-    json_writer json;
-    json.begin_object();
-    json.member("name", std::string_view(name_));
-    json.member("format_version", std::uint64_t{info.format_version});
-    json.member("unicode_version", std::string_view(info.unicode_version));
-    json.member("language", std::string_view(info.text.language));
-    json.member("tokens", token_rule_names[static_cast<std::size_t>(info.text.tokens)]);
-    json.member("min_length", std::uint64_t{info.text.min_length});
-    json.member("stop_words", std::string_view(info.text.stop_words));
-    json.member("stem", stemmer_names[static_cast<std::size_t>(info.text.stem)]);
-    if (info.text.fold != folding::none)
-        json.member("fold", folding_names[static_cast<std::size_t>(info.text.fold)]);
-    json.member("documents", info.documents);
-    json.member("words", info.words);
-    json.member("vocabulary", info.vocabulary);
-    json.member("postings", info.postings);
-    json.member("links", info.links);
-    json.member("copies", info.duplicates);
-    std::string stages;
-    for (const build_stage stage : info.stages)
-        stages.append(stages.empty() ? "" : ",").append(build_stage_names[static_cast<std::size_t>(stage)]);
-    json.member("stages", std::string_view(stages));
-    json.key("offers");
-    json.begin_list();
-    if (engine_->has_thesaurus()) json.value(std::string_view("thesaurus"));
-    if (engine_->has_link_ranks()) json.value(std::string_view("link_ranks"));
-    if (engine_->has_document_vectors()) json.value(std::string_view("document_vectors"));
-    if (engine_->vector_dimensions() != 0) json.value(std::string_view("vectors"));
-    json.end_list();
-    if (engine_->vector_dimensions() != 0)
-        json.member("vector_dimensions", std::uint64_t{engine_->vector_dimensions()});
-    json.key("fields");
-    json.begin_list();
-    for (const field_info& field : info.fields) {
-        json.begin_object();
-        json.member("name", std::string_view(field.name));
-        json.member("type", field_type_names[static_cast<std::size_t>(field.type)]);
-        json.member("documents", field.documents);
-        json.end_object();
-    }
-    json.end_list();
-    json.key("limits");
-    json.begin_object();
-    json.member("results", static_cast<std::uint64_t>(limits_.results));
-    json.member("query_bytes", static_cast<std::uint64_t>(limits_.query_bytes));
-    json.end_object();
-    json.key("sections");
-    json.begin_list();
-    for (const store_section& section : info.sections) {
-        json.begin_object();
-        json.member("name", std::string_view(section.name));
-        json.member("bytes", section.bytes);
-        json.member("checksum", std::string_view(fmt::format("{:016x}", section.checksum)));
-        json.end_object();
-    }
-    json.end_list();
-    json.end_object();
-    return json_response(json.take());
+    return json_response(store_json(*engine_, name_, limits_));
 }
 
 http_response site::respond_dedup(const parsed_request& request) const {

@@ -5,7 +5,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <exception>
 #include <filesystem>
 #include <memory>
 #include <mutex>
@@ -59,8 +58,6 @@ class site : public http_service {
     void note(const http_exchange& exchange) override;
 
   private:
-    static http_response refusal_at(unsigned status, std::string_view detail,
-                                    std::optional<std::size_t> position);
     struct route;
     struct parsed_request;
     static const route* find_route(std::string_view path);
@@ -100,15 +97,5 @@ class site : public http_service {
 
 /// The name of a store or corpus: the last component of its path.
 std::string name_of_folder(const std::filesystem::path& folder);
-
-/// An error response. Clients see no paths and nothing about this machine.
-struct failed_response {
-    unsigned status = 500;
-    std::string reported;
-    std::string fault;                         ///< for the server's log; empty for a mistake of the client
-    std::optional<std::size_t> position = {};  ///< of a mistake in a query, in characters from 0
-};
-/// Maps errors to statuses; nothing else does.
-failed_response response_to(const std::exception_ptr& failure);
 
 }  // namespace quern::server

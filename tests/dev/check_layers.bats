@@ -77,7 +77,7 @@ breach() { # breach TEXT: exactly one line is printed, and it is this
     check
     [ "$status" -eq 0 ]
     echo '#include <boost/asio.hpp>' >"$tree/apps/server/site.cpp"
-    breach 'apps/server/site.cpp:1: <boost/asio.hpp> may be included in apps/server/http_server.cpp only'
+    breach 'apps/server/site.cpp:1: <boost/asio.hpp> may be included in apps/server/http_* only'
     header apps/cli/line.hpp
     echo '#include "cli/line.hpp"' >"$tree/apps/server/site.cpp"
     breach 'apps/server/site.cpp:1: programs may include quern/... and their own files only'
