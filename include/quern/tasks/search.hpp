@@ -447,10 +447,11 @@ class search_engine {
     chosen_device choose_device(std::size_t topics, const search_options& options, const context& ctx) const;
     std::uint64_t documents() const;
     /// The store as a whole, with up to that many frequent words and documents of high link rank. Cost: passes over the
-    /// lengths, the vocabulary's counts and the link ranks.
+    /// lengths, the vocabulary's counts and the link ranks at the first call; up to 1,000 words and documents are kept.
     collection_summary summary(std::size_t words, std::size_t documents, const context& ctx) const;
     /// Documents with near-duplicates, those with most of them first, then in their order: `k` after the first `offset`,
-    /// each with up to `copies` of its near-duplicates. Cost: a pass over all near-duplicates.
+    /// each with up to `copies` of its near-duplicates. Cost: the first call passes over all
+    /// near-duplicates, and keeps 8 bytes for each document that has some.
     duplicated_documents duplicated(std::size_t offset, std::size_t k, std::size_t copies,
                                     const context& ctx) const;
     /// Whether the store supports search_options: prior, expand, like.

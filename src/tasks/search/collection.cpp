@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a store holds as a whole, in passes over numbers: only what is returned is read as text.
+// What a store holds as a whole, in passes over numbers that the first call makes: only what is returned is read as text.
 #include "quern/tasks/collection.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cstddef>
+#include <functional>
+#include <mutex>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "tasks/search/collection_cache.hpp"
 #include "tasks/search/engine_state.hpp"
 #include "tasks/shared/highest.hpp"
-#include "tasks/store/stop_words_of_language.hpp"
+#include "tasks/store/store_summary.hpp"
 
 namespace quern {
 namespace {
@@ -25,27 +28,19 @@ void add_lengths(collection_summary& summary, std::span<const std::uint32_t> len
     const auto [least, greatest] = std::ranges::minmax(lengths);
     summary.shortest = least;
     summary.longest = greatest;
-    for (int width = 0; width <= static_cast<int>(std::bit_width(greatest)); ++width)
-        summary.document_lengths.push_back({width == 0 ? 0 : std::uint64_t{1} << (width - 1), 0});
-    for (const std::uint32_t length : lengths)
-        ++summary.document_lengths[static_cast<std::size_t>(std::bit_width(length))].documents;
+    for (const std::uint64_t documents : counts_by_doubling(lengths))
+        summary.document_lengths.push_back({least_at(summary.document_lengths.size()), documents});
 }
 
-}  // namespace
-
-collection_summary search_engine::summary(std::size_t words, std::size_t documents,
-                                          const context& ctx) const {
-    const opened_store& store = state_->store;
+collection_summary summary_of(const opened_store& store, std::size_t words, std::size_t documents,
+                              const context& ctx) {
     collection_summary summary;
     add_lengths(summary, store.collection().document_lengths);
     ctx.check_stop();
 
     const word_index& index = store.words();
     const std::span<const std::uint64_t> occurrences = index.collection_frequencies();
-    counted_vocabulary counted{store.info().text, store.info().verbatim, store.info().words, {}, {}};
-    counted.find = [&](std::string_view word) { return index.dictionary().find(word); };
-    counted.frequency = [&](std::uint32_t id) { return occurrences[id]; };
-    const std::vector<std::uint32_t> stop_words = stop_words_in(counted);
+    const std::vector<std::uint32_t> stop_words = stop_words_of(store, occurrences);
     // Ids follow the bytes of the words.
     for (const std::uint32_t id : highest(occurrences.size(), words + stop_words.size(),
                                           [&](std::uint32_t id) { return occurrences[id]; })) {
@@ -66,29 +61,43 @@ collection_summary search_engine::summary(std::size_t words, std::size_t documen
     return summary;
 }
 
+}  // namespace
+
+collection_summary search_engine::summary(std::size_t words, std::size_t documents,
+                                          const context& ctx) const {
+    collection_cache& kept = state_->collected;
+    if (words > kept.kept_words || documents > kept.kept_documents)
+        return summary_of(state_->store, words, documents, ctx);
+    std::call_once(kept.summary_once, [&] {
+        kept.summary = summary_of(state_->store, kept.kept_words, kept.kept_documents, ctx);
+    });
+    collection_summary summary = kept.summary;
+    summary.frequent_words.resize(std::min(summary.frequent_words.size(), words));
+    summary.linked_documents.resize(std::min(summary.linked_documents.size(), documents));
+    return summary;
+}
+
 duplicated_documents search_engine::duplicated(std::size_t offset, std::size_t k, std::size_t copies,
                                                const context& ctx) const {
     const document_duplicates& all = state_->store.duplicates();
-    std::vector<std::pair<std::uint64_t, std::uint32_t>> groups;  // near-duplicates, document
-    for (std::uint64_t i = 0; i < all.size(); ++i) {
-        const std::uint32_t document = all.kept(i);
-        if (groups.empty() || groups.back().second != document) groups.emplace_back(0, document);
-        ++groups.back().first;
-    }
-    ctx.check_stop();
+    collection_cache& kept = state_->collected;
+    std::call_once(kept.groups_once, [&] {
+        std::vector<duplicate_group> groups = groups_of(all);
+        ctx.check_stop();
+        std::ranges::stable_sort(groups, std::ranges::greater(), &duplicate_group::count);
+        kept.groups = std::move(groups);
+    });
+    const std::span<const duplicate_group> groups = kept.groups;
     duplicated_documents list;
     list.total = groups.size();
     list.duplicates = all.size();
     const std::size_t begin = std::min(offset, groups.size());
-    const std::size_t end = begin + std::min(k, groups.size() - begin);
-    std::ranges::partial_sort(groups, groups.begin() + static_cast<std::ptrdiff_t>(end),
-                              [](const auto& a, const auto& b) {
-                                  return a.first != b.first ? a.first > b.first : a.second < b.second;
-                              });
-    for (const auto& [count, document] : std::span(groups).subspan(begin, end - begin)) {
-        duplicated_document group{state_->store.id(document), state_->store.title(document), count, {}};
-        for (const document_duplicates::copy& of : all.of(document, copies))
-            group.copies.push_back({of.id, of.title, of.distance});
+    for (const duplicate_group& of : groups.subspan(begin, std::min(k, groups.size() - begin))) {
+        ctx.check_stop();
+        duplicated_document group{
+            state_->store.id(of.document), state_->store.title(of.document), of.count, {}};
+        for (const document_duplicates::copy& copy : all.of(of.document, copies))
+            group.copies.push_back({copy.id, copy.title, copy.distance});
         list.groups.push_back(std::move(group));
     }
     return list;

@@ -17,6 +17,7 @@
 #include "quern/ops/field_search.hpp"
 #include "quern/tasks/search.hpp"
 #include "quern/text/analyzer.hpp"
+#include "tasks/search/collection_cache.hpp"
 #include "tasks/search/field_filter.hpp"
 #include "tasks/search/field_order.hpp"
 #include "tasks/search/folded_words.hpp"
@@ -128,6 +129,7 @@ struct search_engine::state : std::enable_shared_from_this<search_engine::state>
     mutable filter_cache filters;
     mutable text_cache texts;
     mutable known_words_cache known;
+    mutable collection_cache collected;
     mutable std::once_flag ranks_once, squares_once, recognise_once, folded_once, titles_once;
     mutable bool recognises = false;
     mutable std::optional<folded_words> made_folded;

@@ -18,7 +18,7 @@
 #include "tasks/corpus/reading_rules.hpp"
 #include "tasks/shared/highest.hpp"
 #include "tasks/store/opened_store.hpp"
-#include "tasks/store/stop_words_of_language.hpp"
+#include "tasks/store/store_summary.hpp"
 
 namespace quern {
 namespace {
@@ -139,14 +139,11 @@ void add_sections(report::build_report& page, const store_info& info) {
             {std::string(k.name), static_cast<double>(k.bytes), shown_bytes(k.bytes), std::move(k.sections)});
 }
 
-/// 0, then from each power of two up to the next.
 void add_document_lengths(report::build_report& page, std::span<const std::uint32_t> lengths) {
-    std::vector<std::uint64_t> counts(34);
-    for (const std::uint32_t length : lengths) ++counts[static_cast<std::size_t>(std::bit_width(length))];
-    while (!counts.empty() && counts.back() == 0) counts.pop_back();
+    const std::vector<std::uint64_t> counts = counts_by_doubling(lengths);
     const auto first = std::ranges::find_if(counts, [](std::uint64_t n) { return n != 0; }) - counts.begin();
     for (auto i = static_cast<std::size_t>(first); i < counts.size(); ++i) {
-        const std::uint64_t from = i == 0 ? 0 : std::uint64_t{1} << (i - 1), to = i == 0 ? 0 : 2 * from - 1;
+        const std::uint64_t from = least_at(i), to = i == 0 ? 0 : 2 * from - 1;
         const std::string range = from == to ? grouped(from) : grouped(from) + " to " + grouped(to);
         page.document_lengths.push_back({from < 4096 ? std::to_string(from) : fmt::format("{}K", from >> 10),
                                          static_cast<double>(counts[i]), grouped(counts[i]),
@@ -181,20 +178,14 @@ void add_word_frequencies(report::build_report& page, std::span<const std::uint6
 void add_groups(report::build_report& page, const opened_store& store) {
     const document_duplicates& duplicates = store.duplicates();
     if (duplicates.size() == 0) return;
-    const auto section = layout::open_section(store.path(), store.info(), layout::duplicates_of);
-    const auto kept = section.values<std::uint32_t>(0, duplicates.size());
-    std::vector<std::pair<std::uint32_t, std::uint32_t>> groups;  // document, number of near-duplicates
-    for (const std::uint32_t document : kept) {
-        if (groups.empty() || groups.back().first != document) groups.emplace_back(document, 0);
-        ++groups.back().second;
-    }
+    const std::vector<duplicate_group> groups = groups_of(duplicates);
     page.groups_count = groups.size();
     page.duplicates_count = duplicates.size();
     for (const std::uint32_t g :
-         highest(groups.size(), groups_shown, [&](std::uint32_t i) { return groups[i].second; })) {
-        const std::uint32_t document = groups[g].first;
+         highest(groups.size(), groups_shown, [&](std::uint32_t i) { return groups[i].count; })) {
+        const std::uint32_t document = groups[g].document;
         auto& group = page.groups.emplace_back(std::string(store.id(document)),
-                                               std::string(store.title(document)), groups[g].second);
+                                               std::string(store.title(document)), groups[g].count);
         for (const document_duplicates::copy& c : duplicates.of(document)) {
             if (group.duplicates.size() == max_duplicates_shown) break;
             group.duplicates.push_back({std::string(c.id), std::string(c.title), c.distance});
@@ -233,11 +224,7 @@ void add_words(report::build_report& page, const opened_store& store,
             canonical_log(static_cast<double>(info.documents) / std::max(documents[i], std::uint32_t{1}));
         return static_cast<double>(frequencies[i]) * rarity;
     };
-    const text::dictionary_view dictionary = store.words().dictionary();
-    counted_vocabulary counted{info.text, info.verbatim, info.words, {}, {}};
-    counted.find = [&](std::string_view word) { return dictionary.find(word); };
-    counted.frequency = [&](std::uint32_t id) { return frequencies[id]; };
-    const std::vector<std::uint32_t> stop_words = stop_words_in(counted);
+    const std::vector<std::uint32_t> stop_words = stop_words_of(store, frequencies);
     const auto says_much = [&](std::uint32_t i) {
         return std::ranges::binary_search(stop_words, i) ? -1 : states(i);
     };
