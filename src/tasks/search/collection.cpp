@@ -29,7 +29,7 @@ void add_lengths(collection_summary& summary, std::span<const std::uint32_t> len
     summary.shortest = least;
     summary.longest = greatest;
     for (const std::uint64_t documents : counts_by_doubling(lengths))
-        summary.document_lengths.push_back({least_at(summary.document_lengths.size()), documents});
+        summary.document_lengths.push_back({length_from(summary.document_lengths.size()), documents});
 }
 
 collection_summary summary_of(const opened_store& store, std::size_t words, std::size_t documents,

@@ -13,8 +13,8 @@ namespace quern {
 
 /// Numbers of lengths by their binary digits: of 0, of 1, of 2 to 3, of 4 to 7 … up to the longest; empty without lengths.
 std::vector<std::uint64_t> counts_by_doubling(std::span<const std::uint32_t> lengths);
-/// The least length that counts_by_doubling counts at `position`.
-constexpr std::uint64_t least_at(std::size_t position) {
+/// The first length that counts_by_doubling counts at `position`.
+constexpr std::uint64_t length_from(std::size_t position) {
     return position == 0 ? 0 : std::uint64_t{1} << (position - 1);
 }
 

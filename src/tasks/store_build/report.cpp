@@ -143,7 +143,7 @@ void add_document_lengths(report::build_report& page, std::span<const std::uint3
     const std::vector<std::uint64_t> counts = counts_by_doubling(lengths);
     const auto first = std::ranges::find_if(counts, [](std::uint64_t n) { return n != 0; }) - counts.begin();
     for (auto i = static_cast<std::size_t>(first); i < counts.size(); ++i) {
-        const std::uint64_t from = least_at(i), to = i == 0 ? 0 : 2 * from - 1;
+        const std::uint64_t from = length_from(i), to = i == 0 ? 0 : 2 * from - 1;
         const std::string range = from == to ? grouped(from) : grouped(from) + " to " + grouped(to);
         page.document_lengths.push_back({from < 4096 ? std::to_string(from) : fmt::format("{}K", from >> 10),
                                          static_cast<double>(counts[i]), grouped(counts[i]),

@@ -12,6 +12,7 @@
 
 #include "base/ascii.hpp"
 #include "io/corpus/documents/front_matter.hpp"
+#include "io/corpus/documents/markdown_limits.hpp"
 #include "io/corpus/documents/text_writer.hpp"
 #include "io/corpus/encoding.hpp"
 #include "io/corpus/html_entities.hpp"
@@ -25,7 +26,7 @@ namespace {
 class renderer {
   public:
     renderer(const convertible& file, std::uint64_t bytes)
-        : file_(file), out_(file), base_(file.path), calls_left_(64 * bytes + 100'000) {}
+        : file_(file), out_(file), base_(file.path), calls_left_(max_pieces(bytes)) {}
 
     /// False if the text makes far more marks than it has bytes, as only hostile ones do.
     bool render(std::string_view text) {
@@ -212,38 +213,6 @@ class renderer {
     bool is_code_ = false, in_heading_ = false;
     std::exception_ptr thrown_;
 };
-
-/// An upper bound of MD4C's memory: its table of marks, and of lines. Both grow by half, with the old copy next to it.
-std::uint64_t parser_bytes(std::string_view text) {
-    constexpr std::string_view marks = "\\*_`&;<>[]!:|~";
-    constexpr std::uint64_t a_mark = 56, a_line = 80;
-    std::uint64_t bytes = 0;
-    for (const char c : text) {
-        if (c == '\n') bytes += a_line;
-        if (marks.find(c) != std::string_view::npos) bytes += a_mark;
-    }
-    return bytes;
-}
-
-/// MD4C's time can grow with the square of a paragraph: an empty line ends one that no person writes. Empty if `text` has
-/// none.
-std::string with_short_paragraphs(std::string_view text) {
-    constexpr std::size_t longest = 128 << 10;
-    std::string out;
-    std::size_t begin = 0, copied = 0;
-    for (std::size_t at = 0; at < text.size();) {
-        const std::size_t end = std::min(text.find('\n', at), text.size());
-        if (trimmed(text.substr(at, end - at)).empty()) {
-            begin = end;
-        } else if (end - begin > longest && at > begin) {
-            out.append(text.substr(copied, at - copied)).append("\n");
-            copied = begin = at;
-        }
-        at = end + 1;
-    }
-    if (copied != 0) out.append(text.substr(copied));
-    return out;
-}
 
 }  // namespace
 
