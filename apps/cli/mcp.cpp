@@ -13,10 +13,8 @@
 #include "commands.hpp"
 #include "input_lines.hpp"
 #include "quern/base/error.hpp"
-#include "quern/tasks/count.hpp"
-#include "quern/tasks/search.hpp"
 #include "server/mcp_tools.hpp"
-#include "server/site.hpp"
+#include "server/served_store.hpp"
 #include "session.hpp"
 #include "signals.hpp"
 #include "values.hpp"
@@ -26,14 +24,16 @@ namespace {
 
 struct mcp_request {
     common_options common;
-    std::string path;
+    std::vector<std::string> paths;
 };
 
 void declare(command_line& line, mcp_request& request) {
-    line.argument("STORE", "A folder written by quern build.", request.path);
+    line.arguments("STORE", "Folders written by quern build. Of several, the tools take the name of one.",
+                   request.paths, true);
     declare_common(line, request.common,
                    {.rows = false, .output = false, .scratch = false, .idle = {"--device"}});
     line.example("quern mcp wiki", "For the configuration of an agent: it starts this command itself.");
+    line.example("quern mcp wiki notes", "Two stores: each tool takes the name of one.");
     line.example("echo '{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}' | quern mcp wiki",
                  "The tools with their arguments.");
 }
@@ -76,30 +76,30 @@ std::uint64_t answer_lines(const server::mcp& tools, const session& job) {
 int run_mcp(const command& self, const std::vector<std::string>& arguments) {
     mcp_request request;
     command_line line(
-        self, "STORE [OPTION]...",
-        "Offers a store to agents over the Model Context Protocol: tools to search it, to read its documents "
-        "and to count phrases; with a thesaurus also similar words, with document vectors also similar "
+        self, "STORE... [OPTION]...",
+        "Offers stores to agents over the Model Context Protocol: tools to search them, to read their "
+        "documents "
+        "to count phrases and to complete words; with a thesaurus also similar words, with document vectors "
+        "also similar "
         "documents. Reads messages of JSON-RPC from standard input, one per line, and answers on standard "
-        "output until the input ends. No tool changes the store.");
+        "output until the input ends. No tool changes a store.");
     declare(line, request);
     line.parse(arguments);
 
     session job(self, request.common);
     job.choose_device("search", offered_places::cpu_only);
-    job.check_destinations({}, {request.path});
-    const auto [engine, counter] = job.stage("open", [&] {
-        auto opened = search_engine::open(request.path, job.ctx);
-        auto counting = server::counter_of(opened, request.path, job.ctx);
-        opened.warm_up();
-        return std::pair(std::move(opened), std::move(counting));
-    });
+    std::vector<server::store_source> sources;
+    for (const std::string& path : request.paths) sources.push_back({path, path});
+    job.check_destinations({}, {request.paths.begin(), request.paths.end()});
+    const std::vector<server::served_store> stores =
+        job.stage("open", [&] { return server::open_stores(sources, job.ctx); });
     const server::mcp tools =
-        server::mcp_of(engine, counter, server::name_of_folder(request.path), {},
-                       [&job](const std::string& fault) { job.messages.warning(fault); });
-    job.messages.info(
-        fmt::format("serving {} on standard input and output", counted(engine.documents(), "document")));
+        server::mcp_of(stores, {}, [&job](const std::string& fault) { job.messages.warning(fault); });
+    std::uint64_t documents = 0;
+    for (const server::served_store& store : stores) documents += store.engine.documents();
+    job.messages.info(fmt::format("serving {} on standard input and output", counted(documents, "document")));
     const std::uint64_t messages = job.stage("serve", [&] { return answer_lines(tools, job); });
-    job.statistics.counts["documents"] = engine.documents();
+    job.statistics.counts["documents"] = documents;
     job.statistics.counts["messages"] = messages;
     job.write_statistics();
     const int signal = stop_signal();

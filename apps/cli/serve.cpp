@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // quern serve
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -13,9 +14,11 @@
 #include "corpus_store.hpp"
 #include "quern/base/error.hpp"
 #include "quern/tasks/dedup_option_table.hpp"
+#include "quern/tasks/source_folder.hpp"
 #include "quern/tasks/store.hpp"
 #include "server/dedup_api.hpp"
 #include "server/http_server.hpp"
+#include "server/served_store.hpp"
 #include "server/site.hpp"
 #include "session.hpp"
 #include "signals.hpp"
@@ -28,7 +31,8 @@ struct serve_request {
     common_options common;
     build_options corpus;
     text_choice text;
-    std::vector<std::string> paths;  ///< at most one
+    std::vector<std::string> paths;
+    std::vector<std::string> folders;  ///< [NAME=]DIR, or none
     dedup_options dedup;
     server::dedup_limits of_dedup;
     double commit_seconds = std::chrono::duration<double>(of_dedup.commit_time).count();
@@ -57,6 +61,12 @@ constexpr auto max_results_option = option_for<&server::site_limits::results>(
 void declare(command_line& line, serve_request& request) {
     line.arguments("STORE|CORPUS", store_or_corpus_help, request.paths, false);
     line.section("Server options");
+    line.options(
+        "--folder", "[NAME=]DIR",
+        "The folder that the store NAME was built from, as it is now: documents are then shown as they are "
+        "written (Markdown and HTML, with their images), and can be kept as files. NAME may be left out for "
+        "one store. By default the corpus itself, if it is a folder; none shows only the texts of stores.",
+        [&](const std::string& value) { request.folders.push_back(value); });
     line.option("--host", "HOST",
                 "The address to listen on: 127.0.0.1 and localhost are reachable from this machine only, "
                 "0.0.0.0 and :: from every network. The server has neither passwords nor encryption: use a "
@@ -95,7 +105,10 @@ void declare(command_line& line, serve_request& request) {
     declare_text(line, request.text);
     declare_common(line, request.common, {.rows = false, .output = false, .gpu = true});
     line.example("quern serve wiki", "Then open http://127.0.0.1:7700/ in a browser.");
-    line.example("quern serve ~/notes", "A folder, indexed on the fly and remembered.");
+    line.example("quern serve ~/notes",
+                 "A folder, indexed on the fly and remembered; its documents are shown with their images.");
+    line.example("quern serve wiki notes --folder notes=~/notes",
+                 "Two stores; the page has a choice of them.");
     line.example("curl 'http://127.0.0.1:7700/api/search?q=theory+of+relativity&k=3'",
                  "The JSON API; /openapi.json describes it.");
     line.example("quern serve --dedup seen",
@@ -121,9 +134,7 @@ std::size_t allowed_connections(std::size_t wanted) {
 void check_parts(command_line& line, const serve_request& request) {
     const bool has_dedup = !request.dedup.store.empty();
     if (request.paths.empty() && !has_dedup) throw usage_error("STORE|CORPUS or --dedup is required");
-    if (request.paths.size() > 1)
-        throw usage_error(
-            fmt::format("unexpected argument {} (expected one store or corpus)", request.paths[1]));
+    line.require_used("--folder", !request.paths.empty(), "requires STORE|CORPUS");
     for (const char* const option :
          {"--threshold", "--unit", "--rule", "--commit-seconds", "--max-body", "--gpu-memory"})
         line.require_used(option, has_dedup, "requires --dedup");
@@ -143,13 +154,54 @@ struct joined_at_end {
     }
 };
 
+/// The stores to open, those of corpora built first.
+std::vector<server::store_source> sources_of(const serve_request& request, session& job) {
+    std::vector<server::store_source> sources;
+    std::vector<std::string> names;
+    for (const std::string& path : request.paths) {
+        sources.push_back({store_for(path, request.corpus, request.text, job), path});
+        names.push_back(std::filesystem::canonical(path).filename().string());
+        const std::string& form = request.corpus.input_format;
+        if (!is_store(path) && std::filesystem::is_directory(path) && (form.empty() || form == "folder"))
+            sources.back().folder = source_folder::open(path);
+    }
+    names = server::unique_names(names);
+    for (const std::string& value : request.folders) {
+        const auto name =
+            std::ranges::find_if(names, [&](const std::string& of) { return value.starts_with(of + "="); });
+        const bool is_named = name != names.end();
+        if (!is_named && names.size() > 1 && value != "none")
+            throw usage_error(
+                fmt::format("--folder: invalid value '{}' (expected NAME=DIR with NAME one of {})", value,
+                            fmt::join(names, ", ")));
+        const std::string folder = is_named ? value.substr(name->size() + 1) : value;
+        for (std::size_t i = 0; i < sources.size(); ++i) {
+            if (is_named && names[i] != *name) continue;
+            sources[i].folder = {};
+            if (folder != "none") sources[i].folder = source_folder::open(file_name(folder));
+        }
+    }
+    return sources;
+}
+
+/// What a server with these parts serves, for people.
+std::string served(const server::site& site, const std::optional<server::dedup_api>& dedup) {
+    std::string text;
+    if (site.has_stores()) text = counted(site.documents(), "document");
+    if (dedup) {
+        text += fmt::format("{}near-duplicates of {}", text.empty() ? "" : " and ",
+                            counted(dedup->documents(), "document"));
+    }
+    return text;
+}
+
 }  // namespace
 
 int run_serve(const command& self, const std::vector<std::string>& arguments) {
     serve_request request;
     command_line line(
-        self, "[STORE|CORPUS] [OPTION]...",
-        "Serves a store, or the store of a corpus, over HTTP: a search page for the browser, a JSON API "
+        self, "[STORE|CORPUS]... [OPTION]...",
+        "Serves stores, or the stores of corpora, over HTTP: a search page for the browser, a JSON API "
         "with the same results as quern search, and tools for agents (/mcp; see quern mcp). With --dedup, "
         "also finds near-duplicates of documents that "
         "clients send. Prints the address of the page and serves until Ctrl-C or "
@@ -162,27 +214,25 @@ int run_serve(const command& self, const std::vector<std::string>& arguments) {
     request.of_dedup.commit_time =
         std::chrono::milliseconds(static_cast<std::int64_t>(1000 * request.commit_seconds));
     check_parts(line, request);
-    const std::string path = request.paths.empty() ? "" : request.paths.front();
-
     session job(self, request.common);
     job.follow_links = request.corpus.follow_links;
     request.dedup.fields = request.corpus.fields;  // of the documents that arrive
-    if (!request.dedup.store.empty() && is_store(path)) request.corpus.fields = {};
+    const bool only_stores =
+        std::ranges::all_of(request.paths, [](const std::string& path) { return is_store(path); });
+    if (!request.dedup.store.empty() && only_stores) request.corpus.fields = {};
     const device_choice of_dedup = job.ctx.device;
     if (!request.dedup.store.empty()) job.ctx.device = {device_choice::kind::cpu};  // of searching
     job.choose_device("search", offered_places::cpu_only);
-    std::vector<std::filesystem::path> inputs;
-    if (!path.empty()) inputs.emplace_back(path);
+    std::vector<std::filesystem::path> inputs(request.paths.begin(), request.paths.end());
     if (!request.dedup.store.empty()) {
         refuse_harm(request.dedup.store, inputs);
         check_destination({.path = request.dedup.store, .is_folder = true}, false);
         inputs.push_back(request.dedup.store);
     }
     job.check_destinations({}, inputs);
-    if (is_store(path) && request.text.any())
+    if (only_stores && !request.paths.empty() && request.text.any())
         throw usage_error("text options require a corpus; a store has its own");
-    const std::filesystem::path store =
-        path.empty() ? std::filesystem::path() : store_for(path, request.corpus, request.text, job);
+    const std::vector<server::store_source> sources = sources_of(request, job);
     std::optional<server::dedup_api> dedup;
     request.of_dedup.memory_bytes = job.ctx.memory_limit() / 2;
     if (!request.dedup.store.empty())
@@ -191,9 +241,8 @@ int run_serve(const command& self, const std::vector<std::string>& arguments) {
             ctx.device = of_dedup;
             dedup.emplace(request.dedup, request.of_dedup, ctx);
         });
-    server::site site = job.stage("open", [&] {
-        return server::site(store, path, request.of_site, job.ctx, dedup ? &*dedup : nullptr);
-    });
+    server::site site = job.stage(
+        "open", [&] { return server::site(sources, request.of_site, job.ctx, dedup ? &*dedup : nullptr); });
     const std::size_t connections = allowed_connections(request.limits.connections);
     if (connections < request.limits.connections) {
         job.messages.warning(fmt::format("the limit of open files (ulimit -n) allows {} connections, not {}",
@@ -209,13 +258,7 @@ int run_serve(const command& self, const std::vector<std::string>& arguments) {
     output to;
     to.write(http.url() + '\n');
     to.commit();
-    std::string served;
-    if (site.store() != nullptr) served = counted(site.store()->documents, "document");
-    if (dedup) {
-        served += fmt::format("{}near-duplicates of {}", served.empty() ? "" : " and ",
-                              counted(dedup->documents(), "document"));
-    }
-    job.messages.info(fmt::format("serving {}; Ctrl-C to stop", served));
+    job.messages.info(fmt::format("serving {}; Ctrl-C to stop", served(site, dedup)));
     job.stage("serve", [&] {
         std::atomic<bool> ended{false};
         std::thread committing;
@@ -228,7 +271,7 @@ int run_serve(const command& self, const std::vector<std::string>& arguments) {
         job.statistics.counts["dedup_documents"] = dedup->documents();
         job.statistics.counts["dedup_added"] = dedup->added();
     }
-    if (site.store() != nullptr) job.statistics.counts["documents"] = site.store()->documents;
+    if (site.has_stores()) job.statistics.counts["documents"] = site.documents();
     job.statistics.counts["connections"] = site.connections().accepted;
     job.statistics.counts["requests"] = site.requests();
     job.write_statistics();

@@ -2,6 +2,7 @@
 // The parameters of an address of the API: rows of the tables of options, with what their description adds.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -55,8 +56,11 @@ enum class flag_form { text, boolean };  ///< "0" and "1" as in addresses, or as
 /// The members of a parameter's JSON Schema: its type, bounds, names and default.
 void write_schema_members(json_writer& json, const api_parameter& parameter, flag_form flags);
 
+/// The store to read: a parameter of every address of a store.
+const api_parameter& store_parameter();
+
 /// The parameters of /api/search, /api/documents, /api/documents/{id}, /api/words, /api/complete, /api/statistics,
-/// /api/duplicates and /api/dedup, in the order of their description.
+/// /api/duplicates, /api/dedup, and of addresses that take only `store`, in the order of their description.
 const std::vector<api_parameter>& search_parameters();
 const std::vector<api_parameter>& document_parameters();
 const std::vector<api_parameter>& document_path_parameters();
@@ -65,8 +69,10 @@ const std::vector<api_parameter>& completion_parameters();
 const std::vector<api_parameter>& statistics_parameters();
 const std::vector<api_parameter>& duplicates_parameters();
 const std::vector<api_parameter>& dedup_parameters();
+const std::vector<api_parameter>& store_parameters();
+const std::vector<api_parameter>& file_parameters();
 
-/// web/openapi.json with these parameters in their places.
-std::string openapi_document(std::string_view file);
+/// web/openapi.json with these parameters in their places. `stores`: the names of the server's stores.
+std::string openapi_document(std::string_view file, std::span<const std::string_view> stores);
 
 }  // namespace quern::server

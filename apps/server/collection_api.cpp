@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/collection_api.hpp"
 
-#include <fmt/format.h>
-
 #include <array>
 #include <cstdint>
 #include <vector>
 
-#include "quern/base/error.hpp"
 #include "server/json_writer.hpp"
 #include "server/marked_text.hpp"
 #include "server/search_api.hpp"
@@ -53,18 +50,12 @@ void write_titled(json_writer& json, std::string_view id, std::string_view title
     json.member("title", shortened(title, limits));
 }
 
-void check_size(const json_writer& json, const site_limits& limits) {
-    if (json.size() > limits.response_bytes)
-        throw bad_request(fmt::format("the response would be longer than {} bytes; request fewer documents",
-                                      limits.response_bytes));
-}
-
 }  // namespace
 
 const std::vector<api_parameter>& statistics_parameters() {
     static const statistics_request defaults;
     static const std::vector<api_parameter> all{parameter_of("words", defaults, "5"),
-                                                parameter_of("documents", defaults, "3")};
+                                                parameter_of("documents", defaults, "3"), store_parameter()};
     return all;
 }
 
@@ -72,7 +63,7 @@ const std::vector<api_parameter>& duplicates_parameters() {
     static const duplicates_request defaults;
     static const std::vector<api_parameter> all{parameter_of("k", defaults, "5"),
                                                 parameter_of("offset", defaults, "0"),
-                                                parameter_of("copies", defaults, "2")};
+                                                parameter_of("copies", defaults, "2"), store_parameter()};
     return all;
 }
 
@@ -90,36 +81,21 @@ std::string statistics_json(const search_engine& engine, std::string_view query,
     json.member("shortest", summary.shortest);
     json.member("median", summary.median);
     json.member("longest", summary.longest);
-    json.key("documents");
-    json.begin_list();
-    for (const auto& of : summary.document_lengths) {
-        json.begin_object();
+    json.objects("documents", summary.document_lengths, [&json](const collection_summary::lengths& of) {
         json.member("from", of.from);
         json.member("documents", of.documents);
-        json.end_object();
-    }
-    json.end_list();
+    });
     json.end_object();
-    json.key("words");
-    json.begin_list();
-    for (const auto& of : summary.frequent_words) {
-        json.begin_object();
+    json.objects("words", summary.frequent_words, [&json](const collection_summary::word& of) {
         json.member("word", std::string_view(of.word));
         json.member("documents", of.documents);
         json.member("occurrences", of.occurrences);
-        json.end_object();
-    }
-    json.end_list();
-    json.key("linked");
-    json.begin_list();
-    for (const auto& of : summary.linked_documents) {
-        json.begin_object();
+    });
+    json.objects("linked", summary.linked_documents, [&](const collection_summary::ranked_document& of) {
         write_titled(json, of.id, of.title, limits);
         json.member("rank", of.rank);
-        json.end_object();
-        check_size(json, limits);
-    }
-    json.end_list();
+        check_size(json, limits, "documents");
+    });
     json.end_object();
     return json.take();
 }
@@ -136,25 +112,15 @@ std::string duplicates_json(const search_engine& engine, std::string_view query,
     json.member("total", list.total);
     json.member("duplicates", list.duplicates);
     json.member("offset", request.offset);
-    json.key("groups");
-    json.begin_list();
-    for (const duplicated_document& group : list.groups) {
-        json.begin_object();
+    json.objects("groups", list.groups, [&](const duplicated_document& group) {
         write_titled(json, group.id, group.title, limits);
         json.member("copy_count", group.count);
-        json.key("copies");
-        json.begin_list();
-        for (const auto& copy : group.copies) {
-            json.begin_object();
+        json.objects("copies", group.copies, [&](const duplicated_document::copy& copy) {
             write_titled(json, copy.id, copy.title, limits);
             json.member("distance", std::uint64_t{copy.distance});
-            json.end_object();
-        }
-        json.end_list();
-        json.end_object();
-        check_size(json, limits);
-    }
-    json.end_list();
+        });
+        check_size(json, limits, "documents");
+    });
     json.end_object();
     return json.take();
 }

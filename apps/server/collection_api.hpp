@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "quern/tasks/search.hpp"
-#include "server/site.hpp"
+#include "server/site_limits.hpp"
 
 namespace quern::server {
 

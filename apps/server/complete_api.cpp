@@ -37,13 +37,12 @@ const std::vector<api_parameter>& completion_parameters() {
     static const completion_options options;
     static const std::vector<api_parameter> all{required(parameter_of("q", defaults, "grain sto")),
                                                 at_most(max_completions, parameter_of("k", options, "3")),
-                                                parameter_of("typos", options, "never")};
+                                                parameter_of("typos", options, "never"), store_parameter()};
     return all;
 }
 
-std::string completion_json(const search_engine& engine, std::string_view query, const site_limits& limits,
+std::string completion_json(const search_engine& engine, const parameters& given, const site_limits& limits,
                             const context& ctx) {
-    const parameters given(query, completion_parameters());
     completion_options options;
     given.read(options);
     const std::string_view typed = query_of(given, limits);
@@ -54,18 +53,13 @@ std::string completion_json(const search_engine& engine, std::string_view query,
     json.member("query", typed);
     json.member("beginning", std::string_view(result.beginning));
     json.member("total", result.total);
-    json.key("words");
-    json.begin_list();
-    for (const completed_word& of : result.words) {
-        json.begin_object();
+    json.objects("words", result.words, [&](const completed_word& of) {
         json.member("word", std::string_view(of.word));
         json.member("query", std::string_view(result.before + of.word));
         json.member("documents", of.documents);
         json.member("occurrences", of.occurrences);
         json.member("distance", std::uint64_t{of.distance});
-        json.end_object();
-    }
-    json.end_list();
+    });
     json.end_object();
     return json.take();
 }

@@ -3,15 +3,16 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 
 #include "quern/tasks/search.hpp"
-#include "server/site.hpp"
+#include "server/site_limits.hpp"
 
 namespace quern::server {
 
-/// Throws bad_request for invalid parameters, `interrupted` if the stop flag is set.
-std::string completion_json(const search_engine& engine, std::string_view query, const site_limits& limits,
+class parameters;
+
+/// `given`: of completion_parameters(). Throws bad_request for invalid parameters, `interrupted` if the stop flag is set.
+std::string completion_json(const search_engine& engine, const parameters& given, const site_limits& limits,
                             const context& ctx);
 
 }  // namespace quern::server

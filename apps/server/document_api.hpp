@@ -6,14 +6,15 @@
 #include <string>
 #include <string_view>
 
-#include "quern/tasks/search.hpp"
-#include "server/site.hpp"
+#include "quern/base/context.hpp"
+#include "server/served_store.hpp"
+#include "server/site_limits.hpp"
 
 namespace quern::server {
 
 /// One document, starting at a byte offset of its text: the one of `id`, or, without it, of the parameter id.
 /// Throws not_found, and bad_request for invalid parameters.
-std::string document_json(const search_engine& engine, std::optional<std::string_view> id,
-                          std::string_view query, const site_limits& limits);
+std::string document_json(const served_store& store, std::optional<std::string_view> id,
+                          std::string_view query, const site_limits& limits, const context& ctx);
 
 }  // namespace quern::server

@@ -37,6 +37,26 @@ class json_writer {
         separate();
         text_ += v ? "true" : "false";
     }
+    /// A member that is a list of values: names, words.
+    template <class Values>
+    void values(std::string_view name, const Values& all) {
+        key(name);
+        begin_list();
+        for (const auto& each : all) value(std::string_view(each));
+        end_list();
+    }
+    /// A member that is a list of objects: `write` writes the members of each.
+    template <class Elements, class Write>
+    void objects(std::string_view name, const Elements& all, Write&& write) {
+        key(name);
+        begin_list();
+        for (const auto& each : all) {
+            begin_object();
+            write(each);
+            end_object();
+        }
+        end_list();
+    }
     std::size_t size() const { return text_.size(); }
     /// The written text; the writer must not be used again.
     std::string take() { return std::move(text_); }

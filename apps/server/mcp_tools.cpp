@@ -7,6 +7,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <ranges>
 #include <utility>
@@ -14,6 +15,8 @@
 #include "quern/base/error.hpp"
 #include "quern/base/option.hpp"
 #include "quern/tasks/similar.hpp"
+#include "server/api_parameter.hpp"
+#include "server/complete_api.hpp"
 #include "server/json_writer.hpp"
 #include "server/marked_text.hpp"
 #include "server/search_api.hpp"
@@ -234,27 +237,17 @@ mcp_tool counting_tool(const ngram_counter& counter, const site_limits& limits) 
         check_length("phrase", given.phrase, limits);
         const ngram_occurrences found = counter.count(given.phrase, ctx);
         if (found.words.empty()) throw bad_request("the phrase contains no word of this store's kind");
-        const auto write_words = [](json_writer& json, std::string_view name, const auto& words) {
-            json.key(name);
-            json.begin_list();
-            for (const std::string& word : words) json.value(std::string_view(word));
-            json.end_list();
-        };
         json_writer json;
         json.begin_object();
-        write_words(json, "words", found.words);
-        write_words(json, "unknown_words", found.unknown_words);
+        json.values("words", found.words);
+        json.values("unknown_words", found.unknown_words);
         json.member("occurrences", found.count);
         json.member("documents", std::uint64_t{found.documents.size()});
-        json.key("first_documents");
-        json.begin_list();
-        for (const ngram_document& document : found.documents | std::views::take(given.k)) {
-            json.begin_object();
-            json.member("id", counter.id(document.document));
-            json.member("occurrences", std::uint64_t{document.count});
-            json.end_object();
-        }
-        json.end_list();
+        json.objects("first_documents", found.documents | std::views::take(given.k),
+                     [&](const ngram_document& document) {
+                         json.member("id", counter.id(document.document));
+                         json.member("occurrences", std::uint64_t{document.count});
+                     });
         json.end_object();
         return json.take();
     };
@@ -323,34 +316,126 @@ mcp_tool likeness_tool(const search_engine& engine, const site_limits& limits) {
 
 }  // namespace
 
-std::vector<mcp_tool> tools_of(const search_engine& engine, const ngram_counter& counter,
-                               const site_limits& limits) {
+namespace {
+
+mcp_tool completion_tool(const search_engine& engine, const site_limits& limits) {
+    std::vector<api_parameter> arguments = completion_parameters();
+    std::erase_if(arguments, [](const api_parameter& of) { return of.about.name == "store"; });
+    arguments.front().about.name = "query";
+    arguments.front().about.help = "What is typed; its last word is completed.";
+    const auto call = [&engine, limits](const parameter_values& given, const context& ctx) {
+        parameter_values values = given;
+        for (auto& [name, value] : values)
+            if (name == "query") name = "q";
+        return completion_json(engine, parameters(values, completion_parameters()), limits, ctx);
+    };
+    return {
+        "complete", "Complete a word",
+        "Returns words of the collection that begin as the last word of the query does, those in the most "
+        "documents first, each with the completed query and its numbers of documents and occurrences: which "
+        "spellings and forms of a word the collection has.",
+        std::move(arguments), call};
+}
+
+std::vector<mcp_tool> tools_of_store(const served_store& store, const site_limits& limits) {
+    const search_engine& engine = store.engine;
     std::vector<mcp_tool> tools{search_tool(engine, limits), reading_tool(engine, limits),
-                                counting_tool(counter, limits)};
+                                counting_tool(store.counter, limits), completion_tool(engine, limits)};
     if (engine.has_thesaurus()) tools.push_back(words_tool(*engine.thesaurus(), limits));
     if (engine.has_document_vectors()) tools.push_back(likeness_tool(engine, limits));
     return tools;
 }
 
-mcp mcp_of(const search_engine& engine, const ngram_counter& counter, std::string_view name,
-           const site_limits& limits, std::function<void(const std::string&)> report) {
-    const mcp_description about{
-        .name = "quern",
-        .title = fmt::format("Quern: {}", name),
-        .version = QUERN_VERSION,
-        .instructions = fmt::format(
-            "Searches the collection {} of {} documents, which does not change. Find documents with search, "
-            "then read them by their ids with read_document; cite ids.",
-            name, engine.documents())};
-    return {about, tools_of(engine, counter, limits), {}, std::move(report)};
+struct tool_of_store {
+    std::string_view store;
+    mcp_tool tool;
+};
+
+/// The names of the stores, for the schemas of their tools: as long as the tools.
+struct names_of_stores {
+    std::vector<std::string_view> all;
+};
+
+/// A tool that several stores have, with an argument that names the store.
+mcp_tool joined(std::vector<tool_of_store> of, const std::shared_ptr<const names_of_stores>& names) {
+    mcp_tool made = of.front().tool;
+    for (const tool_of_store& other : of) {
+        for (const api_parameter& argument : other.tool.arguments) {
+            const auto known = std::ranges::find(made.arguments, argument.about.name,
+                                                 [](const api_parameter& p) { return p.about.name; });
+            if (known == made.arguments.end()) {
+                made.arguments.push_back(argument);
+            } else {
+                known->required = known->required && argument.required;
+                known->about.whole.max = std::max(known->about.whole.max, argument.about.whole.max);
+            }
+        }
+        if (other.tool.description != made.description && &other != &of.front())
+            made.description += fmt::format(" In the store {}: {}", other.store, other.tool.description);
+    }
+    api_parameter store = store_parameter();
+    store.about.help = "The store to use.";
+    store.about.kind = option_kind::name;
+    store.about.names = names->all;
+    store.required = true;
+    made.arguments.insert(made.arguments.begin(), std::move(store));
+    made.call = [of = std::move(of), names](const parameter_values& given, const context& ctx) {
+        parameter_values values = given;
+        const auto store = std::ranges::find(values, "store", &std::pair<std::string, std::string>::first);
+        const std::string name = store == values.end() ? std::string() : store->second;
+        if (store != values.end()) values.erase(store);
+        const auto found = std::ranges::find(of, name, &tool_of_store::store);
+        if (found == of.end()) throw bad_request(fmt::format("store: '{}' does not have this tool", name));
+        for (const auto& [argument, value] : values) {
+            const bool known = std::ranges::any_of(
+                found->tool.arguments, [&](const api_parameter& p) { return p.about.name == argument; });
+            if (!known)
+                throw bad_request(fmt::format("{}: the store '{}' does not have this", argument, name));
+        }
+        return found->tool.call(values, ctx);
+    };
+    return made;
 }
 
-ngram_counter counter_of(const search_engine& engine, const std::filesystem::path& store,
-                         const context& ctx) {
-    auto counter = ngram_counter::open(store, ctx);
-    if (counter.documents() != engine.documents())
-        throw usage_error(store.string() + " was replaced while it was being opened; start again");
-    return counter;
+}  // namespace
+
+std::vector<mcp_tool> tools_of(std::span<const served_store> stores, const site_limits& limits) {
+    if (stores.size() == 1) return tools_of_store(stores.front(), limits);
+    const auto names = std::make_shared<names_of_stores>();
+    std::vector<std::vector<tool_of_store>> all;  // by name of the tool
+    for (const served_store& store : stores) {
+        names->all.push_back(store.name);
+        for (mcp_tool& tool : tools_of_store(store, limits)) {
+            auto group =
+                std::ranges::find(all, tool.name, [](const auto& of) { return of.front().tool.name; });
+            if (group == all.end()) group = all.insert(group, std::vector<tool_of_store>{});
+            group->push_back({store.name, std::move(tool)});
+        }
+    }
+    std::vector<mcp_tool> tools;
+    for (std::vector<tool_of_store>& group : all) tools.push_back(joined(std::move(group), names));
+    return tools;
+}
+
+mcp mcp_of(std::span<const served_store> stores, const site_limits& limits,
+           std::function<void(const std::string&)> report) {
+    std::string names, collections;
+    for (const served_store& store : stores) {
+        names.append(names.empty() ? "" : ", ").append(store.name);
+        collections += fmt::format("{}{} of {} documents", collections.empty() ? "" : ", ", store.name,
+                                   store.engine.documents());
+    }
+    const bool several = stores.size() > 1;
+    const mcp_description about{
+        .name = "quern",
+        .title = fmt::format("Quern: {}", names),
+        .version = QUERN_VERSION,
+        .instructions =
+            fmt::format("Searches the {} {}, which {} not change. Find documents with search, "
+                        "then read them by their ids with read_document; cite ids{}.",
+                        several ? "collections" : "collection", collections, several ? "do" : "does",
+                        several ? " with the names of their stores" : "")};
+    return {about, tools_of(stores, limits), {}, std::move(report)};
 }
 
 }  // namespace quern::server

@@ -26,13 +26,6 @@ void write_number(json_writer& json, std::string_view name, double value) {
     if (value == value) json.member(name, value);  // NaN: there is no such bound
 }
 
-void write_names(json_writer& json, std::span<const std::string_view> names) {
-    json.key("enum");
-    json.begin_list();
-    for (const std::string_view name : names) json.value(name);
-    json.end_list();
-}
-
 }  // namespace
 
 const api_parameter& parameter_named(const std::vector<api_parameter>& all, std::string_view name) {
@@ -68,7 +61,7 @@ void write_schema_members(json_writer& json, const api_parameter& parameter, fla
                 break;
             }
             json.member("type", std::string_view("string"));
-            write_names(json, truth_names);
+            json.values("enum", truth_names);
             if (yes != nullptr) json.member("default", std::string_view(*yes ? "1" : "0"));
             break;
         }
@@ -88,11 +81,12 @@ void write_schema_members(json_writer& json, const api_parameter& parameter, fla
             break;
         case option_kind::choice:
             json.member("type", std::string_view("string"));
-            write_names(json, about.names);
+            json.values("enum", about.names);
             json.member("default", std::string_view(value_text(about, parameter.initial)));
             break;
         default:
             json.member("type", std::string_view("string"));
+            if (about.kind == option_kind::name) json.values("enum", about.names);
     }
 }
 
@@ -109,10 +103,16 @@ void write_example(json_writer& json, const api_parameter& parameter) {
     }
 }
 
-std::string list_of(const std::vector<api_parameter>& parameters) {
+/// `stores`: the names of the server's stores.
+std::string list_of(const std::vector<api_parameter>& parameters, std::span<const std::string_view> stores) {
     json_writer json;
     json.begin_list();
-    for (const api_parameter& parameter : parameters) {
+    for (api_parameter parameter : parameters) {
+        if (parameter.about.name == "store" && !stores.empty()) {
+            parameter.about.kind = option_kind::name;
+            parameter.about.names = stores;
+            parameter.example = stores.front();
+        }
         const std::string description = description_of(parameter, parameters);
         json.begin_object();
         json.member("name", parameter.about.name);
@@ -132,10 +132,10 @@ std::string list_of(const std::vector<api_parameter>& parameters) {
 
 }  // namespace
 
-std::string openapi_document(std::string_view file) {
+std::string openapi_document(std::string_view file, std::span<const std::string_view> stores) {
     std::string text(file);
-    const auto put = [&text](std::string_view name, const std::vector<api_parameter>& parameters) {
-        replace_all(text, "\"parameters of " + std::string(name) + "\"", list_of(parameters), false);
+    const auto put = [&](std::string_view name, const std::vector<api_parameter>& parameters) {
+        replace_all(text, "\"parameters of " + std::string(name) + "\"", list_of(parameters, stores), false);
     };
     put("/api/search", search_parameters());
     put("/api/documents", document_parameters());
@@ -145,6 +145,8 @@ std::string openapi_document(std::string_view file) {
     put("/api/statistics", statistics_parameters());
     put("/api/duplicates", duplicates_parameters());
     put("/api/dedup", dedup_parameters());
+    put("/api/store", store_parameters());
+    put("/files/{path}", file_parameters());
     return text;
 }
 

@@ -5,37 +5,27 @@
 
 #include <algorithm>
 #include <functional>
-#include <span>
-#include <string>
-#include <vector>
 
 #include "server/api_parameter.hpp"
 
 namespace quern::server {
-namespace {
 
-/// The files of web/, and the description of the API with its parameters.
-std::span<const page> complete_pages() {
-    static const std::vector<page> pages = [] {
-        std::vector<page> all(all_pages().begin(), all_pages().end());
-        for (page& p : all) {
-            if (p.path != "/openapi.json") continue;
-            static const std::string text = openapi_document(p.content);
-            static const std::string tag = fmt::format("\"{:016x}\"", std::hash<std::string>()(text));
-            p.content = text;
-            p.etag = tag;
-        }
-        return all;
-    }();
-    return pages;
+site_pages::site_pages(std::span<const served_store> stores)
+    : pages_(all_pages().begin(), all_pages().end()) {
+    std::vector<std::string_view> names;
+    for (const served_store& store : stores) names.push_back(store.name);
+    for (page& of : pages_) {
+        if (of.path != "/openapi.json") continue;
+        description_ = openapi_document(of.content, names);
+        tag_ = fmt::format("\"{:016x}\"", std::hash<std::string>()(description_));
+        of.content = description_;
+        of.etag = tag_;
+    }
 }
 
-}  // namespace
-
-const page* find_page(std::string_view path) {
-    const auto pages = complete_pages();
-    const auto at = std::ranges::find(pages, path, &page::path);
-    return at == pages.end() ? nullptr : &*at;
+const page* site_pages::find(std::string_view path) const {
+    const auto at = std::ranges::find(pages_, path, &page::path);
+    return at == pages_.end() ? nullptr : &*at;
 }
 
 http_response page_response(const page& page, const http_request& request) {

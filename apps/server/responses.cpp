@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/responses.hpp"
 
+#include <algorithm>
 #include <new>
 #include <utility>
 
@@ -48,10 +49,13 @@ std::string_view title_of(unsigned status) {
 }  // namespace
 
 void add_security(http_response& response) {
-    response.headers.emplace_back(
-        "Content-Security-Policy",
-        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
-        "form-action 'self'; base-uri 'none'; frame-ancestors 'none'");
+    const bool has_policy = std::ranges::any_of(
+        response.headers, [](const auto& header) { return header.first == "Content-Security-Policy"; });
+    if (!has_policy)
+        response.headers.emplace_back(
+            "Content-Security-Policy",
+            "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+            "form-action 'self'; base-uri 'none'; frame-ancestors 'none'");
     response.headers.emplace_back("X-Content-Type-Options", "nosniff");
     response.headers.emplace_back("Referrer-Policy", "no-referrer");
     response.headers.emplace_back("Cross-Origin-Resource-Policy", "same-origin");

@@ -191,6 +191,7 @@ const std::vector<api_parameter>& search_parameters() {
             parameter_of("snippets", of_search, "1"),
             parameter_of("parts", of_request, "1"),
             parameter_of(explain, of_search, "1"),
+            store_parameter(),
         };
     }();
     return all;

@@ -9,7 +9,7 @@
 
 #include "quern/base/error.hpp"
 #include "quern/tasks/search.hpp"
-#include "server/site.hpp"
+#include "server/site_limits.hpp"
 
 namespace quern::server {
 

@@ -54,7 +54,6 @@ bool take_corrected(const search_engine& engine, search_request request, std::st
 /// `marked`: the words to mark in texts, sorted.
 void write_hit(json_writer& json, const search_engine& engine, const search_request& request,
                std::span<const std::string> marked, const search_hit& hit) {
-    json.begin_object();
     json.member("rank", static_cast<std::uint64_t>(hit.rank));
     json.member("id", hit.id);
     json.member("score", hit.score);
@@ -74,73 +73,40 @@ void write_hit(json_writer& json, const search_engine& engine, const search_requ
         write_parts(json, "title_parts", engine, hit.title, marked);
         if (request.options.snippets) write_parts(json, "snippet_parts", engine, hit.snippet, marked);
     }
-    json.end_object();
 }
 
-void write_known(json_writer& json, const suggested_words::known& known) {
-    json.begin_object();
-    json.member("word", std::string_view(known.word));
-    json.member("distance", std::uint64_t{known.distance});
-    json.member("documents", known.documents);
-    json.end_object();
+void write_known_words(json_writer& json, std::span<const suggested_words::known> words) {
+    json.objects("words", words, [&json](const suggested_words::known& known) {
+        json.member("word", std::string_view(known.word));
+        json.member("distance", std::uint64_t{known.distance});
+        json.member("documents", known.documents);
+    });
 }
 
 void write_suggestions(json_writer& json, const std::vector<suggested_words>& suggestions) {
-    json.key("suggestions");
-    json.begin_list();
-    for (const suggested_words& of : suggestions) {
-        json.begin_object();
+    json.objects("suggestions", suggestions, [&json](const suggested_words& of) {
         json.member("unknown", std::string_view(of.unknown));
-        json.key("words");
-        json.begin_list();
-        for (const auto& known : of.words) write_known(json, known);
-        json.end_list();
-        json.end_object();
-    }
-    json.end_list();
+        write_known_words(json, of.words);
+    });
 }
 
 /// Words that stand for words of the query because of typos.
 void write_variants(json_writer& json, const std::vector<found_variants>& variants) {
     constexpr std::size_t shown = 10;
-    json.key("variants");
-    json.begin_list();
-    for (const found_variants& of : variants) {
-        json.begin_object();
+    json.objects("variants", variants, [&](const found_variants& of) {
         json.member("word", std::string_view(of.word));
         json.member("total", static_cast<std::uint64_t>(of.words.size()));
-        json.key("words");
-        json.begin_list();
-        for (const auto& known : std::span(of.words).first(std::min(shown, of.words.size())))
-            write_known(json, known);
-        json.end_list();
-        json.end_object();
-    }
-    json.end_list();
+        write_known_words(json, std::span(of.words).first(std::min(shown, of.words.size())));
+    });
 }
 
 /// The words by which the query was expanded.
 void write_similar(json_writer& json, const std::vector<similar_word>& words) {
-    json.key("similar_words");
-    json.begin_list();
-    for (const similar_word& of : words) {
-        json.begin_object();
+    json.objects("similar_words", words, [&json](const similar_word& of) {
         json.member("word", std::string_view(of.word));
         json.member("similar_to", std::string_view(of.similar_to));
         json.member("weight", of.weight);
-        json.end_object();
-    }
-    json.end_list();
-}
-
-/// The words to mark in titles and snippets: those of the query, their variants, and those similar to them.
-std::vector<std::string> marked_words(const search_engine& engine, std::string_view query,
-                                      const search_result& of) {
-    std::vector<std::string> words = engine.discriminative_words_of(query, of.syntax);
-    words.insert(words.end(), of.variant_words.begin(), of.variant_words.end());
-    for (const similar_word& similar : of.similar_words) words.push_back(similar.word);
-    std::ranges::sort(words);
-    return words;
+    });
 }
 
 }  // namespace
@@ -173,10 +139,7 @@ std::string search_json(const search_engine& engine, const parameters& given, co
     const std::string facets = handle.facets.empty() ? "null" : facets_json(handle.facets);
     json.member("facets", raw_json{facets});
     json.flag("empty_query", handle.empty_query);
-    json.key("unknown_words");
-    json.begin_list();
-    for (const std::string& word : handle.unknown_words) json.value(std::string_view(word));
-    json.end_list();
+    json.values("unknown_words", handle.unknown_words);
     write_suggestions(json, handle.suggestions);
     write_variants(json, handle.variants);
     json.member("did_you_mean", other_query ? cell(std::string_view(*other_query)) : cell(std::monostate()));
@@ -187,20 +150,16 @@ std::string search_json(const search_engine& engine, const parameters& given, co
     std::vector<std::string> marked;
     if (request.parts) marked = marked_words(engine, finished, handle);
     json.flag("more", handle.hits.size() > request.k && request.options.offset + request.k < limits.results);
-    json.key("hits");
-    json.begin_list();
-    for (std::size_t i = 0; i < std::min(handle.hits.size(), request.k); ++i) {
-        ctx.check_stop();
-        search_hit& hit = handle.hits[i];
+    handle.hits.resize(std::min<std::size_t>(handle.hits.size(), request.k));
+    for (search_hit& hit : handle.hits) {
         hit.title = shortened(hit.title, limits);
         for (duplicate_hit& copy : hit.duplicates) copy.title = shortened(copy.title, limits);
-        write_hit(json, engine, request, marked, hit);
-        if (json.size() > limits.response_bytes)
-            throw bad_request(
-                fmt::format("the response would be longer than {} bytes; request fewer results (k)",
-                            limits.response_bytes));
     }
-    json.end_list();
+    json.objects("hits", handle.hits, [&](const search_hit& hit) {
+        ctx.check_stop();
+        write_hit(json, engine, request, marked, hit);
+        check_size(json, limits, "results (k)");
+    });
     json.end_object();
     return json.take();
 }

@@ -19,8 +19,10 @@
 #include "server/complete_api.hpp"
 #include "server/dedup_api.hpp"
 #include "server/document_api.hpp"
+#include "server/file_api.hpp"
 #include "server/mcp.hpp"
 #include "server/mcp_tools.hpp"
+#include "server/options_api.hpp"
 #include "server/page_response.hpp"
 #include "server/responses.hpp"
 #include "server/search_api.hpp"
@@ -45,6 +47,7 @@ struct site::parsed_request {
     std::string_view rest, query;
     const std::atomic<int>& stop;
     const http_request& sent;
+    const served_store* store;  ///< the one that it names; null if the site has none
     context ctx() const;
 };
 
@@ -59,25 +62,20 @@ std::int64_t microseconds_now() {
 
 }  // namespace
 
-std::string name_of_folder(const std::filesystem::path& folder) {
-    const auto path = std::filesystem::canonical(folder);
-    return path.filename().string();
-}
-
-site::site(const std::filesystem::path& store, const std::filesystem::path& named, const site_limits& limits,
-           const context& ctx, dedup_api* dedup)
-    : limits_(limits),
-      engine_(store.empty() ? std::nullopt : std::optional(search_engine::open(store, ctx))),
-      dedup_(dedup),
-      name_(store.empty() ? std::string() : name_of_folder(named)),
-      log_(ctx) {
-    if (!engine_) return;
-    engine_->warm_up();  // now, not while the first client waits
-    counter_ = counter_of(*engine_, store, ctx);
+site::site(std::span<const store_source> stores, const site_limits& limits, const context& ctx,
+           dedup_api* dedup)
+    : limits_(limits), stores_(open_stores(stores, ctx)), pages_(stores_), dedup_(dedup), log_(ctx) {
+    if (stores_.empty()) return;
     mcp_ = std::make_unique<const mcp>(
-        mcp_of(*engine_, *counter_, name_, limits_, [this](const std::string& fault) { report(fault); }));
+        mcp_of(stores_, limits_, [this](const std::string& fault) { report(fault); }));
 }
 site::~site() = default;
+
+std::uint64_t site::documents() const {
+    std::uint64_t documents = 0;
+    for (const served_store& store : stores_) documents += store.engine.documents();
+    return documents;
+}
 
 void site::report(const std::string& fault) {
     const std::lock_guard one_at_a_time(reporting_);
@@ -98,6 +96,8 @@ const site::route* site::find_route(std::string_view path) {
         {"/api/statistics", "/api/statistics", false, true, false, search, &site::respond_statistics},
         {"/api/duplicates", "/api/duplicates", false, true, false, search, &site::respond_duplicates},
         {"/api/store", "/api/store", true, false, false, search, &site::respond_store},
+        {"/api/options", "/api/options", true, false, false, search, &site::respond_options},
+        {"/files/", "/files/{path}", false, true, false, search, &site::respond_file},
         {"/api/dedup", "/api/dedup", false, true, true, dedup, &site::respond_dedup},
         {"/mcp", "/mcp", false, true, true, search, &site::respond_mcp},
         {"/healthz", "/healthz", true, true, false, any, &site::respond_health},
@@ -118,7 +118,7 @@ bool site::is_ready(const http_request& request) const {
 std::size_t site::max_body_bytes(const http_request& request) const {
     const route* const found = find_route(split_target(request.target).path);
     if (found == nullptr || !found->takes_post) return 0;
-    if (found->of == route::part::search) return engine_ ? max_mcp_message_bytes : 0;
+    if (found->of == route::part::search) return stores_.empty() ? 0 : max_mcp_message_bytes;
     return dedup_ != nullptr ? dedup_->body_bytes() : 0;
 }
 
@@ -127,15 +127,16 @@ http_response site::handle(const http_request& request, const std::atomic<int>& 
     http_response response;
     try {
         if (const route* const found = find_route(path)) {
-            if (found->of == route::part::search && !engine_)
+            if (found->of == route::part::search && stores_.empty())
                 return refusal(404, "this server has no store to search (quern serve STORE)");
             if (found->of == route::part::dedup && dedup_ == nullptr)
                 return refusal(404, "this server compares no documents (quern serve --dedup DIR)");
             if (request.is_post != found->takes_post) return refusal_of_method(*found);
             const std::size_t rest = found->path.ends_with('/') ? found->path.size() : path.size();
-            response = respond_from_store(*found, {path.substr(rest), query, stop, request});
-        } else if (const page* const found_page = find_page(path);
-                   found_page != nullptr && (engine_ || path == "/openapi.json")) {
+            const served_store* const store = stores_.empty() ? nullptr : &store_named_in(query, stores_);
+            response = respond_from_store(*found, {path.substr(rest), query, stop, request, store});
+        } else if (const page* const found_page = pages_.find(path);
+                   found_page != nullptr && (!stores_.empty() || path == "/openapi.json")) {
             response = page_response(*found_page, request);
         } else {
             return refusal(404, "no such address; /openapi.json lists them");
@@ -192,9 +193,9 @@ http_response site::refusal_of_method(const route& found) {
 void site::note(const http_exchange& exchange) {
     const std::string_view path = split_target(exchange.target).path;
     const route* const found = find_route(path);
-    const std::string_view name = found != nullptr             ? found->name
-                                  : find_page(path) != nullptr ? path
-                                                               : "other";
+    const std::string_view name = found != nullptr               ? found->name
+                                  : pages_.find(path) != nullptr ? path
+                                                                 : "other";
     metrics_.count(name, exchange.status, exchange.taken, exchange.body_bytes);
 }
 
@@ -205,39 +206,47 @@ context site::parsed_request::ctx() const {
 }
 
 http_response site::respond_words(const parsed_request& request) const {
-    return json_response(words_json(*engine_, request.query, limits_, request.ctx()));
+    return json_response(words_json(request.store->engine, request.query, limits_, request.ctx()));
 }
 
 http_response site::respond_complete(const parsed_request& request) const {
-    return json_response(completion_json(*engine_, request.query, limits_, request.ctx()));
+    return json_response(completion_json(
+        request.store->engine, parameters(request.query, completion_parameters()), limits_, request.ctx()));
 }
 
 http_response site::respond_statistics(const parsed_request& request) const {
-    return json_response(statistics_json(*engine_, request.query, limits_, request.ctx()));
+    return json_response(statistics_json(request.store->engine, request.query, limits_, request.ctx()));
 }
 
 http_response site::respond_duplicates(const parsed_request& request) const {
-    return json_response(duplicates_json(*engine_, request.query, limits_, request.ctx()));
+    return json_response(duplicates_json(request.store->engine, request.query, limits_, request.ctx()));
 }
 
 http_response site::respond_search(const parsed_request& request) const {
     const parameters given(request.query, search_parameters());
-    return json_response(search_json(*engine_, given, limits_, request.ctx()));
+    return json_response(search_json(request.store->engine, given, limits_, request.ctx()));
 }
 
 http_response site::respond_document(const parsed_request& request) const {
     const auto id = percent_decoded(request.rest, false);
     if (!id) throw bad_request("a % in the id is not followed by two hexadecimal digits");
-    return json_response(document_json(*engine_, *id, request.query, limits_));
+    return json_response(document_json(*request.store, *id, request.query, limits_, request.ctx()));
 }
 
 http_response site::respond_document_by_parameter(const parsed_request& request) const {
-    return json_response(document_json(*engine_, {}, request.query, limits_));
+    return json_response(document_json(*request.store, {}, request.query, limits_, request.ctx()));
 }
 
 http_response site::respond_store(const parsed_request& request) const {
-    const parameters none(request.query, {});
-    return json_response(store_json(*engine_, name_, limits_));
+    return json_response(store_json(*request.store, stores_, request.query, limits_));
+}
+
+http_response site::respond_options(const parsed_request& request) const {
+    return json_response(options_json(request.query));
+}
+
+http_response site::respond_file(const parsed_request& request) const {
+    return file_response(*request.store, request.rest, request.query, limits_);
 }
 
 http_response site::respond_dedup(const parsed_request& request) const {
@@ -299,12 +308,15 @@ http_response site::respond_metrics(const parsed_request& request) const {
                   connections_.unread);
     append_metric(text, "quern_http_request_body_bytes", "gauge", "Bytes of request bodies that are held.",
                   connections_.bodies);
-    if (const store_info* const info = store()) {
-        append_metric(text, "quern_store_documents", "gauge", "Documents in the store.", info->documents);
-        append_metric(text, "quern_store_words", "gauge", "Distinct words in the store.", info->vocabulary);
-        std::uint64_t bytes = 0;
-        for (const store_section& section : info->sections) bytes += section.bytes;
-        append_metric(text, "quern_store_bytes", "gauge", "Bytes of the store's sections.", bytes);
+    if (!stores_.empty()) {
+        std::uint64_t words = 0, bytes = 0;
+        for (const served_store& of : stores_) {
+            words += of.engine.store().vocabulary;
+            for (const store_section& section : of.engine.store().sections) bytes += section.bytes;
+        }
+        append_metric(text, "quern_store_documents", "gauge", "Documents in the stores.", documents());
+        append_metric(text, "quern_store_words", "gauge", "Distinct words in each store, together.", words);
+        append_metric(text, "quern_store_bytes", "gauge", "Bytes of the stores' sections.", bytes);
     }
     if (dedup_ != nullptr) dedup_->append_metrics(text);
     append_metric(text, "quern_process_peak_memory_bytes", "gauge", "Peak memory, including mapped files.",

@@ -6,15 +6,29 @@
 #include <cstdint>
 
 #include "quern/tasks/store.hpp"
+#include "server/api_parameter.hpp"
 #include "server/json_writer.hpp"
+#include "server/target.hpp"
 
 namespace quern::server {
 
-std::string store_json(const search_engine& engine, std::string_view name, const site_limits& limits) {
+const std::vector<api_parameter>& store_parameters() {
+    static const std::vector<api_parameter> all{store_parameter()};
+    return all;
+}
+
+std::string store_json(const served_store& store, std::span<const served_store> stores,
+                       std::string_view query, const site_limits& limits) {
+    const parameters given(query, store_parameters());
+    const search_engine& engine = store.engine;
     const store_info& info = engine.store();
     json_writer json;
     json.begin_object();
-    json.member("name", name);
+    json.member("name", std::string_view(store.name));
+    json.objects("stores", stores, [&json](const served_store& of) {
+        json.member("name", std::string_view(of.name));
+        json.member("documents", of.engine.documents());
+    });
     json.member("format_version", std::uint64_t{info.format_version});
     json.member("unicode_version", std::string_view(info.unicode_version));
     json.member("language", std::string_view(info.text.language));
@@ -40,34 +54,25 @@ std::string store_json(const search_engine& engine, std::string_view name, const
     if (engine.has_link_ranks()) json.value(std::string_view("link_ranks"));
     if (engine.has_document_vectors()) json.value(std::string_view("document_vectors"));
     if (engine.vector_dimensions() != 0) json.value(std::string_view("vectors"));
+    if (store.folder) json.value(std::string_view("folder"));
     json.end_list();
     if (engine.vector_dimensions() != 0)
         json.member("vector_dimensions", std::uint64_t{engine.vector_dimensions()});
-    json.key("fields");
-    json.begin_list();
-    for (const field_info& field : info.fields) {
-        json.begin_object();
+    json.objects("fields", info.fields, [&json](const field_info& field) {
         json.member("name", std::string_view(field.name));
         json.member("type", field_type_names[static_cast<std::size_t>(field.type)]);
         json.member("documents", field.documents);
-        json.end_object();
-    }
-    json.end_list();
+    });
     json.key("limits");
     json.begin_object();
     json.member("results", static_cast<std::uint64_t>(limits.results));
     json.member("query_bytes", static_cast<std::uint64_t>(limits.query_bytes));
     json.end_object();
-    json.key("sections");
-    json.begin_list();
-    for (const store_section& section : info.sections) {
-        json.begin_object();
+    json.objects("sections", info.sections, [&json](const store_section& section) {
         json.member("name", std::string_view(section.name));
         json.member("bytes", section.bytes);
         json.member("checksum", std::string_view(fmt::format("{:016x}", section.checksum)));
-        json.end_object();
-    }
-    json.end_list();
+    });
     json.end_object();
     return json.take();
 }

@@ -2,15 +2,17 @@
 // /api/store: what a store is and offers.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 
-#include "quern/tasks/search.hpp"
-#include "server/site.hpp"
+#include "server/served_store.hpp"
+#include "server/site_limits.hpp"
 
 namespace quern::server {
 
-/// `name`: of the store's folder.
-std::string store_json(const search_engine& engine, std::string_view name, const site_limits& limits);
+/// `stores`: all that the server has. Throws bad_request for invalid parameters.
+std::string store_json(const served_store& store, std::span<const served_store> stores,
+                       std::string_view query, const site_limits& limits);
 
 }  // namespace quern::server

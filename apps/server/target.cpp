@@ -58,14 +58,31 @@ target_parts split_target(std::string_view target) {
     return {target.substr(0, query_start), target.substr(query_start + 1)};
 }
 
+namespace {
+
+/// Removes the first pair of a name and a value, as sent; nothing at the end.
+std::optional<std::pair<std::string_view, std::string_view>> take_pair(std::string_view& query) {
+    query.remove_prefix(std::min(query.find_first_not_of('&'), query.size()));
+    if (query.empty()) return {};
+    const std::string_view pair = query.substr(0, query.find('&'));
+    query.remove_prefix(pair.size());
+    const std::size_t equals = std::min(pair.find('='), pair.size());
+    return std::pair{pair.substr(0, equals), pair.substr(std::min(pair.size(), equals + 1))};
+}
+
+}  // namespace
+
+std::optional<std::string> value_in(std::string_view query, std::string_view name) {
+    while (const auto pair = take_pair(query)) {
+        if (percent_decoded(pair->first, true) == name) return percent_decoded(pair->second, true);
+    }
+    return {};
+}
+
 parameters::parameters(std::string_view query, std::span<const api_parameter> known) : known_(known) {
-    while (!query.empty()) {
-        const std::string_view pair = query.substr(0, query.find('&'));
-        query.remove_prefix(std::min(query.size(), pair.size() + 1));
-        if (pair.empty()) continue;
-        const std::size_t equals = std::min(pair.find('='), pair.size());
-        auto name = percent_decoded(pair.substr(0, equals), true);
-        auto value = percent_decoded(pair.substr(std::min(pair.size(), equals + 1)), true);
+    while (const auto pair = take_pair(query)) {
+        auto name = percent_decoded(pair->first, true);
+        auto value = percent_decoded(pair->second, true);
         if (!name || !value)
             throw bad_request("a % in the parameters is not followed by two hexadecimal digits");
         add(std::move(*name), std::move(*value));

@@ -54,6 +54,10 @@ struct target_parts {
 };
 target_parts split_target(std::string_view target);
 
+/// The value of the first parameter of this name; nothing without one, or if an escape is invalid (`parameters` then refuses
+/// the request).
+std::optional<std::string> value_in(std::string_view query, std::string_view name);
+
 /// Names of parameters with their values as text.
 using parameter_values = std::vector<std::pair<std::string, std::string>>;
 

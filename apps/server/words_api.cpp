@@ -54,23 +54,19 @@ std::vector<std::string> words_of(const search_engine& engine, const word_space&
 const std::vector<api_parameter>& words_parameters() {
     static const words_request defaults;
     static const std::vector<api_parameter> all{required(parameter_of("q", defaults, "grain stones")),
-                                                parameter_of("k", defaults, "3")};
+                                                parameter_of("k", defaults, "3"), store_parameter()};
     return all;
 }
 
 void write_similar_words(json_writer& json, const word_space& thesaurus, std::optional<std::uint32_t> word,
                          std::uint32_t k, const context& ctx) {
-    json.key("similar");
-    json.begin_list();
-    if (word && !thesaurus.is_stop_word(*word)) {
-        for (const neighbour& near : thesaurus.similar_but_stop_words({{*word}, {}}, k, ctx)) {
-            json.begin_object();
-            json.member("word", thesaurus.word(near.word));
-            json.member("score", near.score);
-            json.end_object();
-        }
-    }
-    json.end_list();
+    std::vector<neighbour> near;
+    if (word && !thesaurus.is_stop_word(*word))
+        near = thesaurus.similar_but_stop_words({{*word}, {}}, k, ctx);
+    json.objects("similar", near, [&](const neighbour& of) {
+        json.member("word", thesaurus.word(of.word));
+        json.member("score", of.score);
+    });
 }
 
 std::string words_json(const search_engine& engine, std::string_view query, const site_limits& limits,
@@ -85,18 +81,13 @@ std::string words_json(const search_engine& engine, std::string_view query, cons
     json.begin_object();
     json.member("query", words);
     json.flag("thesaurus", thesaurus != nullptr);
-    json.key("words");
-    json.begin_list();
-    if (thesaurus != nullptr) {
-        for (const std::string& word : words_of(engine, *thesaurus, words)) {
-            ctx.check_stop();
-            json.begin_object();
-            json.member("word", std::string_view(word));
-            write_similar_words(json, *thesaurus, thesaurus->find(word), request.k, ctx);
-            json.end_object();
-        }
-    }
-    json.end_list();
+    std::vector<std::string> of_query;
+    if (thesaurus != nullptr) of_query = words_of(engine, *thesaurus, words);
+    json.objects("words", of_query, [&](const std::string& word) {
+        ctx.check_stop();
+        json.member("word", std::string_view(word));
+        write_similar_words(json, *thesaurus, thesaurus->find(word), request.k, ctx);
+    });
     json.end_object();
     return json.take();
 }

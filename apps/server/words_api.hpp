@@ -9,7 +9,7 @@
 
 #include "quern/tasks/search.hpp"
 #include "server/json_writer.hpp"
-#include "server/site.hpp"
+#include "server/site_limits.hpp"
 
 namespace quern::server {
 

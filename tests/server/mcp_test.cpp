@@ -446,10 +446,12 @@ class stores {
 class store_client {
   public:
     explicit store_client(const fs::path& path, const site_limits& limits = {})
-        : engine(search_engine::open(path, context::cpu(1))),
-          counter(counter_of(engine, path, context::cpu(1))),
-          server_(mcp_of(engine, counter, "the name", limits,
-                         [this](const std::string& fault) { faults.push_back(fault); })) {}
+        : store_client(std::vector<store_source>{{path, path}}, limits) {}
+    explicit store_client(const std::vector<store_source>& sources, const site_limits& limits = {})
+        : stores(open_stores(sources, context::cpu(1))),
+          engine(stores.front().engine),
+          counter(stores.front().counter),
+          server_(mcp_of(stores, limits, [this](const std::string& fault) { faults.push_back(fault); })) {}
 
     json request(std::string_view method, const json& params) {
         mcp_client client;
@@ -487,8 +489,9 @@ class store_client {
         return names;
     }
 
-    const search_engine engine;
-    const ngram_counter counter;
+    const std::vector<served_store> stores;
+    const search_engine& engine;
+    const ngram_counter& counter;
     std::vector<std::string> faults;
 
   private:
@@ -504,9 +507,9 @@ std::vector<std::string> ids_of(const json& list) {
 TEST(mcp_tools, a_store_offers_what_it_has) {
     store_client all(stores::get().with_all()), index(stores::get().index_only());
     ASSERT_TRUE(all.engine.has_thesaurus() && all.engine.has_document_vectors());
-    EXPECT_THAT(all.tools(),
-                ElementsAre("search", "read_document", "count_phrase", "similar_words", "like_document"));
-    EXPECT_THAT(index.tools(), ElementsAre("search", "read_document", "count_phrase"));
+    EXPECT_THAT(all.tools(), ElementsAre("search", "read_document", "count_phrase", "complete",
+                                         "similar_words", "like_document"));
+    EXPECT_THAT(index.tools(), ElementsAre("search", "read_document", "count_phrase", "complete"));
     const auto has = [](store_client& client, const char* argument) {
         return client.request("tools/list", json::object())["result"]["tools"][0]["inputSchema"]["properties"]
             .contains(argument);
@@ -520,7 +523,55 @@ TEST(mcp_tools, a_store_offers_what_it_has) {
                  "unknown argument 'expand'");
     EXPECT_THAT(all.request("initialize", {{"protocolVersion", "2025-06-18"}})["result"]["instructions"]
                     .get<std::string>(),
-                HasSubstr("the name of 92 documents"));
+                HasSubstr("the collection all of 92 documents"));
+}
+
+TEST(mcp_tools, words_are_completed) {
+    store_client client(stores::get().index_only());
+    const completion_result expected = client.engine.complete("the nea", {.k = 5}, context::cpu(1));
+    ASSERT_FALSE(expected.words.empty());
+    const json got = client.result("complete", {{"query", "the nea"}, {"k", 5}});
+    EXPECT_EQ(got["total"], expected.total);
+    ASSERT_EQ(got["words"].size(), expected.words.size());
+    for (std::size_t i = 0; i < expected.words.size(); ++i) {
+        EXPECT_EQ(got["words"][i]["word"], expected.words[i].word);
+        EXPECT_EQ(got["words"][i]["query"], "the " + expected.words[i].word);
+        EXPECT_EQ(got["words"][i]["documents"], expected.words[i].documents);
+    }
+    EXPECT_THAT(client.failure("complete", {{"query", std::string(2049, 'x')}}), HasSubstr("too long"));
+}
+
+TEST(mcp_tools, of_several_stores_a_call_names_one) {
+    const fs::path index = stores::get().index_only(), all = stores::get().with_all();
+    store_client client(std::vector<store_source>{{index, index}, {all, all}, {index, index}});
+    EXPECT_THAT(client.tools(), ElementsAre("search", "read_document", "count_phrase", "complete",
+                                            "similar_words", "like_document"));
+    for (const json& tool : client.tool_list()) {
+        const json& store = tool["inputSchema"]["properties"]["store"];
+        EXPECT_EQ(store["enum"], json({"index", "all", "index-2"}));
+        EXPECT_THAT(tool["inputSchema"]["required"], ::testing::Contains("store"));
+    }
+    store_client alone(all);
+    EXPECT_EQ(client.result("search", {{"store", "all"}, {"query", "the"}, {"expand", 2}}),
+              alone.result("search", {{"query", "the"}, {"expand", 2}}));
+    EXPECT_EQ(client.result("similar_words", {{"store", "all"}, {"word", "near"}}),
+              alone.result("similar_words", {{"word", "near"}}));
+    EXPECT_EQ(client.result("search", {{"store", "index-2"}, {"query", "the"}}),
+              client.result("search", {{"store", "index"}, {"query", "the"}}));
+    EXPECT_THAT(client.failure("search", {{"store", "index"}, {"query", "the"}, {"expand", 2}}),
+                HasSubstr("expand: the store 'index' does not have this"));
+    EXPECT_THAT(client.failure("similar_words", {{"store", "index"}, {"word", "near"}}),
+                HasSubstr("'index' does not have this tool"));
+    EXPECT_THAT(client.request("initialize", {{"protocolVersion", "2025-06-18"}})["result"]["instructions"]
+                    .get<std::string>(),
+                HasSubstr("the collections index of 92 documents, all of 92 documents, index-2 of"));
+}
+
+TEST(served_store, names_are_unique) {
+    const auto unique = [](std::vector<std::string> names) { return unique_names(names); };
+    EXPECT_THAT(unique({}), ElementsAre());
+    EXPECT_THAT(unique({"wiki", "notes", "wiki", "wiki"}), ElementsAre("wiki", "notes", "wiki-2", "wiki-3"));
+    EXPECT_THAT(unique({"wiki", "wiki", "wiki-2"}), ElementsAre("wiki", "wiki-3", "wiki-2"));
 }
 
 TEST(mcp_tools, every_default_is_in_its_range) {
