@@ -4,97 +4,38 @@
 
 import { ask, byId, element, number, showPages, storeOf } from './common.js';
 import { closeCompletions, completionKey, offerCompletions } from './complete.js';
-import { clausesOf, fieldsLine, filterOf, showChoices, showSorts } from './filters.js';
+import { original, showDocument, showNextMatch } from './document.js';
+import { clausesOf, showChoices, showSorts } from './filters.js';
+import { addressOf, asked, asksAnything, followed, go, marked, onNavigation, options, searchOf, typeTo } from './navigation.js';
+import { chosen, fillChoices, showChosen } from './ranking.js';
+import { whyTable } from './why.js';
 
-const [form, box, model, status, facts, results, similar, hits, more, article, text, moreText] =
-  ['form', 'q', 'model', 'status', 'facts', 'results', 'similar', 'hits', 'more', 'document', 'text', 'more-text'].map(byId);
-const nextMatch = byId('next-match');
+const [form, box, status, facts, results, similar, hits, more, article] =
+  ['form', 'q', 'status', 'facts', 'results', 'similar', 'hits', 'more', 'document'].map(byId);
 const PAGE = 10;
-const TYPING_PAUSE = 40;            // milliseconds without a key before a search
+const TYPING_PATIENCE = 250;        // milliseconds that a search gets while keys wait
 // The search whose hits are listed, their number, the status message, and whether the additional parts are
 // loaded. `answered`: that search, with unknown words replaced by known ones.
 const nothingShown = { key: null, answered: null, next: 0, told: '', like: false, similar: false, choices: false };
 let shown = { ...nothingShown };
 let opened = null;                  // the link of the last opened hit
+let unfinished = null;              // the query whose last word was being typed when its results were shown
 let pending = new AbortController();
 let offered = null;                 // what the store offers besides words, and the server's limits, once known
 
-// Pieces, alternately outside and inside the words of the query.
-const marked = (parts) => parts.map((part, i) => (i % 2 ? element('mark', { textContent: part }) : part));
+function report(failure) {
+  if (failure.name !== 'AbortError') say(failure.message, true);
+}
 
 function say(message, isError = false) {
   status.textContent = message;
   status.classList.toggle('error', isError);
 }
 
-const asked = () => new URLSearchParams(location.search);
-
-function addressOf(state) {
-  const query = new URLSearchParams();
-  for (const [name, value] of Object.entries(state)) {
-    if (Array.isArray(value)) value.forEach((each) => query.append(name, each));
-    else if (value) query.set(name, value);
-  }
-  const words = query.toString();
-  return words ? `/?${words}` : '/';
-}
-
-// The options of a search that differ from the defaults.
-const searchOf = (parameters) => {
-  const given = (name) => parameters.get(name) || '';
-  return { q: given('q'), like: given('like'), model: given('model') === 'bm25' ? '' : given('model'), expand: given('expand'), prior: given('prior'), f: clausesOf(parameters), sort: given('sort') };
-};
-
-// A search that was typed has its entry in the history already.
-function go(address) {
-  history[isTyping && address === location.pathname + location.search ? 'replaceState' : 'pushState'](null, '', address);
-  isTyping = false;
-  return show();
-}
-
 // ---- results
 
 // How many results to request after `count`: the server has a limit.
 const pageBehind = (count, most = PAGE) => Math.min(most, offered.limits.results - count);
-
-const options = ({ f, ...search }) => Object.fromEntries(Object.entries({ ...search, filter: filterOf(f ?? []) }).filter(([, value]) => value));
-
-// Whether a search has anything to search for.
-const asksAnything = (search) => Boolean(search.q || search.like || search.f.length);
-
-// The name of a row in the table of score components: a word, a similar word, links, a document.
-function partName(term) {
-  if (term.list === 'prior') return `link rank (${term.value.toFixed(2)} × the average)`;
-  if (term.list === 'like') return `similar to ${term.term} (cosine ${term.value.toFixed(2)})`;
-  if (term.similar_to) return `${term.term} (similar to ${term.similar_to}, weight ${term.weight.toFixed(2)})`;
-  return term.count > 1 ? `${term.term} ×${term.count}` : term.term;
-}
-
-function whyTable(hit, explanation) {
-  const largest = Math.max(...explanation.map((term) => Math.abs(term.score)), Number.MIN_VALUE);
-  const cells = (values) => values.map((value) => element('td', { textContent: value }));
-  // With a history: occurrences, out of those of the history that any word follows.
-  const occurrences = (count, of) => (of === null ? number.format(count) : `${number.format(count)} of ${number.format(of)}`);
-  const rows = explanation.map((term) => {
-    const bar = element('i', { className: term.score < 0 ? 'below' : '' });
-    bar.style.width = `${(100 * Math.abs(term.score)) / largest}%`;
-    const counts = term.list !== 'text' ? ['', '', '', '']
-      : [occurrences(term.f, term.history_f), number.format(term.df), occurrences(term.cf, term.history_cf), term.title_part ? term.title_part.toFixed(4) : ''];
-    return element('tr', { className: term.list === 'text' && !term.similar_to ? '' : 'beside' },
-      element('th', { scope: 'row', textContent: partName(term) }),
-      ...cells([...counts, term.score.toFixed(4)]),
-      element('td', { className: 'bar', ariaHidden: 'true' }, bar));
-  });
-  const heads = ['Word', 'in document', 'documents', 'in collection', 'title bonus', 'score'];
-  return element('table', {},
-    element('caption', { textContent: `Components of the score. The document has ${number.format(explanation[0].length)} words.` }),
-    element('thead', {}, element('tr', {}, ...heads.map((head) => element('th', { scope: 'col', textContent: head })),
-      element('td', { className: 'bar' }))),
-    element('tbody', {}, ...rows),
-    element('tfoot', {}, element('tr', {}, element('th', { scope: 'row', textContent: 'Score' }), element('td'),
-      element('td'), element('td'), element('td'), element('td', { textContent: hit.score.toFixed(4) }),
-      element('td', { className: 'bar' }))));
-}
 
 function toggleCopies(item, button, hit) {
   const open = button.getAttribute('aria-expanded') === 'true';
@@ -125,29 +66,6 @@ async function toggleWhy(item, button, hit, search) {
       button.setAttribute('aria-expanded', 'false');
     }
   }
-}
-
-// A link within the page: followed without reloading, unless it opens elsewhere.
-function followed(link, before = () => {}, after = () => {}) {
-  link.addEventListener('click', (event) => {
-    if (event.ctrlKey || event.metaKey || event.shiftKey || event.button !== 0) return;
-    event.preventDefault();
-    before();
-    go(link.getAttribute('href')).then(after);
-  });
-  return link;
-}
-
-// A link to the original, if the store keeps a field `url` that is an address of the web.
-function original(fields, name) {
-  let address;
-  try {
-    address = new URL(fields?.url);
-  } catch {
-    return [];
-  }
-  if (!['http:', 'https:'].includes(address.protocol)) return [];
-  return [element('a', { className: 'original-link', href: address.href, rel: 'noopener', textContent: 'original', ariaLabel: `original of ${name}` })];
 }
 
 function hitItem(hit, search) {
@@ -295,81 +213,10 @@ async function showMore() {
     tellSearch(answer, shown.next, search);
     if (items.length) items[0].querySelector('a').focus();
   } catch (failure) {
-    if (failure.name !== 'AbortError') say(failure.message, true);
+    report(failure);
   } finally {
     more.disabled = false;
   }
-}
-
-// ---- one document
-
-// Splits the pieces of a text into paragraphs at empty lines; a mark never contains one.
-function paragraphs(parts) {
-  const made = [element('p')];
-  parts.forEach((part, i) => {
-    if (i % 2) return made.at(-1).append(element('mark', { textContent: part }));
-    part.split(/\n[ \t]*\n\s*/).forEach((piece, j) => {
-      if (j > 0) made.push(element('p'));
-      made.at(-1).append(piece);
-    });
-  });
-  return made.filter((p) => p.textContent.trim() !== '');
-}
-
-async function addText(id, q, offset, signal) {
-  const answer = await ask('/api/documents', { id, q, offset }, signal);
-  text.append(...paragraphs(answer.text_parts));
-  moreText.hidden = answer.next_offset === null;
-  moreText.onclick = async () => {
-    moreText.disabled = true;
-    await addText(id, q, answer.next_offset, pending.signal).catch((failure) => {
-      if (failure.name !== 'AbortError') say(failure.message, true);
-    });
-    moreText.disabled = false;
-  };
-  return answer;
-}
-
-async function showAlike(id, signal) {
-  const alike = byId('alike');
-  alike.hidden = true;
-  if (!offered?.like) return;
-  const answer = await ask('/api/search', { like: id, k: pageBehind(0, 5), snippets: 0, suggestions: 0 }, signal);
-  alike.querySelector('ol').replaceChildren(...answer.hits.map((hit) => element('li', {},
-    followed(element('a', { href: addressOf({ like: id, doc: hit.id }), textContent: hit.title || hit.id })))));
-  alike.hidden = answer.hits.length === 0;
-}
-
-// Goes to the next match in the loaded text, and from the last one to the first.
-let lastMatch = -1;
-function showNextMatch() {
-  const matches = text.querySelectorAll('mark');
-  matches[lastMatch]?.classList.remove('current');
-  lastMatch = (lastMatch + 1) % matches.length;
-  matches[lastMatch].classList.add('current');
-  matches[lastMatch].scrollIntoView({ block: 'center' });
-}
-
-async function showDocument(id, search, signal) {
-  text.replaceChildren();
-  moreText.hidden = true;
-  const answer = await addText(id, search.q, 0, signal);
-  const title = byId('document-title');
-  title.replaceChildren(...(answer.title ? marked(answer.title_parts) : [answer.id]));
-  byId('document-facts').replaceChildren(
-    element('span', { textContent: answer.id }), element('span', { textContent: `${number.format(answer.words)} words` }),
-    ...original(answer.fields, answer.title || answer.id));
-  byId('document-fields').replaceChildren(...fieldsLine(answer.fields));
-  byId('back').href = addressOf(search);
-  byId('back').textContent = asksAnything(search) ? '← Results' : '← Search';
-  document.title = `${answer.title || answer.id} – ${offered.name}`;
-  say('');
-  showAlike(id, signal).catch(() => {}); // the text does not need it
-  article.hidden = false;
-  scrollTo(0, 0);
-  title.focus();
-  lastMatch = -1;
-  nextMatch.hidden = ![...text.querySelectorAll('mark')].some((mark) => mark.getBoundingClientRect().bottom > innerHeight);
 }
 
 // ---- state from the address
@@ -377,12 +224,12 @@ async function showDocument(id, search, signal) {
 // Requests once what the store offers.
 async function learnOffers() {
   if (offered) return;
-  const { name, offers: has, limits } = await storeOf();
-  offered = { name, words: has.includes('thesaurus'), prior: has.includes('link_ranks'), like: has.includes('document_vectors'), limits };
+  const [{ name, offers: has, limits }] = await Promise.all([storeOf(), fillChoices()]);
+  offered = { name, words: has.includes('thesaurus'), prior: has.includes('link_ranks'), like: has.includes('document_vectors'), folder: has.includes('folder'), limits };
   byId('expand-choice').hidden = !offered.words;
   byId('prior-choice').hidden = !offered.prior;
   await showSorts(byId('sort'), '');
-  await showPages();
+  await showPages(['q', 'model', 'feedback', 'dependence']);
 }
 
 async function showFacts() {
@@ -405,8 +252,6 @@ async function show(typing = false) {
     box.value = search.q;
     closeCompletions();
   }
-  model.value = search.model || 'bm25';
-  if (model.selectedIndex < 0) model.value = 'bm25';
   byId('expand').checked = Boolean(search.expand);
   byId('prior').checked = Boolean(search.prior);
   byId('sort').value = search.sort;
@@ -420,11 +265,14 @@ async function show(typing = false) {
   try {
     await learnOffers();
     if (signal.aborted) return;
+    showChosen(search);
     document.title = `${of} – ${offered.name}`;
     if (id !== null) {
-      await showDocument(id, search, signal);
+      await showDocument(id, search, { offered, typing: search.q !== '' && search.q === unfinished, signal, report });
+      say('');
     } else if (searched) {
       byId('sort').value = search.sort;
+      unfinished = typing ? search.q : null;
       await showHits(search, signal, typing);
       if (opened?.isConnected && !typing) opened.focus();
     } else {
@@ -448,7 +296,7 @@ async function submit() {
     say(`The query is too long: ${number.format(bytes)} bytes of UTF-8 (at most ${number.format(offered.limits.query_bytes)}).`, true);
     return false;
   }
-  clearTimeout(typed);
+  isBehind = false;
   closeCompletions();
   opened = null;
   shown.key = null; // always request again
@@ -458,23 +306,25 @@ async function submit() {
 
 // What the form says; the filter stays while the words change.
 function searchInForm() {
-  const chosen = (id) => (byId(id).checked ? byId(id).value : '');
-  return { q: box.value.trim(), model: model.value === 'bm25' ? '' : model.value, expand: chosen('expand'), prior: chosen('prior'), f: clausesOf(asked()), sort: byId('sort').value };
+  const checked = (id) => (byId(id).checked ? byId(id).value : '');
+  return { q: box.value.trim(), model: chosen('model'), feedback: chosen('feedback'), dependence: chosen('dependence'), expand: checked('expand'), prior: checked('prior'), f: clausesOf(asked()), sort: byId('sort').value };
 }
 
-// Results while typing: the address follows, with one entry in the history.
-let typed = 0;
-let isTyping = false;
-function searchWhileTyping() {
-  clearTimeout(typed);
-  typed = setTimeout(() => {
-    if (!offered || new TextEncoder().encode(box.value.trim()).length > offered.limits.query_bytes) return;
-    const address = addressOf(searchInForm());
-    history[isTyping ? 'replaceState' : 'pushState'](null, '', address);
-    isTyping = true;
+// Each key searches at once, unless a search is on its way: then the next begins after it, or instead of it if it takes long.
+let isSearching = false;
+let isBehind = false;
+const later = (milliseconds) => new Promise((done) => { setTimeout(done, milliseconds); });
+async function searchWhileTyping() {
+  isBehind = isSearching;
+  if (isSearching) return;
+  isSearching = true;
+  do {
+    isBehind = false;
+    if (!offered || new TextEncoder().encode(box.value.trim()).length > offered.limits.query_bytes) break;
     opened = null;
-    show(true);
-  }, TYPING_PAUSE);
+    await Promise.race([typeTo(addressOf(searchInForm())), later(TYPING_PATIENCE)]);
+  } while (isBehind);
+  isSearching = false;
 }
 
 function takeCompletion(query) {
@@ -487,9 +337,10 @@ form.addEventListener('submit', async (event) => {
   event.preventDefault();
   if (await submit() && !results.hidden) hits.querySelector('a')?.focus({ preventScroll: true });
 });
-for (const choice of [model, byId('expand'), byId('prior'), byId('sort')]) {
+for (const choice of [byId('model'), byId('feedback'), byId('dependence'), byId('expand'), byId('prior'), byId('sort')]) {
   choice.addEventListener('change', () => {
     if (asksAnything(searchInForm())) submit();
+    else showChosen(searchInForm());
   });
 }
 box.addEventListener('input', (event) => {
@@ -500,7 +351,7 @@ box.addEventListener('input', (event) => {
 box.addEventListener('compositionend', searchWhileTyping);
 box.addEventListener('blur', closeCompletions);
 more.addEventListener('click', showMore);
-nextMatch.addEventListener('click', showNextMatch);
+byId('next-match').addEventListener('click', showNextMatch);
 followed(byId('home'), () => { opened = null; }, () => box.focus());
 followed(byId('back'));
 addEventListener('popstate', () => show());
@@ -542,13 +393,14 @@ addEventListener('keydown', (event) => {
       similar.open = !similar.open;
       similar.querySelector(similar.open ? 'a' : 'summary').focus();
     });
-    case 'n': return article.hidden || nextMatch.hidden ? undefined : does(showNextMatch);
+    case 'n': return article.hidden || byId('next-match').hidden ? undefined : does(showNextMatch);
     case 'l': return does(() => document.activeElement?.closest?.('.hit')?.querySelector('.like-link')?.click());
     case 'w': return does(() => document.activeElement?.closest?.('.hit')?.querySelector('.why-button').click());
     default: return undefined;
   }
 });
 
+onNavigation(show);
 show().then(() => {
   if (document.body.classList.contains('at-home')) box.focus();
 });

@@ -11,6 +11,15 @@ export function element(tag, properties = {}, ...children) {
   return made;
 }
 
+// The store that the address names; empty: the first of the server. Another one is another page.
+export const storeName = new URLSearchParams(location.search).get('store') ?? '';
+
+// An address with the name of the store, if this one has it.
+export function byStore(address) {
+  if (!storeName) return address;
+  return `${address}${address.includes('?') ? '&' : '?'}${new URLSearchParams({ store: storeName })}`;
+}
+
 // An error of the server as a sentence for readers.
 function sentence(detail) {
   if (!detail) return '';
@@ -23,7 +32,7 @@ export async function ask(path, parameters, signal) {
   const query = new URLSearchParams(parameters).toString();
   let response;
   try {
-    response = await fetch(query ? `${path}?${query}` : path, { signal });
+    response = await fetch(byStore(query ? `${path}?${query}` : path), { signal });
   } catch (failure) {
     if (failure.name === 'AbortError') throw failure;
     throw new Error('The server does not respond.');
@@ -35,7 +44,7 @@ export async function ask(path, parameters, signal) {
 }
 
 // The search page for a query, or for a document.
-export const searchAddress = (parameters) => `/?${new URLSearchParams(parameters)}`;
+export const searchAddress = (parameters) => byStore(`/?${new URLSearchParams(parameters)}`);
 
 // The store, once known: its counts, fields, limits, and what it offers besides words.
 let known = null;
@@ -44,12 +53,34 @@ export const storeOf = () => (known ??= ask('/api/store', {}).catch((failure) =>
   throw failure;
 }));
 
-// Shows the links to the pages that have something to show.
-export async function showPages() {
+// A choice of the store, if the server has several. The page begins anew with another one: `kept` are the parameters of the
+// address that mean something there, too.
+async function showStores(kept) {
+  const { name, stores } = await storeOf();
+  const select = byId('store');
+  select.parentElement.hidden = stores.length < 2;
+  if (stores.length < 2 || select.options.length) return;
+  select.append(...stores.map((of) => element('option', { value: of.name, textContent: `${of.name} (${number.format(of.documents)})` })));
+  select.value = name;
+  select.addEventListener('change', () => {
+    const here = new URLSearchParams(location.search);
+    const parameters = new URLSearchParams(kept.flatMap((of) => (here.get(of) ? [[of, here.get(of)]] : [])));
+    parameters.set('store', select.value);
+    location.assign(`${location.pathname}?${parameters}`);
+  });
+}
+
+// Shows the links to the pages that have something to show, and the choice of stores.
+export async function showPages(kept = []) {
   const store = await storeOf();
   for (const link of document.querySelectorAll('[data-needs]')) {
     link.hidden = link.dataset.needs === 'copies' ? store.copies === 0 : !store.offers.includes(link.dataset.needs);
   }
+  for (const link of document.querySelectorAll('nav a, a.brand')) {
+    const address = link.getAttribute('href');
+    if (address !== '/openapi.json' && !address.includes('store=')) link.setAttribute('href', byStore(address));
+  }
+  await showStores(kept);
 }
 
 // A bar from 0 to `share` of its place.

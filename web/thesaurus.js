@@ -2,7 +2,7 @@
 // The thesaurus as a graph to walk: a word in the middle, its nearest words around it, and theirs outside. The list below
 // says the same in text.
 
-import { ask, bar, byId, element, searchAddress, showPages, storeOf } from './common.js';
+import { ask, bar, byId, byStore, element, searchAddress, showPages, storeOf } from './common.js';
 
 const NEAR = 12;
 const OUTER = 3;          // words of each of these
@@ -11,7 +11,7 @@ const SVG = 'http://www.w3.org/2000/svg';
 const box = byId('w');
 let pending = new AbortController();
 
-const addressOf = (word) => `/thesaurus.html?${new URLSearchParams({ w: word })}`;
+const addressOf = (word) => byStore(`/thesaurus.html?${new URLSearchParams({ w: word })}`);
 
 function shape(name, attributes, ...children) {
   const made = document.createElementNS(SVG, name);
@@ -80,7 +80,7 @@ async function show() {
   try {
     const store = await storeOf();
     document.title = `${asked ? `${asked} – ` : ''}Thesaurus – ${store.name}`;
-    await showPages();
+    await showPages(['w']);
     if (!store.offers.includes('thesaurus')) return say('This store has no thesaurus; quern build makes one unless it is skipped.');
     let word = asked.trim();
     if (!word) word = (await ask('/api/statistics', { words: 1, documents: 0 }, signal)).words[0]?.word ?? '';

@@ -2,6 +2,7 @@
 """A server over a small collection of hard cases, for the tests beside this file. The program stands in QUERN."""
 
 import atexit
+import base64
 import errno
 import http.client
 import json
@@ -92,6 +93,37 @@ def rich_store():
     return path
 
 
+PICTURE = base64.b64decode("iVBORw0KGgoAAAANSUhEUgAAAAIAAAACCAIAAAD91JpzAAAAEElEQVR4nGM4EaABRAwQCgAljgUBqTNxyAAAAABJRU5ErkJggg==")
+HOSTILE = """<script>document.title = 'hacked'</script><img src=x onerror="document.title='hacked'"><iframe src="/"></iframe>
+<a href="javascript:document.title='hacked'">press</a> <b onclick="document.title='hacked'">bold grain</b>
+<style>body { display: none }</style><form action="/x"><input name=q></form><svg onload="document.title='hacked'"><a href="/">s</a></svg>
+"""
+
+
+def pages():
+    """A folder of documents in several forms, with images, and with what must not be read."""
+    path = folder() / "pages"
+    if path.exists():
+        return path
+    (path / "sub").mkdir(parents=True)
+    (path / ".hidden").mkdir()
+    (path / "mill.md").write_text("# The mill\n\nA *quern* grinds **grain** by hand.\n\n![two stones](sub/stones.png) and ![not there](sub/none.png)\n\n"
+                                  "1. [the flour](sub/flour.html#white)\n2. [nothing](nowhere.md)\n3. [elsewhere](https://example.org/x)\n\n"
+                                  "| stone | weight |\n|---|---|\n| upper | 20 |\n\n```\nif grain < 3:\n    stop\n```\n\n## Milling\n\nMillers mill.\n")
+    (path / "sub" / "flour.html").write_text("<title>Flour</title><h1>Flour</h1><p id=white>White flour of grain.</p><p><a href='../mill.md'>back to the mill</a></p>"
+                                             "<ul><li><p>one</p></li></ul><img src='../drawing.svg' alt='a drawing'><img src='http://example.org/far.png' alt='far away'>")
+    (path / "hostile.md").write_text("# Hostile\n\n" + HOSTILE)
+    (path / "hostile.html").write_text("<h1>Hostile page</h1><p>grain</p>" + HOSTILE)
+    (path / "notes.txt").write_text("Notes on grain.\n\nA second paragraph.")
+    (path / "code.py").write_text("def grain(x):\n    return x  # <b>\n")
+    (path / "sub" / "stones.png").write_bytes(PICTURE)
+    (path / "drawing.svg").write_text("<svg xmlns='http://www.w3.org/2000/svg' width='40' height='20'><script>document.title='hacked'</script><rect width='40' height='20'/></svg>")
+    (path / ".hidden" / "secret.png").write_bytes(PICTURE)
+    (folder() / "outside.png").write_bytes(PICTURE)
+    (path / "link.png").symlink_to(folder() / "outside.png")
+    return path
+
+
 def needs(test, what):
     """Skips a test of what this program's builds do not make."""
     if what not in test.server.json("/api/store")["offers"]:
@@ -131,10 +163,11 @@ def ended_in_order(said):
 class Server:
     """Ends with its `with` block, by SIGTERM. Its answers have all the time that they need, if no option says otherwise."""
 
-    def __init__(self, *options, of=None):  # of: a store or a corpus; "" for none
+    def __init__(self, *options, of=None):  # of: a store or a corpus, or a list of them; "" for none
         if "--max-seconds" not in options:
             options += ("--max-seconds", str(10 * PATIENCE))
-        self.process = subprocess.Popen([QUERN, "serve", *([] if of == "" else [of or store()]), "--port", "0", *options],
+        served = of if isinstance(of, list) else [] if of == "" else [of or store()]
+        self.process = subprocess.Popen([QUERN, "serve", *served, "--port", "0", *options],
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.url = self.process.stdout.readline().strip()
         if not self.url:

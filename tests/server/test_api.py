@@ -11,7 +11,7 @@ import unittest
 from pathlib import Path
 from urllib.parse import quote, urlencode
 
-from running import DOCUMENTS, LONG_TEXT, PATIENCE, QUERN, Server, folder, needs, rich_store, store
+from running import DOCUMENTS, LONG_TEXT, PATIENCE, PICTURE, QUERN, Server, folder, needs, pages, rich_store, store
 
 NEEDS = {"prior": "link_ranks", "expand": "thesaurus", "like": "document_vectors", "vector": "vectors"}  # parameters, and what a store must have for them
 BY_ID = {document["id"]: document for document in DOCUMENTS}
@@ -448,6 +448,17 @@ class Documents(Api):
         self.assertEqual("".join(got["text_parts"]), BY_ID["plain"]["text"])
         self.assertEqual(got["text_parts"][1::2], ["grain", "Grain"])
 
+    def test_marks_of_words_with_typos_and_beginnings(self):
+        def marks(**given):
+            return self.server.json("/api/documents/plain", **given)["text_parts"][1::2]
+
+        self.assertEqual(marks(q="graiin"), ["grain", "Grain"])
+        self.assertEqual(marks(q="graiin", typos="never"), [])
+        self.assertEqual(marks(q="sto", typos="never"), [])
+        self.assertEqual(marks(q="sto", prefix_last=1), ["stones"])
+        hit = self.server.json("/api/search", q="graiin", parts=1)["hits"][0]
+        self.assertEqual(marks(q="graiin"), [part for part in self.server.json("/api/documents", id="plain", q="grain")["text_parts"][1::2]], hit)
+
     def test_refusals(self):
         self.refused("/api/documents/none", 404)
         self.refused("/api/documents/", 404)
@@ -473,6 +484,7 @@ class Rest(Api):
             self.assertEqual(said.pop(f"section.{section['name']}.checksum"), section["checksum"])
         self.assertEqual(said.pop("kind"), "store")
         self.assertEqual(got.pop("name"), store().name)
+        self.assertEqual(got.pop("stores"), [{"name": store().name, "documents": len(DOCUMENTS)}])
         got.pop("offers")  # for pages; the sections say it too
         self.assertEqual(got.pop("limits"), {"results": 50, "query_bytes": 2048})
         self.assertEqual(got.pop("fields"), [])
@@ -573,10 +585,10 @@ class Description(Api):
     def setUp(self):
         self.api = self.server.json("/openapi.json")
         self.schemas = self.api["components"]["schemas"]
-        self.gets = {path: item for path, item in self.api["paths"].items() if path not in ("/api/dedup", "/mcp")}  # test_dedup.py, test_mcp.py
+        self.gets = {path: item for path, item in self.api["paths"].items() if path not in ("/api/dedup", "/mcp", "/files/{path}")}  # test_dedup.py, test_mcp.py, Folders
 
     def test_every_route_is_described_and_none_else(self):
-        for path in ("/", "/app.js", "/api/search?q=x", "/api/words?q=x", "/api/complete?q=x", "/api/documents/plain", "/api/documents?id=plain", "/api/statistics", "/api/duplicates", "/api/store", "/healthz", "/metrics", "/openapi.json", "/api/dedup", "/mcp"):
+        for path in ("/", "/app.js", "/api/search?q=x", "/api/words?q=x", "/api/complete?q=x", "/api/documents/plain", "/api/documents?id=plain", "/api/statistics", "/api/duplicates", "/api/store", "/api/options", "/files/plain", "/healthz", "/metrics", "/openapi.json", "/api/dedup", "/mcp"):
             self.server.get(path)
         routes = set(re.findall(r'quern_http_requests_total\{route="([^"]+)"', self.server.get("/metrics")[2]))
         pages = {"/", "/app.js", "/style.css", "/quern.svg", "/openapi.json", "other"}
@@ -651,6 +663,139 @@ class Description(Api):
 
 
 del Api  # its tests are those of its heirs
+
+class Options(unittest.TestCase):
+    def test_options_are_the_parameters_with_their_choices(self):
+        with Server("--threads", "1") as server:
+            options = server.json("/api/options")["options"]
+            described = server.json("/openapi.json")["paths"]["/api/search"]["get"]["parameters"]
+            self.assertEqual([(of["name"], of["description"]) for of in options], [(of["name"], of["description"]) for of in described])
+            for of, parameter in zip(options, described):
+                if of["name"] != "store":  # whose names are those of this server
+                    self.assertEqual(of["schema"], parameter["schema"])
+                if of["choices"]:
+                    self.assertEqual([choice["value"] for choice in of["choices"]], of["schema"]["enum"])
+                    self.assertEqual(len({choice["name"] for choice in of["choices"]}), len(of["choices"]))
+                    self.assertTrue(all(choice["explanation"] for choice in of["choices"]))
+            self.assertEqual([of["name"] for of in options if of["choices"]], ["model", "dependence", "feedback"])
+            model = next(of for of in options if of["name"] == "model")
+            said = subprocess.run([QUERN, "search", store(), "x", "--model", "none"], capture_output=True, text=True).stderr
+            for choice in model["choices"]:
+                self.assertIn(choice["value"], said)
+
+
+class Stores(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        other = folder() / "elsewhere" / "store"
+        if not other.exists():
+            other.parent.mkdir()
+            (folder() / "other.jsonl").write_text(json.dumps({"id": "plain", "title": "Other", "text": "Only grain is here."}) + "\n")
+            subprocess.run([QUERN, "build", folder() / "other.jsonl", "-o", other, "--skip", "all", "--quiet"], check=True)
+        cls.server = Server("--threads", "2", of=[store(), other, pages()])
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.server.end()
+
+    def test_each_by_its_name(self):
+        names = [of["name"] for of in self.server.json("/api/store")["stores"]]
+        self.assertEqual(names, ["store", "store-2", "pages"])
+        for name, count in (("store", len(DOCUMENTS)), ("store-2", 1), ("pages", 6)):
+            said = self.server.json("/api/store", store=name)
+            self.assertEqual((said["name"], said["documents"]), (name, count))
+        self.assertEqual(self.server.json("/api/store")["name"], "store")
+        self.assertEqual([hit["id"] for hit in self.server.json("/api/search", q="grain", store="store-2")["hits"]], ["plain"])
+        self.assertEqual(self.server.json("/api/documents/plain", store="store-2")["title"], "Other")
+        self.assertEqual(self.server.json("/api/documents/plain")["title"], "Mill stones")
+        self.assertEqual(self.server.json("/api/complete", q="onl", store="store-2")["words"][0]["word"], "only")
+        self.assertEqual(self.server.json("/api/statistics", store="store-2")["lengths"]["longest"], 5)
+        self.assertEqual(self.server.json("/api/duplicates", store="pages")["total"], 0)
+        self.assertEqual(self.server.json("/api/words", q="grain", store="store-2")["words"], [])
+        alone = [hit["score"] for hit in self.server.json("/api/search", q="grain")["hits"]]
+        with Server("--threads", "1") as one:
+            self.assertEqual([hit["score"] for hit in one.json("/api/search", q="grain")["hits"]], alone)
+
+    def test_other_names_are_refused(self):
+        for target in ("/api/search?q=x&store=none", "/api/store?store=", "/api/documents/plain?store=STORE", "/files/x.png?store=none"):
+            status, _, body = self.server.get(target)
+            self.assertEqual((status, json.loads(body)["detail"].endswith("(expected one of store, store-2, pages)")), (400, True), body)
+        self.assertEqual(self.server.get("/api/search?q=x&store=store&store=store")[0], 400)
+
+    def test_the_description_has_the_names(self):
+        for path, item in self.server.json("/openapi.json")["paths"].items():
+            for parameter in item.get("get", {}).get("parameters", []):
+                if parameter["name"] == "store":
+                    self.assertEqual(parameter["schema"]["enum"], ["store", "store-2", "pages"])
+
+    def test_tools_of_agents(self):
+        def call(**arguments):
+            message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "search", "arguments": arguments}}
+            return json.loads(self.server.post("/mcp", json.dumps(message))[2])
+
+        said = call(store="store-2", query="grain")["result"]["structuredContent"]
+        self.assertEqual([hit["title"] for hit in said["hits"]], ["Other"])
+        self.assertIn("error", call(query="grain"))
+
+
+class Folders(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.server = Server("--threads", "2", of=str(pages()))
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.server.end()
+
+    def test_documents_as_their_folder_has_them(self):
+        self.assertIn("folder", self.server.json("/api/store")["offers"])
+        source = self.server.json("/api/documents", id="mill.md", source=1)["source"]
+        self.assertEqual(source["form"], "html")
+        self.assertIn("<strong>grain</strong>", source["text"])
+        self.assertEqual({(of["address"], of["path"], of["document"]) for of in source["links"]},
+                         {("sub/stones.png", "sub/stones.png", False), ("sub/none.png", "sub/none.png", False),
+                          ("sub/flour.html#white", "sub/flour.html", True), ("nowhere.md", "nowhere.md", False)})
+        self.assertEqual(self.server.json("/api/documents", id="code.py", source=1)["source"]["form"], "verbatim")
+        self.assertEqual(self.server.json("/api/documents", id="notes.txt", source=1)["source"]["form"], "text")
+        self.assertNotIn("source", self.server.json("/api/documents", id="mill.md"))
+        schemas = self.server.json("/openapi.json")["components"]["schemas"]
+        conforms(self.server.json("/api/documents", id="mill.md", source=1), schemas["Document"], schemas)
+
+    def test_images_are_shown_and_documents_kept(self):
+        status, headers, body = self.server.get("/files/sub/stones.png", decode=False)
+        self.assertEqual((status, headers["Content-Type"], body), (200, "image/png", PICTURE))
+        status, headers, _ = self.server.get("/files/drawing.svg")
+        self.assertEqual((status, headers["Content-Type"]), (200, "image/svg+xml"))
+        self.assertEqual(headers["Content-Security-Policy"], "default-src 'none'; style-src 'unsafe-inline'; sandbox; frame-ancestors 'none'")
+        self.assertEqual(headers["X-Content-Type-Options"], "nosniff")
+        status, headers, body = self.server.get("/files/hostile.html")
+        self.assertEqual((status, headers["Content-Type"], body), (200, "application/octet-stream", (pages() / "hostile.html").read_text()))
+        self.assertEqual(headers["Content-Disposition"], "attachment; filename*=UTF-8''hostile.html")
+        self.assertEqual(self.server.get("/files/sub%2Fstones.png")[0], 200)
+
+    def test_nothing_else_of_the_machine(self):
+        for path in ("/files/", "/files/none.png", "/files/link.png", "/files/.hidden/secret.png", "/files/../outside.png", "/files/..%2Foutside.png",
+                     "/files/%2Fetc%2Fpasswd", "/files//etc/passwd", "/files/sub/../../outside.png", "/files/sub", "/files/%00", "/files/sub/./stones.png"):
+            self.assertEqual(self.server.get(path)[0], 404, path)
+        self.assertEqual(self.server.get("/files/%")[0], 400)
+        self.assertEqual(self.server.get("/files/drawing.svg?x=1")[0], 400)
+
+    def test_only_with_a_folder(self):
+        with Server("--folder", "none", of=str(pages())) as closed:
+            self.assertNotIn("folder", closed.json("/api/store")["offers"])
+            self.assertIsNone(closed.json("/api/documents", id="mill.md", source=1)["source"])
+            self.assertEqual(closed.get("/files/drawing.svg")[0], 404)
+        built = folder() / "pages-store"
+        subprocess.run([QUERN, "build", pages(), "-o", built, "--skip", "all", "--quiet"], check=True)
+        with Server(of=[built, store()]) as closed:
+            self.assertIsNone(closed.json("/api/documents", id="mill.md", source=1)["source"])
+        with Server("--folder", f"pages-store={pages()}", of=[built, store()]) as opened:
+            self.assertEqual(opened.json("/api/documents", id="mill.md", source=1)["source"]["form"], "html")
+            self.assertIsNone(opened.json("/api/documents", id="plain", source=1, store="store")["source"])
+        for options, reason in ((["--folder", "x=/tmp"], "expected NAME=DIR with NAME one of pages-store, store"), (["--folder", "pages-store=/no/such"], "is not a folder")):
+            refused = subprocess.run([QUERN, "serve", built, store(), "--port", "0", *options], capture_output=True, text=True, timeout=PATIENCE)
+            self.assertEqual((refused.returncode, reason in refused.stderr), (2, True), refused.stderr)
+
 
 class Corpus(unittest.TestCase):
     def test_a_corpus_is_served_as_it_is_searched(self):

@@ -2,110 +2,18 @@
 """The page in headless Chromium, by clicking and by keys, through chromedriver's own protocol (WebDriver). Where there
 is no chromedriver the tests are skipped. QUERN_SCREENSHOTS=FOLDER keeps pictures of what was seen."""
 
-import base64
+import glob
 import json
 import os
-import shutil
-import socket
 import subprocess
 import tempfile
 import time
 import unittest
-import urllib.request
 from pathlib import Path
 from urllib.parse import quote
 
-from running import PATIENCE, QUERN, Server, needs, rich_store
-
-DRIVER = shutil.which("chromedriver")
-KEYS = {"Enter": "\ue007", "Escape": "\ue00c", "Down": "\ue015", "Up": "\ue013", "Tab": "\ue004"}
-ELEMENT = "element-6066-11e4-a52e-4f735466cecf"
-
-
-class Browser:
-    def __init__(self, width=1100, height=800, scheme="light"):
-        self.process = None
-        end = time.monotonic() + PATIENCE
-        while time.monotonic() < end:
-            if self.process is None or self.process.poll() is not None:  # also if another program was faster to take the port
-                with socket.socket() as free:
-                    free.bind(("127.0.0.1", 0))
-                    port = free.getsockname()[1]
-                self.process = subprocess.Popen([DRIVER, f"--port={port}"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-                self.base = f"http://127.0.0.1:{port}"
-            try:
-                self.call("GET", "/status")
-                break
-            except OSError:
-                time.sleep(0.05)
-        # Headless, and as a container's root user must: without Chromium's own sandbox and shared memory.
-        options = {"args": ["--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", "--hide-scrollbars"],
-                   "prefs": {"net.network_prediction_options": 2}}
-        answer = self.call("POST", "/session", {"capabilities": {"alwaysMatch": {
-            "goog:chromeOptions": options, "goog:loggingPrefs": {"browser": "ALL"}}}})
-        self.base += "/session/" + answer["sessionId"]
-        self.devtools("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
-        self.size(width, height)
-
-    def call(self, method, path, body=None):
-        data = None if body is None else json.dumps(body).encode()
-        request = urllib.request.Request(self.base + path, data, {"Content-Type": "application/json"}, method=method)
-        try:
-            with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
-                return json.load(answer)["value"]
-        except urllib.error.HTTPError as failure:
-            raise AssertionError(json.load(failure)["value"]["message"]) from None
-
-    def devtools(self, command, **parameters):
-        return self.call("POST", "/goog/cdp/execute", {"cmd": command, "params": parameters})
-
-    def size(self, width, height):
-        self.devtools("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 600)
-
-    def scheme(self, name):
-        self.devtools("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": name}])
-
-    def go(self, url):
-        self.call("POST", "/url", {"url": url})
-
-    def script(self, text, *arguments):
-        return self.call("POST", "/execute/sync", {"script": text, "args": list(arguments)})
-
-    def until(self, condition, *arguments):
-        """Waits until a condition in JavaScript holds, and returns its value."""
-        end = time.monotonic() + PATIENCE
-        while time.monotonic() < end:
-            if value := self.script("return " + condition, *arguments):
-                return value
-            time.sleep(0.03)
-        raise AssertionError("never: " + condition + "; the page says: " + self.script("return document.body.innerText"))
-
-    def click(self, selector):
-        found = self.call("POST", "/element", {"using": "css selector", "value": selector})
-        self.call("POST", f"/element/{found[ELEMENT]}/click", {})
-
-    def keys(self, *keys):
-        actions = [{"type": kind, "value": KEYS.get(key, key)} for key in keys for kind in ("keyDown", "keyUp")]
-        self.call("POST", "/actions", {"actions": [{"type": "key", "id": "keyboard", "actions": actions}]})
-
-    def type(self, text):
-        self.keys(*text)
-
-    def back(self):
-        self.call("POST", "/back", {})
-
-    def log(self):
-        return self.call("POST", "/se/log", {"type": "browser"})
-
-    def picture(self, name):
-        if folder := os.environ.get("QUERN_SCREENSHOTS"):
-            Path(folder, name + ".png").write_bytes(base64.b64decode(self.call("GET", "/screenshot")))
-
-    def quit(self):
-        self.call("DELETE", "")
-        self.process.terminate()
-        self.process.wait()
-
+from browser import DRIVER, Browser
+from running import QUERN, Server, needs, pages, rich_store, store
 
 HITS = "document.querySelectorAll('.hit').length"
 FOCUS = "document.activeElement.closest('.hit')?.value"
@@ -271,6 +179,23 @@ class Page(unittest.TestCase):
         self.browser.until("!document.getElementById('more').disabled")
         self.assertEqual(self.browser.script(f"return [{HITS}, document.querySelectorAll('.why').length, document.getElementById('status').textContent]"),
                          [10, 0, status])
+
+    def test_every_model_is_offered(self):
+        options = {of["name"]: of for of in self.server.json("/api/options")["options"]}
+        for name in ("model", "feedback", "dependence"):
+            shown = self.browser.script("return [...document.getElementById(arguments[0]).options].map(o => [o.value, o.textContent])", name)
+            self.assertEqual(sorted(shown), sorted([of["value"], of["name"]] for of in options[name]["choices"]))
+        self.assertEqual(self.browser.script("return document.querySelectorAll('#model optgroup').length"), 3)
+        for name, value in (("model", "pl2"), ("feedback", "bo1"), ("dependence", "sdm")):
+            self.browser.go(self.server.url + f"?q=flour+bread&{name}={value}")
+            self.browser.until(f"{HITS} === 10")
+            expected = self.server.json("/api/search", q="flour bread", **{name: value})["hits"]
+            self.assertEqual(self.browser.script("return [...document.querySelectorAll('.hit b')].map(b => b.textContent)"), [f"{hit['score']:.4f}" for hit in expected])
+            self.assertEqual(self.browser.script("return document.getElementById(arguments[0]).value", name), value)
+            explanation = next(of["explanation"] for of in options[name]["choices"] if of["value"] == value)
+            self.assertIn(explanation, self.browser.script("return document.getElementById('explanation').textContent"))
+        self.browser.script("feedback.value = 'rm3'; feedback.dispatchEvent(new Event('change', {bubbles: true}))")
+        self.browser.until("location.search === '?q=flour+bread&feedback=rm3&dependence=sdm'")
 
     def test_another_model(self):
         self.search("flour")
@@ -685,6 +610,168 @@ class Lists(unittest.TestCase):
             hidden = self.browser.script("return ['similar', 'expand-choice', 'prior-choice', 'meant', 'like'].map(id => document.getElementById(id).hidden)")
             self.assertEqual(hidden, [True] * 5)
             self.assertEqual(self.browser.script("return document.querySelectorAll('.like-link, .copies-button').length"), 0)
+
+
+@unittest.skipUnless(DRIVER, "there is no chromedriver here (packages chromium and chromium-driver)")
+class Originals(unittest.TestCase):
+    """Documents of a folder as they are written, and a choice of stores."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.server = Server("--threads", "2", of=[str(pages()), store()])
+        cls.browser = Browser()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.browser.quit()
+        cls.server.end()
+
+    def setUp(self):
+        self.browser.log()
+
+    def tearDown(self):
+        for entry in self.browser.log():
+            self.assertNotIn("Content Security Policy", entry["message"])
+            self.assertNotIn("Uncaught", entry["message"])
+
+    def open(self, id, q="grain"):
+        self.browser.go(f"{self.server.url}?q={quote(q)}&doc={quote(id, safe='')}")
+        self.browser.until("!document.getElementById('document').hidden")
+
+    def text(self, selector):
+        return self.browser.script("return document.querySelector(arguments[0]).textContent", selector)
+
+    def test_markdown_is_formatted(self):
+        self.open("mill.md")
+        names = self.browser.script("return [...document.querySelectorAll('#text em, #text strong, #text ol, #text table, #text pre, #text h3')].map(e => e.localName)")
+        self.assertEqual(names, ["em", "strong", "ol", "table", "pre", "h3"])
+        self.assertEqual(self.browser.script("return [...document.querySelectorAll('#text mark')].map(m => m.textContent)"), ["grain", "grain"])
+        self.assertEqual(self.text("#document-title"), "The mill")
+        self.assertFalse(self.browser.script("return [...document.querySelectorAll('#text h2')].some(h => h.textContent === 'The mill')"))
+        self.browser.until("document.querySelector('#text img[alt=\"two stones\"]')?.naturalWidth === 2")
+        self.browser.until("document.querySelector('#text .missing')?.textContent === 'not there'")
+        links = self.browser.script("return [...document.querySelectorAll('#text li')].map(li => [li.textContent, li.querySelector('a')?.getAttribute('href') ?? null])")
+        self.assertEqual(links, [["the flour", "/?q=grain&doc=sub%2Fflour.html"], ["nothing", None], ["elsewhere", "https://example.org/x"]])
+        self.browser.picture("markdown")
+        self.browser.click("#text li a")
+        self.browser.until("document.getElementById('document-title').textContent === 'Flour'")
+        self.browser.until("document.querySelector('#text img[alt=\"a drawing\"]')?.naturalWidth === 40")
+        self.assertEqual(self.text("#text a[href='http://example.org/far.png']"), "far away")
+        self.browser.click("#text p a")
+        self.browser.until("document.getElementById('document-title').textContent === 'The mill'")
+
+    def test_words_with_typos_are_marked(self):
+        self.open("mill.md", "milers")
+        self.assertIn("Millers", self.browser.script("return [...document.querySelectorAll('#text mark')].map(m => m.textContent)"))
+
+    def test_what_authors_write_does_nothing(self):
+        for id in ("hostile.md", "hostile.html"):
+            self.open(id)
+            self.browser.until("document.title.startsWith('Hostile')")
+            self.assertEqual(self.browser.script("return document.querySelectorAll('#text script, #text iframe, #text style, #text form, #text input, #text svg, #text [onclick], #text [onerror], #text a[href^=javascript]').length"), 0)
+            self.assertEqual(self.browser.script("return [...document.querySelectorAll('#text mark')].at(-1).textContent"), "grain")
+            self.assertTrue(self.browser.script("return [...document.querySelectorAll('#text span')].some(e => e.textContent === 'press')"))
+            self.assertTrue(self.browser.script("return document.title.startsWith('Hostile')"))
+        self.browser.go(self.server.url + "files/drawing.svg")
+        self.assertNotEqual(self.browser.script("return document.title"), "hacked")
+        self.browser.log()  # its script was stopped
+
+    def test_source_code_keeps_its_lines(self):
+        self.open("code.py")
+        self.assertEqual(self.text("#text pre"), "def grain(x):\n    return x  # <b>\n")
+        self.assertEqual(self.text("#text mark"), "grain")
+        self.open("notes.txt")
+        self.assertEqual(self.browser.script("return document.querySelectorAll('#text > p').length"), 2)
+        self.assertEqual(self.browser.script("return document.querySelector('#document-facts a').getAttribute('href')"), "/files/notes.txt")
+
+    def test_another_store(self):
+        self.browser.go(self.server.url + "?q=grain")
+        self.browser.until("document.querySelectorAll('#store option').length === 2 && document.querySelectorAll('.hit').length > 0")
+        self.assertEqual(self.browser.script("return [...document.querySelectorAll('#store option')].map(o => o.value)"), ["pages", "store"])
+        self.browser.script("const s = document.getElementById('store'); s.value = 'store'; s.dispatchEvent(new Event('change', {bubbles: true}))")
+        self.browser.until("location.search === '?q=grain&store=store' && document.querySelectorAll('.hit').length === 10")
+        expected = self.server.json("/api/search", q="grain", store="store")["hits"]
+        self.assertEqual(self.browser.script("return [...document.querySelectorAll('.hit h2')].map(h => h.textContent)"), [hit["title"] or hit["id"] for hit in expected])
+        self.browser.click("nav a[href^='/statistics.html']")
+        self.browser.until("document.title === 'Statistics – store' && location.search === '?store=store'")
+        self.browser.click("a.brand")
+        self.browser.until("document.getElementById('facts').textContent.includes('store')")
+        self.browser.type("flour")
+        self.browser.keys("Enter")
+        self.browser.until("location.search === '?q=flour&store=store' && document.querySelectorAll('.hit').length === 10")
+        self.browser.click(".hit h2 a")
+        self.browser.until("!document.getElementById('document').hidden && location.search.includes('store=store')")
+
+
+def axe_file():
+    """axe-core, from where a system or the wheel axe-playwright-python has it."""
+    places = [os.environ.get("QUERN_AXE", ""), "/usr/share/nodejs/axe-core/axe.min.js"]
+    places += glob.glob(str(Path(__file__).resolve().parents[2] / ".venv/lib/python3*/site-packages/axe_playwright_python/axe.min.js"))
+    return next((Path(place) for place in places if place and Path(place).is_file()), None)
+
+
+@unittest.skipUnless(DRIVER, "there is no chromedriver here (packages chromium and chromium-driver)")
+@unittest.skipUnless(axe_file(), "axe-core is not here (a file in QUERN_AXE, or axe-playwright-python of PyPI in .venv)")
+class Accessibility(unittest.TestCase):
+    """All rules of axe-core on every page, light and dark, wide and narrow."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.server = Server("--threads", "2", of=[rich_store(), str(pages())])
+        cls.browser = Browser()
+        cls.axe = axe_file().read_text()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.browser.quit()
+        cls.server.end()
+
+    def check(self, what):
+        self.browser.script(self.axe + "; window.axe = axe;")
+        found = self.browser.call("POST", "/execute/async", {"script": """
+            const done = arguments[arguments.length - 1];
+            axe.run(document, {resultTypes: ['violations']}).then((of) => done(of.violations.map((v) =>
+              `${v.id} (${v.impact}): ${v.help}: ${v.nodes.slice(0, 3).map((n) => n.target.join(' ') + ' ' + n.html.slice(0, 160) + ' ' + (n.any[0]?.message ?? '')).join(' | ')}`)),
+              (failure) => done([String(failure)]));""", "args": []})
+        self.assertEqual(found, [], what)
+
+    def test_every_page(self):
+        states = {
+            "home": ("", "document.getElementById('facts').textContent.includes('documents')", ""),
+            "results": ("?q=note+horze&expand=3&prior=0.05", "document.querySelector('.plot button')",
+                        "document.querySelectorAll('details').forEach((one) => { one.open = true; }); document.querySelector('.why-button').click()"),
+            "filtered": ("?q=note&f=%22tag%22+%3D+%22even%22&sort=-price&feedback=rm3&model=dirichlet", "document.querySelector('.chip') && document.querySelector('.hit')", ""),
+            "nothing": ("?q=zyzzyvaxx", "document.getElementById('status').textContent.includes('No document')", ""),
+            "error": ("?q=%2B(&syntax=operators", "document.getElementById('status').textContent !== ''", ""),
+            "duplicates of a hit": ("?q=wheelbarrow", "document.querySelector('.copies-button')", "document.querySelector('.copies-button').click()"),
+            "document": ("?q=grinds+barley&doc=ford", "document.querySelector('#text mark')", ""),
+            "markdown": ("?q=grain&doc=mill.md&store=pages", "document.querySelector('#text table')", ""),
+            "html": ("?q=grain&doc=sub%2Fflour.html&store=pages", "document.querySelector('#text img')", ""),
+            "code": ("?q=grain&doc=code.py&store=pages", "document.querySelector('#text pre')", ""),
+            "statistics": ("statistics.html", "document.querySelectorAll('#words li').length > 0", ""),
+            "near-duplicates": ("duplicates.html", "document.querySelector('.hit')", ""),
+            "thesaurus": ("thesaurus.html?w=horse", "document.querySelectorAll('#near li').length > 0 || document.getElementById('status').textContent !== ''", ""),
+        }
+        for width in (1280, 390):
+            self.browser.size(width, 900)
+            for scheme in ("light", "dark"):
+                self.browser.scheme(scheme)
+                for name, (address, ready, then) in states.items():
+                    with self.subTest(page=name, width=width, scheme=scheme):
+                        self.browser.go(self.server.url + address)
+                        self.browser.until(ready)
+                        if then:
+                            self.browser.script(then)
+                            time.sleep(0.3)
+                        self.browser.picture(f"all-{width}-{scheme}-{name.replace(' ', '-')}")
+                        self.assertLessEqual(self.browser.script("return document.documentElement.scrollWidth"), width)
+                        self.check(name)
+        self.browser.size(1280, 900)
+        self.browser.go(self.server.url)
+        self.browser.until("document.activeElement.id === 'q'")
+        self.browser.type("fl")
+        self.browser.until("!document.getElementById('completions').hidden")
+        self.check("completions")
 
 
 @unittest.skipUnless(DRIVER, "there is no chromedriver here (packages chromium and chromium-driver)")
