@@ -260,6 +260,8 @@ async function show(typing = false) {
   facts.hidden = searched || id !== null;
   results.hidden = !searched || id !== null;
   article.hidden = true;
+  byId('heading').hidden = id !== null;
+  byId('heading').textContent = searched ? 'Results' : 'Search';
   const of = search.q || (search.like && `Like ${search.like}`) || search.f.join(', ') || 'Quern';
   document.title = of;
   try {
@@ -401,6 +403,9 @@ addEventListener('keydown', (event) => {
 });
 
 onNavigation(show);
-show().then(() => {
+const ready = show();
+const written = box.value;
+ready.then(() => {
   if (document.body.classList.contains('at-home')) box.focus();
+  if (box.value !== written) searchWhileTyping(); // typed before the page was ready
 });

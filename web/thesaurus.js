@@ -43,7 +43,7 @@ function at(angle, radius) {
 function node(place, kind) {
   const anchor = place.kind === 'centre' || Math.abs(place.x - SIZE / 2) < 20 ? 'middle' : place.x > SIZE / 2 ? 'start' : 'end';
   const label = shape('text', { x: place.x + (anchor === 'start' ? 9 : anchor === 'end' ? -9 : 0), y: place.y + (anchor === 'middle' ? (place.kind !== 'centre' && place.y > SIZE / 2 ? 20 : -11) : 4), 'text-anchor': anchor }, place.word);
-  const link = shape('a', { href: addressOf(place.word), class: kind, tabindex: '-1', 'aria-hidden': 'true' }, shape('circle', { cx: place.x, cy: place.y, r: kind === 'centre' ? 9 : kind === 'near' ? 6 : 3.5 }), label);
+  const link = shape('a', { href: addressOf(place.word), class: kind, tabindex: '-1' }, shape('circle', { cx: place.x, cy: place.y, r: kind === 'centre' ? 9 : kind === 'near' ? 6 : 3.5 }), label);
   return walk(link, place.word);
 }
 
@@ -62,7 +62,7 @@ function draw(word, near) {
     const [from, to] = [places.get(a), places.get(b)];
     return shape('line', { x1: from.x, y1: from.y, x2: to.x, y2: to.y, class: a === word ? 'strong' : '' });
   });
-  const picture = shape('svg', { viewBox: `-90 0 ${SIZE + 180} ${SIZE}`, role: 'img', 'aria-label': `Graph of words used like ${word}; the list below has the nearest ones` }, ...drawn, ...[...places.values()].reverse().map((place) => node(place, place.kind)));
+  const picture = shape('svg', { viewBox: `-90 0 ${SIZE + 180} ${SIZE}`, 'aria-hidden': 'true' }, ...drawn, ...[...places.values()].reverse().map((place) => node(place, place.kind)));
   byId('graph').replaceChildren(picture);
 }
 

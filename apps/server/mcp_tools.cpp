@@ -373,12 +373,12 @@ mcp_tool joined(std::vector<tool_of_store> of, const std::shared_ptr<const names
         if (other.tool.description != made.description && &other != &of.front())
             made.description += fmt::format(" In the store {}: {}", other.store, other.tool.description);
     }
-    api_parameter store = store_parameter();
-    store.about.help = "The store to use.";
-    store.about.kind = option_kind::name;
-    store.about.names = names->all;
-    store.required = true;
-    made.arguments.insert(made.arguments.begin(), std::move(store));
+    api_parameter choice = store_parameter();
+    choice.about.help = "The store to use.";
+    choice.about.kind = option_kind::name;
+    choice.about.names = names->all;
+    choice.required = true;
+    made.arguments.insert(made.arguments.begin(), std::move(choice));
     made.call = [of = std::move(of), names](const parameter_values& given, const context& ctx) {
         parameter_values values = given;
         const auto store = std::ranges::find(values, "store", &std::pair<std::string, std::string>::first);

@@ -146,6 +146,7 @@ std::string openapi_document(std::string_view file, std::span<const std::string_
     put("/api/duplicates", duplicates_parameters());
     put("/api/dedup", dedup_parameters());
     put("/api/store", store_parameters());
+    put("/api/options", store_parameters());
     put("/files/{path}", file_parameters());
     return text;
 }

@@ -21,7 +21,7 @@ std::span<const choice_text> texts_of(std::string_view option) {
 }  // namespace
 
 std::string options_json(std::string_view query) {
-    const parameters none(query, {});
+    const parameters given(query, store_parameters());
     json_writer json;
     json.begin_object();
     json.objects("options", search_parameters(), [&json](const api_parameter& parameter) {

@@ -7,7 +7,7 @@
 
 namespace quern::server {
 
-/// The parameters of /api/search with their schemas and, of some, the choices in words. Throws bad_request for parameters.
+/// The parameters of /api/search with their schemas and, of some, the choices in words. Throws bad_request for parameters other than `store`.
 std::string options_json(std::string_view query);
 
 }  // namespace quern::server

@@ -771,7 +771,7 @@ class Folders(unittest.TestCase):
         status, headers, body = self.server.get("/files/hostile.html")
         self.assertEqual((status, headers["Content-Type"], body), (200, "application/octet-stream", (pages() / "hostile.html").read_text()))
         self.assertEqual(headers["Content-Disposition"], "attachment; filename*=UTF-8''hostile.html")
-        self.assertEqual(self.server.get("/files/sub%2Fstones.png")[0], 200)
+        self.assertEqual(self.server.get("/files/sub%2Fstones.png", method="HEAD")[0], 200)
 
     def test_nothing_else_of_the_machine(self):
         for path in ("/files/", "/files/none.png", "/files/link.png", "/files/.hidden/secret.png", "/files/../outside.png", "/files/..%2Foutside.png",
