@@ -60,9 +60,11 @@ function draw(word, near) {
   }
   const drawn = lines.map(([a, b]) => {
     const [from, to] = [places.get(a), places.get(b)];
-    return shape('line', { x1: from.x, y1: from.y, x2: to.x, y2: to.y, class: a === word ? 'strong' : '' });
+    return shape('line', { x1: from.x, y1: from.y, x2: to.x, y2: to.y, class: a === word ? 'strong' : from.kind === 'outer' || to.kind === 'outer' ? 'far' : '' });
   });
-  const picture = shape('svg', { viewBox: `-90 0 ${SIZE + 180} ${SIZE}`, 'aria-hidden': 'true' }, ...drawn, ...[...places.values()].reverse().map((place) => node(place, place.kind)));
+  // A phone shows only the nearest words.
+  const shownBox = matchMedia('(max-width: 34rem)').matches ? [0.5 - 0.45, 0.5 - 0.3, 0.9, 0.6].map((part) => part * SIZE) : [-90, 0, SIZE + 180, SIZE];
+  const picture = shape('svg', { viewBox: shownBox.join(' '), 'aria-hidden': 'true' }, ...drawn, ...[...places.values()].reverse().map((place) => node(place, place.kind)));
   byId('graph').replaceChildren(picture);
 }
 
