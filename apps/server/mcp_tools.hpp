@@ -14,6 +14,9 @@
 
 namespace quern::server {
 
+/// The tools of one store, which must outlive them.
+std::vector<mcp_tool> tools_of_store(const served_store& store, const site_limits& limits);
+
 /// The stores, at least one, must outlive the tools. Of several, each tool takes the name of one.
 std::vector<mcp_tool> tools_of(std::span<const served_store> stores, const site_limits& limits);
 
