@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "ops/search/kept_list.hpp"
 #include "ops/search/token_code.hpp"
 #include "quern/ops/search.hpp"
 
@@ -52,5 +53,21 @@ struct document_range {
 ///   if that word is frequent too).
 std::vector<phrase_posting> find_phrase(const collection_view& collection, const token_stream& tokens,
                                         std::span<const phrase_word> phrase, document_range range = {});
+
+/// A word of a phrase, with its kept list, which has no documents by titles alone.
+struct kept_phrase_word {
+    std::uint32_t word = 0;
+    const kept_list* list = nullptr;
+};
+
+/// The same by kept lists, of which one at least is not dense. Cost: the documents of the shortest list, looked up in the others,
+/// instead of decoded postings.
+std::vector<phrase_posting> find_phrase(const token_stream& tokens, std::span<const kept_phrase_word> phrase);
+
+/// The k best of the documents with a phrase, as `search` finds for one term with these postings; of a model whose lists can be
+/// kept. Contract class: exact.
+std::vector<scored_document> rank_phrase(const collection_view& collection,
+                                         std::span<const phrase_posting> found,
+                                         const ranking_options& options, std::size_t k);
 
 }  // namespace quern::search_detail

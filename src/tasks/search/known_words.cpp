@@ -26,11 +26,11 @@ known_words::known_words(const opened_store& store, const ranking_options& optio
 }
 
 known_words::known_word::known_word(const opened_store& store, std::string_view word) : word_(word) {
-    const auto id = store.words().dictionary().find(word);
+    id_ = store.words().dictionary().find(word);
     term_.titles = store.title_words().find(word);
     // A word that occurs only in titles of near-duplicates belongs to their kept documents.
-    term_.list = id ? store.words().postings(*id) : term_.titles;
-    unknown_ = !id && term_.titles.document_frequency == 0;
+    term_.list = id_ ? store.words().postings(*id_) : term_.titles;
+    unknown_ = !id_ && term_.titles.document_frequency == 0;
 }
 
 known_words::known_word* known_words::find(std::string_view word) {

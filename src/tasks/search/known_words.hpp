@@ -8,6 +8,7 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,10 +34,15 @@ class known_words {
         known_word(const opened_store& store, std::string_view word);
         std::string_view word() const { return word_; }
         bool unknown() const { return unknown_; }  ///< no document has it
+        std::optional<std::uint32_t> id() const {
+            return id_;
+        }  ///< unless only titles of near-duplicates have it
+        const posting_list& postings() const { return term_.list; }
 
       private:
         friend known_words;
         std::string word_;
+        std::optional<std::uint32_t> id_;
         query_term term_;
         bool unknown_ = false;
         std::atomic<std::uint32_t> uses_{0};
