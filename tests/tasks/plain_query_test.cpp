@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
@@ -76,9 +77,17 @@ class plain_engine {
 
     void expect_same(const std::string& query, search_options options) const {
         options.snippets = options.fields = options.duplicates = false;
-        const search_result plain = engine_->search(query, options);
-        options.explain = true;
-        const search_result planned = engine_->search(query, options);
+        search_options explained = options;
+        explained.explain = true;
+        std::optional<search_result> found;
+        try {
+            found.emplace(engine_->search(query, options));
+        } catch (const query_error&) {
+            EXPECT_THROW(engine_->search(query, explained), query_error) << query;
+            return;
+        }
+        const search_result& plain = *found;
+        const search_result planned = engine_->search(query, explained);
         ASSERT_EQ(plain.hits.size(), planned.hits.size()) << query;
         for (std::size_t i = 0; i < plain.hits.size(); ++i) {
             ASSERT_EQ(plain.hits[i].document, planned.hits[i].document) << query << ", rank " << i;

@@ -82,6 +82,18 @@ void set_bounds(kept_list& list) {
     list.max = parts.empty() ? 0 : *std::ranges::max_element(parts);
 }
 
+void set_best_documents(kept_list& list) {
+    const std::size_t few = kept_list::known_ranks[1];
+    const std::int64_t worst = list.best[1];
+    if (worst == 0) return;
+    auto& best = list.best_documents;
+    for (std::size_t i = 0; i < list.parts.size(); ++i)
+        if (list.parts[i] >= worst) best.push_back({list.documents[i], list.parts[i]});
+    std::ranges::sort(best, ranks_before);
+    best.resize(few);
+    best.shrink_to_fit();
+}
+
 void set_windows(kept_list& list, std::uint64_t documents) {
     const std::size_t windows =
         static_cast<std::size_t>((documents + kept_list::window - 1) / kept_list::window);
@@ -120,7 +132,8 @@ std::int64_t kept_list::floor_of(std::size_t k) const {
 std::uint64_t kept_list::bytes() const {
     return sizeof *this + documents.capacity() * sizeof documents[0] + parts.capacity() * sizeof parts[0] +
            window_max.capacity() * sizeof window_max[0] + window_begin.capacity() * sizeof window_begin[0] +
-           bits.capacity() * sizeof bits[0] + frequencies.capacity() * sizeof frequencies[0];
+           best_documents.capacity() * sizeof best_documents[0] + bits.capacity() * sizeof bits[0] +
+           frequencies.capacity() * sizeof frequencies[0];
 }
 
 // Adding a window of a dense list takes an eighth of a nanosecond a document, a posting of another list one.
@@ -133,16 +146,17 @@ kept_form kept_form_for(std::uint64_t size, std::uint64_t documents) {
 
 std::uint64_t kept_bytes(std::uint64_t size, std::uint64_t documents) {
     constexpr std::uint64_t part = sizeof(std::int64_t), id = sizeof(std::uint32_t), frequency = 1;
+    constexpr std::uint64_t fixed = sizeof(kept_list) + kept_list::known_ranks[1] * sizeof(scored_document);
     const std::uint64_t windows = (part + id) * (documents / kept_list::window + 2);
     switch (kept_form_for(size, documents)) {
         case kept_form::dense:
-            return sizeof(kept_list) + part * documents + windows + words_of_bits(documents) * 8;
+            return fixed + part * documents + windows + words_of_bits(documents) * 8;
         case kept_form::windows:
-            return sizeof(kept_list) + (part + id + frequency) * size + windows;
+            return fixed + (part + id + frequency) * size + windows;
         case kept_form::documents:
             break;
     }
-    return sizeof(kept_list) + (part + id + frequency) * size;
+    return fixed + (part + id + frequency) * size;
 }
 
 bool can_be_kept(ranking_model model) {
@@ -172,6 +186,7 @@ kept_list keep_list(const collection_view& collection, const query_term& term, c
     const std::uint64_t documents = collection.document_lengths.size();
     list.form = form.value_or(kept_form_for(list.size, documents));
     set_bounds(list);
+    set_best_documents(list);
     if (list.form != kept_form::documents) set_windows(list, documents);
     if (list.form == kept_form::dense) make_dense(list, documents);
     return list;

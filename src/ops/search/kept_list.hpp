@@ -38,6 +38,8 @@ struct kept_list {
     std::uint32_t size = 0;       ///< documents
     std::int64_t max = 0;         ///< of the parts
     std::int64_t background = 0;  ///< of every document
+    /// The best 100 by this word alone, in order; empty if the list is shorter.
+    std::vector<scored_document> best_documents;
     std::array<std::int64_t, known_ranks.size()>
         best{};  ///< the part at these ranks; 0 if the list is shorter
 

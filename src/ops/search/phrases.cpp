@@ -14,6 +14,7 @@
 #include "ops/search/probabilistic_scorers.hpp"
 #include "ops/search/search_impl.hpp"
 #include "ops/search/token_code.hpp"
+#include "quern/base/error.hpp"
 
 namespace quern::search_detail {
 namespace {
@@ -59,6 +60,7 @@ struct candidates {
         std::uint32_t document;
         std::uint32_t frequency;  ///< of the document's rarest word of the phrase
         std::uint32_t word;       ///< that word
+        std::uint32_t at;         ///< its place in a kept list that leads
     };
     std::array<candidate, block_size> documents{};
     std::size_t size = 0;
@@ -68,7 +70,7 @@ struct candidates {
         for (std::size_t i = 0; i < cursor.documents().size(); ++i) {
             const std::uint32_t document = cursor.documents()[i];
             if (document >= range.first && document < range.last)
-                documents[size++] = {document, cursor.frequencies()[i], 0};
+                documents[size++] = {document, cursor.frequencies()[i], 0, 0};
         }
     }
 
@@ -77,7 +79,8 @@ struct candidates {
         for (size = 0; size < documents.size() && at < list.documents.size(); ++at, ++size) {
             const bool counted = !list.frequencies.empty() && list.frequencies[at] != kept_reader::saturated;
             documents[size] = {list.documents[at],
-                               counted ? list.frequencies[at] : kept_reader::unknown_frequency, 0};
+                               counted ? list.frequencies[at] : kept_reader::unknown_frequency, 0,
+                               static_cast<std::uint32_t>(at)};
         }
     }
 
@@ -151,14 +154,40 @@ class phrase_search {
             for (const std::size_t line : {0, 64}) __builtin_prefetch(words_of_[i].data() + line);
         }
         for (std::size_t i = 0; i < block.size; ++i) {
-            const auto& [document, frequency, word] = block.documents[i];
+            const auto& [document, frequency, word, at] = block.documents[i];
             const occurrence_counts counts = count(words_of_[i], frequency, word);
             if (counts.all != 0) found_.push_back({document, counts.all, counts.followed});
+        }
+    }
+    /// The same where the places of the leading word are known.
+    void search(const candidates& block, const word_places& places) {
+        const auto begin_of = [&](std::uint32_t at) { return at == 0 ? 0 : places.ends[at - 1]; };
+        for (std::size_t i = 0; i < block.size; ++i) {
+            words_of_[i] = tokens_.words_of(block.documents[i].document);
+            __builtin_prefetch(words_of_[i].data() + places.bytes[begin_of(block.documents[i].at)]);
+        }
+        for (std::size_t i = 0; i < block.size; ++i) {
+            const candidates::candidate& of = block.documents[i];
+            occurrence_counts counts;
+            for (std::uint32_t p = begin_of(of.at); p < places.ends[of.at]; ++p)
+                count_at(words_of_[i], places.bytes[p], counts);
+            if (counts.all != 0) found_.push_back({of.document, counts.all, counts.followed});
         }
     }
     std::vector<phrase_posting> found() { return std::move(found_); }
 
   private:
+    /// Whether the phrase is around the leading word at `place`.
+    void count_at(std::string_view words, std::uint32_t place, occurrence_counts& counts) const {
+        const std::uint32_t before = codes_.front().begin;
+        if (place < before) return;
+        const std::string_view around = words.substr(place - before);
+        if (!around.starts_with(coded_) || (place != before && !ends_a_word(words[place - before - 1])))
+            return;
+        ++counts.all;
+        counts.followed += around.size() != coded_.size() ? 1 : 0;
+    }
+
     occurrence_counts count(std::string_view words, std::uint32_t frequency, std::uint32_t word) const {
         if (!is_rare(frequency, words.size())) return count_occurrences(words, coded_);
         anchor_word anchor = codes_[word];
@@ -213,9 +242,53 @@ std::vector<phrase_posting> find_phrase(const token_stream& tokens,
         block.take_those_of(leader, at);
         for (std::uint32_t i = 0; i < others.size() && block.size != 0; ++i)
             block.keep_those_of(others[i], i + 1);
-        all.search(block);
+        if (placed.front().word->places != nullptr) {
+            all.search(block, *placed.front().word->places);
+        } else {
+            all.search(block);
+        }
     }
     return all.found();
+}
+
+namespace {
+
+/// The places of a code in coded words: by its last byte, which ends a word.
+template <typename Visit>
+void each_place(std::string_view words, std::string_view code, Visit visit) {
+    const std::size_t before = code.size() - 1;
+    for (std::size_t end = words.find(code.back(), before); end != std::string_view::npos;
+         end = words.find(code.back(), end + 1)) {
+        const std::size_t at = end - before;
+        if (words.substr(at, code.size()) == code && (at == 0 || ends_a_word(words[at - 1]))) visit(at);
+    }
+}
+
+}  // namespace
+
+const kept_phrase_word& leading_word(std::span<const kept_phrase_word> phrase) {
+    return *std::ranges::min_element(
+        phrase, {}, [](const kept_phrase_word& word) { return std::tuple(holders_of(word), word.word); });
+}
+
+word_places places_of(const token_stream& tokens, std::uint32_t word, const kept_list& list,
+                      const context& ctx) {
+    const codeword code = tokens.code->of(word);
+    word_places places;
+    places.ends.reserve(list.documents.size());
+    places.bytes.reserve(list.documents.size());
+    for (const std::uint32_t document : list.documents) {
+        ctx.check_stop();
+        const std::string_view words = tokens.words_of(document);
+        each_place(words, code.text(),
+                   [&](std::size_t at) { places.bytes.push_back(static_cast<std::uint32_t>(at)); });
+        const std::size_t begin = places.ends.empty() ? 0 : places.ends.back();
+        if (places.bytes.size() == begin)
+            throw damaged_store("the store", "tokens", "does not match the postings");
+        places.ends.push_back(static_cast<std::uint32_t>(places.bytes.size()));
+    }
+    places.bytes.shrink_to_fit();
+    return places;
 }
 
 std::vector<scored_document> rank_phrase(const collection_view& collection,

@@ -322,6 +322,14 @@ class kept_search {
     std::array<std::int64_t, window + 1> scores_;      // their scores
 };
 
+/// The best k documents of a word whose order is known.
+std::vector<scored_document> best_of_one(const kept_term& term, std::size_t k) {
+    const auto best = std::span(term.list->best_documents).first(k);
+    std::vector<scored_document> found(best.begin(), best.end());
+    for (scored_document& of : found) of.fixed_score = term.count * (of.fixed_score + term.list->background);
+    return found;
+}
+
 /// Whether the documents found are those of one list.
 bool one_list_counts(std::span<const kept_term> terms) {
     return std::ranges::count_if(terms, &kept_term::required) == 1 &&
@@ -339,6 +347,9 @@ std::vector<scored_document> rank_kept(std::span<const kept_term> terms, std::ui
         total = nullptr;
     }
     if (k == 0) return {};
+    if (terms.size() == 1 && terms[0].count != 0 && !terms[0].excluded &&
+        k <= terms[0].list->best_documents.size())
+        return best_of_one(terms[0], k);
     return kept_search(terms, documents, k, total, ctx).run();
 }
 

@@ -55,7 +55,7 @@ struct search_engine::state : std::enable_shared_from_this<search_engine::state>
                                               const prepared& lists, const context& ctx) const;
     /// Of a query that is one phrase in quotes.
     std::optional<search_result> plain_phrase(std::string_view query, const search_options& options,
-                                              const prepared& lists) const;
+                                              const prepared& lists, const context& ctx) const;
     search_result plain_hits(std::span<const scored_document> ranking, const search_options& options) const;
 
     void words_of(std::string_view text, text::token_list& words) const;

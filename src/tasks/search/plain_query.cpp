@@ -130,7 +130,8 @@ std::vector<known_list*> known_phrase(std::string_view phrase, const text::token
 
 /// The documents with a phrase: by kept lists, if its words have them and one is not dense.
 std::vector<search_detail::phrase_posting> find_known_phrase(const opened_store& store, known_words& known,
-                                                             std::span<known_list* const> words) {
+                                                             std::span<known_list* const> words,
+                                                             const context& ctx) {
     std::vector<search_detail::phrase_word> phrase;
     std::vector<search_detail::kept_phrase_word> kept;
     phrase.reserve(words.size());
@@ -144,7 +145,15 @@ std::vector<search_detail::phrase_posting> find_known_phrase(const opened_store&
         can_lead = can_lead || list->form != search_detail::kept_form::dense;
     }
     const search_detail::token_stream tokens = store.tokens();
-    if (kept.size() == phrase.size() && can_lead) return search_detail::find_phrase(tokens, kept);
+    if (kept.size() == phrase.size() && can_lead) {
+        const std::uint32_t leading = search_detail::leading_word(kept).word;
+        const auto* const places = known.places_of(
+            **std::ranges::find(words, leading, [](const known_list* word) { return *word->id(); }), tokens,
+            ctx);
+        for (auto& word : kept)
+            if (word.word == leading) word.places = places;
+        return search_detail::find_phrase(tokens, kept);
+    }
     return search_detail::find_phrase(store.collection(), tokens, phrase);
 }
 
@@ -164,14 +173,15 @@ search_result search_engine::state::plain_hits(std::span<const scored_document> 
 
 std::optional<search_result> search_engine::state::plain_phrase(std::string_view query,
                                                                 const search_options& options,
-                                                                const prepared& lists) const {
+                                                                const prepared& lists,
+                                                                const context& ctx) const {
     if (options.ranking.title_weight != 0) return {};
     const std::string_view phrase = query.substr(1, query.size() - 2);
     text::token_list& tokens = token_lists.local();
     words_of(phrase, tokens);
     const auto words = known_phrase(phrase, tokens, *lists.known);
     if (words.empty()) return {};
-    const auto found = find_known_phrase(store, *lists.known, words);
+    const auto found = find_known_phrase(store, *lists.known, words, ctx);
     const auto ranking =
         search_detail::rank_phrase(store.collection(), found, options.ranking, options.count ? 0 : options.k);
     search_result result = plain_hits(ranking, options);
@@ -194,7 +204,7 @@ std::optional<search_result> search_engine::state::plain_result(std::string_view
     const query_syntax syntax = options.phrases ? options.syntax : query_syntax::words;
     const plain_kind kind = plain_kind_of(query, syntax);
     if (kind == plain_kind::other || finds_all(query, options)) return {};
-    if (kind == plain_kind::phrase) return plain_phrase(query, options, lists);
+    if (kind == plain_kind::phrase) return plain_phrase(query, options, lists, ctx);
     // The lists of near-duplicates' titles have documents without the word.
     if (kind == plain_kind::signs && options.ranking.title_weight != 0 && store.duplicates().size() != 0)
         return {};

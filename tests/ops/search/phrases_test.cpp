@@ -64,6 +64,11 @@ void expect_found(const worded_collection& collection, const words& phrase,
             kept.push_back({word, &lists.back()});
         }
         ASSERT_EQ(find_phrase(tokens, kept), expected) << testing::PrintToString(phrase);
+        const kept_phrase_word leading = leading_word(kept);
+        const word_places places = places_of(tokens, leading.word, *leading.list, context());
+        ASSERT_EQ(places.bytes.size(), collection.list(leading.word).collection_frequency);
+        for (auto& word : kept) word.places = word.word == leading.word ? &places : nullptr;
+        ASSERT_EQ(find_phrase(tokens, kept), expected) << testing::PrintToString(phrase);
     }
 }
 
