@@ -3,12 +3,14 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <functional>
 #include <stdexcept>
 #include <string>
 #include <tuple>
 #include <utility>
 
+#include "ops/search/document_bits.hpp"
 #include "ops/search/kept_reader.hpp"
 #include "ops/search/postings.hpp"
 #include "ops/search/probabilistic_scorers.hpp"
@@ -74,14 +76,27 @@ struct candidates {
         }
     }
 
-    /// Takes up to a block of a list's documents from `at` on; moves `at`.
-    void take_those_of(const kept_list& list, std::size_t& at) {
-        for (size = 0; size < documents.size() && at < list.documents.size(); ++at, ++size) {
+    /// Takes up to a block of a list's documents from `at` on, which moves: a place in the list, or in the collection if it is
+    /// dense. False at the end.
+    bool take_those_of(const kept_list& list, std::size_t& at) {
+        size = 0;
+        if (list.form == kept_form::dense) {
+            while (size < documents.size() && at < list.parts.size()) {
+                const std::uint64_t rest = list.bits[at / 64] >> at % 64;
+                at = rest == 0 ? (at / 64 + 1) * 64 : at + static_cast<std::size_t>(std::countr_zero(rest));
+                if (rest == 0) continue;
+                const auto document = static_cast<std::uint32_t>(at++);
+                documents[size++] = {document, kept_reader::unknown_frequency, 0, document};
+            }
+            return size != 0;
+        }
+        for (; size < documents.size() && at < list.documents.size(); ++at, ++size) {
             const bool counted = !list.frequencies.empty() && list.frequencies[at] != kept_reader::saturated;
             documents[size] = {list.documents[at],
                                counted ? list.frequencies[at] : kept_reader::unknown_frequency, 0,
                                static_cast<std::uint32_t>(at)};
         }
+        return size != 0;
     }
 
     void keep_those_of(kept_reader& list, std::uint32_t word) {
@@ -233,13 +248,11 @@ std::vector<phrase_posting> find_phrase(const token_stream& tokens,
     std::string coded;
     const auto placed = rarest_first(phrase, *tokens.code, coded);
     const kept_list& leader = *placed.front().word->list;
-    if (leader.form == kept_form::dense) throw std::logic_error("find_phrase: all lists are dense");
     phrase_search all(tokens, std::move(coded), placed);
     std::vector<kept_reader> others;
     for (const auto& word : std::span(placed).subspan(1)) others.emplace_back(*word.word->list);
     candidates block;
-    for (std::size_t at = 0; at < leader.documents.size();) {
-        block.take_those_of(leader, at);
+    for (std::size_t at = 0; block.take_those_of(leader, at);) {
         for (std::uint32_t i = 0; i < others.size() && block.size != 0; ++i)
             block.keep_those_of(others[i], i + 1);
         if (placed.front().word->places != nullptr) {
@@ -275,17 +288,27 @@ word_places places_of(const token_stream& tokens, std::uint32_t word, const kept
                       const context& ctx) {
     const codeword code = tokens.code->of(word);
     word_places places;
-    places.ends.reserve(list.documents.size());
-    places.bytes.reserve(list.documents.size());
-    for (const std::uint32_t document : list.documents) {
+    const auto add = [&](std::uint32_t document) {
         ctx.check_stop();
         const std::string_view words = tokens.words_of(document);
+        const std::size_t before = places.bytes.size();
         each_place(words, code.text(),
                    [&](std::size_t at) { places.bytes.push_back(static_cast<std::uint32_t>(at)); });
-        const std::size_t begin = places.ends.empty() ? 0 : places.ends.back();
-        if (places.bytes.size() == begin)
+        if (places.bytes.size() == before)
             throw damaged_store("the store", "tokens", "does not match the postings");
-        places.ends.push_back(static_cast<std::uint32_t>(places.bytes.size()));
+    };
+    const auto end = [&] { places.ends.push_back(static_cast<std::uint32_t>(places.bytes.size())); };
+    if (list.form == kept_form::dense) {
+        const bit_reader holders(list.bits);
+        places.ends.reserve(list.parts.size());
+        for (std::uint32_t d = 0; d < list.parts.size(); ++d, end())
+            if (holders.contains(d)) add(d);
+    } else {
+        places.ends.reserve(list.documents.size());
+        for (const std::uint32_t document : list.documents) {
+            add(document);
+            end();
+        }
     }
     places.bytes.shrink_to_fit();
     return places;

@@ -56,12 +56,13 @@ std::vector<phrase_posting> find_phrase(const collection_view& collection, const
 
 /// Where a word is in the words of its documents.
 struct word_places {
-    std::vector<std::uint32_t> ends;   ///< in `bytes`, of each document of the list in turn
+    std::vector<std::uint32_t>
+        ends;  ///< in `bytes`, of each document of the list in turn; if it is dense, of the collection
     std::vector<std::uint32_t> bytes;  ///< before the word's code in the document's words
     std::uint64_t memory() const { return (ends.capacity() + bytes.capacity()) * sizeof(std::uint32_t); }
 };
 
-/// The places of a word in the documents of its kept list, which is not dense. Throws damaged_store, and `interrupted` if the
+/// The places of a word in the documents of its kept list. Throws damaged_store, and `interrupted` if the
 /// stop flag of `ctx` is set. Cost: the words of all these documents.
 word_places places_of(const token_stream& tokens, std::uint32_t word, const kept_list& list,
                       const context& ctx);
@@ -76,7 +77,7 @@ struct kept_phrase_word {
 /// The word that leads a search by kept lists: one with the fewest documents.
 const kept_phrase_word& leading_word(std::span<const kept_phrase_word> phrase);
 
-/// The same by kept lists, of which one at least is not dense. Cost: the documents of the shortest list, looked up in the others,
+/// The same by kept lists. Cost: the documents of the shortest list, looked up in the others,
 /// instead of decoded postings; if the places of the leading word are known, only these are read in documents with all words.
 std::vector<phrase_posting> find_phrase(const token_stream& tokens, std::span<const kept_phrase_word> phrase);
 

@@ -96,7 +96,9 @@ const search_detail::word_places* known_words::places_of(known_word& word,
     const std::unique_lock lock(making_, std::try_to_lock);
     if (!lock.owns_lock()) return nullptr;
     if (const auto* const places = word.places_.load(std::memory_order_relaxed)) return places;
-    const std::uint64_t numbers = word.term_.list.collection_frequency + word.term_.list.document_frequency;
+    const std::uint64_t ends =
+        list->form == search_detail::kept_form::dense ? list->parts.size() : list->size;
+    const std::uint64_t numbers = word.term_.list.collection_frequency + ends;
     if (numbers * sizeof(std::uint32_t) > memory_ - used_) return nullptr;
     word.owned_places_ = std::make_unique<const search_detail::word_places>(
         search_detail::places_of(tokens, *word.id(), *list, ctx));

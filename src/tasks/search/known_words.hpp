@@ -60,7 +60,7 @@ class known_words {
     /// Counts a use of a word that documents have. Null until its uses have cost as much as keeping the list, or if the
     /// memory does not suffice.
     const search_detail::kept_list* list_of(known_word& word);
-    /// The places of a word that leads a phrase and whose list is kept and not dense; null as with list_of.
+    /// The places of a word that leads a phrase and whose list is kept; null as with list_of.
     const search_detail::word_places* places_of(known_word& word, const search_detail::token_stream& tokens,
                                                 const context& ctx);
 

@@ -128,32 +128,28 @@ std::vector<known_list*> known_phrase(std::string_view phrase, const text::token
     return words;
 }
 
-/// The documents with a phrase: by kept lists, if its words have them and one is not dense.
+/// The documents with a phrase: by kept lists, if its words have them.
 std::vector<search_detail::phrase_posting> find_known_phrase(const opened_store& store, known_words& known,
                                                              std::span<known_list* const> words,
                                                              const context& ctx) {
-    std::vector<search_detail::phrase_word> phrase;
     std::vector<search_detail::kept_phrase_word> kept;
-    phrase.reserve(words.size());
     kept.reserve(words.size());
-    bool can_lead = false;
-    for (known_list* const word : words) {
-        phrase.push_back({*word->id(), word->postings()});
-        const search_detail::kept_list* const list = known.list_of(*word);
-        if (list == nullptr) continue;
-        kept.push_back({*word->id(), list});
-        can_lead = can_lead || list->form != search_detail::kept_form::dense;
-    }
+    for (known_list* const word : words)
+        if (const auto* const list = known.list_of(*word)) kept.push_back({*word->id(), list});
     const search_detail::token_stream tokens = store.tokens();
-    if (kept.size() == phrase.size() && can_lead) {
-        const std::uint32_t leading = search_detail::leading_word(kept).word;
-        const auto* const places = known.places_of(
-            **std::ranges::find(words, leading, [](const known_list* word) { return *word->id(); }), tokens,
-            ctx);
+    if (kept.size() == words.size()) {
+        const auto& leading = search_detail::leading_word(kept);
+        const auto at = static_cast<std::size_t>(&leading - kept.data());
+        const auto* const places = known.places_of(*words[at], tokens, ctx);
         for (auto& word : kept)
-            if (word.word == leading) word.places = places;
-        return search_detail::find_phrase(tokens, kept);
+            if (word.word == leading.word) word.places = places;
+        // Without places, frequencies tell where to stop reading a document, which dense lists do not have.
+        if (places != nullptr || leading.list->form != search_detail::kept_form::dense)
+            return search_detail::find_phrase(tokens, kept);
     }
+    std::vector<search_detail::phrase_word> phrase;
+    phrase.reserve(words.size());
+    for (const known_list* word : words) phrase.push_back({*word->id(), word->postings()});
     return search_detail::find_phrase(store.collection(), tokens, phrase);
 }
 

@@ -9,7 +9,6 @@
 #include <numeric>
 #include <random>
 #include <span>
-#include <stdexcept>
 
 #include "on_every_target.hpp"
 #include "ops/search/phrase_samples.hpp"
@@ -40,27 +39,19 @@ reference::documents_of_words random_documents(const std::vector<std::size_t>& l
     return documents;
 }
 
-/// The documents of a phrase by posting lists, and by kept lists of every form with which a list can lead.
+/// The documents of a phrase by posting lists, and by kept lists of every form, without and with places.
 void expect_found(const worded_collection& collection, const words& phrase,
                   const std::vector<phrase_posting>& expected) {
     const token_stream tokens = collection.tokens();
     ASSERT_EQ(find_phrase(collection.view(), tokens, collection.phrase(phrase)), expected)
         << testing::PrintToString(phrase);
     if (phrase.empty() || collection.documents().empty()) return;
-    std::uint32_t rarest = phrase.front();
-    for (const std::uint32_t word : phrase) {
-        const auto holders = [&](std::uint32_t of) { return collection.list(of).document_frequency; };
-        if (holders(word) < holders(rarest)) rarest = word;
-    }
     for (const auto form : {kept_form::documents, kept_form::windows, kept_form::dense}) {
         std::vector<kept_list> lists;
         lists.reserve(phrase.size());
         std::vector<kept_phrase_word> kept;
         for (const std::uint32_t word : phrase) {
-            const bool may_lead =
-                collection.list(word).document_frequency == collection.list(rarest).document_frequency;
-            lists.push_back(keep_list(collection.view(), {collection.list(word), 1, {}}, {},
-                                      may_lead ? kept_form::documents : form));
+            lists.push_back(keep_list(collection.view(), {collection.list(word), 1, {}}, {}, form));
             kept.push_back({word, &lists.back()});
         }
         ASSERT_EQ(find_phrase(tokens, kept), expected) << testing::PrintToString(phrase);
@@ -334,13 +325,6 @@ RC_GTEST_PROP(phrases, matches_reference, ()) {
     const worded_collection collection(documents, vocabulary);
     expect_found(collection, phrase, reference::find_phrase(documents, phrase));
     RC_ASSERT(!testing::Test::HasFailure());
-}
-
-TEST(phrases, all_lists_dense_cannot_lead) {
-    const worded_collection collection({{0, 1}, {1, 0}}, 2);
-    const kept_list dense = keep_list(collection.view(), {collection.list(0), 1, {}}, {}, kept_form::dense);
-    const kept_phrase_word both[] = {{0, &dense}, {0, &dense}};
-    EXPECT_THROW(find_phrase(collection.tokens(), both), std::logic_error);
 }
 
 TEST(phrases, rank_as_one_term) {
