@@ -84,14 +84,14 @@ class distance_to {
     std::uint32_t of(std::string_view other, std::uint32_t bound) {
         for (std::size_t j = 0; j <= word_.size(); ++j) rows_[0][j] = static_cast<std::uint32_t>(j);
         std::uint32_t before = 0;  // the character before
-        std::uint32_t least_above = 0;
+        std::uint32_t min_above = 0;
         std::size_t i = 0;
         for (std::size_t at = 0; at < other.size();) {
             const std::uint32_t character = next_character(other, at);
             const std::uint32_t least = fill_row(++i, character, before);
             // Two characters transposed skip a row.
-            if (least > bound && least_above >= bound) return bound + 1;
-            least_above = least;
+            if (least > bound && min_above >= bound) return bound + 1;
+            min_above = least;
             before = character;
         }
         return rows_[i % 3].back();

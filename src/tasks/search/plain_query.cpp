@@ -71,7 +71,7 @@ struct plain_word {
 using plain_words = std::array<plain_word, max_plain_words>;
 using known_list = known_words::known_word;
 
-/// Whether a word stands between blanks in the query, or behind a sign; `sign`: the character before it.
+/// Whether a word stands between blanks in the query, or after a sign; `sign`: the character before it.
 bool stands_alone(std::string_view query, const text::token& token, char& sign) {
     sign = token.source_begin == 0 ? ' ' : query[token.source_begin - 1];
     const char after = token.source_end == query.size() ? ' ' : query[token.source_end];
