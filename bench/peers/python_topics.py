@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""python_topics.py CORPUS.jsonl TOPICS: indexes the documents with bm25s (numba) and tantivy on one core, prints their names as
-a JSON list, and then, for every line [NAME, K] of standard input, the processor seconds and seconds of all queries."""
+"""python_topics.py CORPUS.jsonl TOPICS: indexes the documents with bm25s (numba) and tantivy on one core, prints a JSON list
+of their names, processor seconds of indexing and the peak of memory after it (bm25s is the first), and then, for every line [NAME, K] of standard input, the processor seconds and seconds of all queries."""
 
 import importlib.metadata
 import json
@@ -8,6 +8,8 @@ import os
 import sys
 import tempfile
 import time
+
+from harness import peak_memory_bytes
 
 WORD = r"[a-z0-9]+"
 
@@ -51,16 +53,18 @@ def main():
             texts.append(f"{record['title']} {record['text']}" if record.get("title") else record["text"])
     with open(sys.argv[2], encoding="utf-8") as lines:
         queries = [line.rstrip("\n").split("\t")[1] for line in lines]
-    ways = {}
+    ways, indexed = {}, []
     for package, opened in (("bm25s", open_bm25s), ("tantivy", open_tantivy)):
+        cpu = time.process_time()
         try:
             ask = opened(ids, texts)
         except ImportError:
             continue
+        indexed.append((time.process_time() - cpu, peak_memory_bytes()))
         name = f"{package} {importlib.metadata.version(package)}"
         ask(queries, 10)  # compiles, and warms the caches
         ways[name] = ask
-    print(json.dumps(list(ways)), flush=True)
+    print(json.dumps([(name, *taken) for name, taken in zip(ways, indexed)]), flush=True)
     for line in sys.stdin:
         name, k = json.loads(line)
         cpu, wall = time.process_time(), time.perf_counter()

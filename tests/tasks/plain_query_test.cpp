@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
@@ -26,9 +27,12 @@ TEST(plain_queries, differ_by_their_characters) {
         return plain_kind_of(query, query_syntax::automatic);
     };
     EXPECT_EQ(automatic("grain stones 12"), plain_kind::words);
-    EXPECT_EQ(automatic("+grain +stones 12"), plain_kind::required);
-    for (const std::string_view query : {"+12", "+ grain", "grain +", "a+b", "++a", "grain OR b", "a-b", "-a",
-                                         "a*", "\"a\"", "caf\u00e9", "a\tb", "title:a", "(a)"})
+    EXPECT_EQ(automatic("+grain +stones 12"), plain_kind::signs);
+    EXPECT_EQ(automatic("+grain -stones"), plain_kind::signs);
+    EXPECT_EQ(automatic("\"grain stones\""), plain_kind::phrase);
+    for (const std::string_view query :
+         {"+12", "+ grain", "grain +", "a+b", "++a", "grain OR b", "a-b", "--a", "a*", "\"a* b\"",
+          "\"a b\"~2", "+\"a b\"", "caf\u00e9", "a\tb", "title:a", "(a)"})
         EXPECT_EQ(automatic(query), plain_kind::other) << query;
     const auto words = [](std::string_view query) { return plain_kind_of(query, query_syntax::words); };
     EXPECT_EQ(words("+Caf\u00e9 OR b*"), plain_kind::words);
@@ -73,9 +77,17 @@ class plain_engine {
 
     void expect_same(const std::string& query, search_options options) const {
         options.snippets = options.fields = options.duplicates = false;
-        const search_result plain = engine_->search(query, options);
-        options.explain = true;
-        const search_result planned = engine_->search(query, options);
+        search_options explained = options;
+        explained.explain = true;
+        std::optional<search_result> found;
+        try {
+            found.emplace(engine_->search(query, options));
+        } catch (const query_error&) {
+            EXPECT_THROW(engine_->search(query, explained), query_error) << query;
+            return;
+        }
+        const search_result& plain = *found;
+        const search_result planned = engine_->search(query, explained);
         ASSERT_EQ(plain.hits.size(), planned.hits.size()) << query;
         for (std::size_t i = 0; i < plain.hits.size(); ++i) {
             ASSERT_EQ(plain.hits[i].document, planned.hits[i].document) << query << ", rank " << i;
@@ -95,10 +107,20 @@ class plain_engine {
     std::optional<search_engine> engine_;
 };
 
+std::string random_phrase(std::mt19937_64& random) {
+    std::string phrase = "\"";
+    for (std::size_t i = 1 + random() % 3; i > 0; --i) {
+        phrase += random() % 12 == 0 ? "unknown" : plain_engine::word(random);
+        phrase += i == 1 ? "" : random() % 9 == 0 ? "  " : " ";
+    }
+    return phrase + '"';
+}
+
 std::string random_query(std::mt19937_64& random) {
+    if (random() % 3 == 0) return random_phrase(random);
     std::string query;
     for (std::size_t i = random() % 6; i > 0; --i) {
-        query += random() % 3 == 0 ? "+" : "";
+        query += random() % 3 == 0 ? "+" : random() % 5 == 0 ? "-" : "";
         query += random() % 12 == 0 ? "unknown" + std::to_string(random() % 2) : plain_engine::word(random);
         query += random() % 4 == 0 ? "  " : " ";
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Near words, compared with the whole table of distances to every word.
 #include "text/near_words.hpp"
+#include "text/near_word_finder.hpp"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -10,6 +11,7 @@
 #include <set>
 
 #include "base/utf8.hpp"
+#include "on_every_target.hpp"
 #include "quern/base/error.hpp"
 
 namespace quern::text {
@@ -64,6 +66,8 @@ std::size_t expect_all(const std::vector<std::string>& sorted, const std::string
     const auto found = near_words(*words, requested, bound, context());
     EXPECT_EQ(found.size(), expected.size()) << requested << ", bound " << bound;
     EXPECT_TRUE(found == expected) << requested << ", bound " << bound;
+    const near_word_finder finder(*words);
+    EXPECT_TRUE(finder.find(requested, bound, context()) == expected) << requested << ", bound " << bound;
     std::vector<near_word> beginning;
     for (std::uint32_t id = 0; id < sorted.size(); ++id)
         if (const auto far = distance_of_beginning(sorted[id], requested); far <= bound)
@@ -133,6 +137,41 @@ TEST(near_words_test, are_given_up_when_the_run_is_stopped) {
     EXPECT_EQ(near_words(*words, "qu", 1, ctx).size(), 52U);
     stop = 1;
     EXPECT_THROW(near_words(*words, "qu", 1, ctx), interrupted);
+    EXPECT_THROW(near_word_finder(*words).find("qu", 1, ctx), interrupted);
+}
+
+// On every instruction set, with every number of words after the last whole vector.
+TEST(near_words_test, sketches_exclude_no_near_word) {
+    std::vector<std::string> words;
+    std::uint64_t state = 5;
+    for (std::size_t i = 0; i < 700; ++i) {
+        std::string word;
+        for (std::size_t left = i % 23; left > 0; --left) {
+            state = state * 6364136223846793005 + 1442695040888963407;
+            word += static_cast<char>('a' + (state >> 33) % 5);
+        }
+        words.push_back(i == 699 ? std::string(300, 'a') : word);
+    }
+    std::vector<std::uint64_t> letters;
+    std::vector<std::uint8_t> lengths;
+    for (const std::string& word : words) {
+        letters.push_back(sketch_of(word).letters);
+        lengths.push_back(sketch_of(word).length);
+    }
+    on_every_target([&] {
+        for (std::size_t size = 600; size <= words.size(); ++size)
+            for (const std::string& requested : {words[7], words[300], words[599], words[699]})
+                for (const std::uint32_t bound : {0U, 1U, 2U}) {
+                    std::vector<std::uint32_t> positions;
+                    collect_near(letters.data(), lengths.data(), size, sketch_of(requested), bound,
+                                 positions);
+                    ASSERT_TRUE(std::ranges::is_sorted(positions));
+                    ASSERT_LT(positions.size(), size / 2);
+                    for (std::uint32_t i = 0; i < size; ++i)
+                        if (size % 50 == 0 && distance(words[i], requested) <= bound)
+                            ASSERT_TRUE(std::ranges::binary_search(positions, i)) << words[i];
+                }
+    });
 }
 
 }  // namespace

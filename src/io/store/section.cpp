@@ -161,4 +161,9 @@ std::string_view column_string(const section_view& column, std::uint64_t index, 
     return column.bytes(begin, end - begin);
 }
 
+void prefetch_string(const section_view& column, std::uint64_t index, std::uint64_t count) {
+    const std::uint64_t after = (count - index) * sizeof(std::uint64_t);
+    if (index < count && after <= column.size()) column.prefetch(column.size() - after);
+}
+
 }  // namespace quern::io

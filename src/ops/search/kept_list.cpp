@@ -2,8 +2,10 @@
 #include "ops/search/kept_list.hpp"
 
 #include <algorithm>
+#include <array>
 #include <functional>
 
+#include "ops/search/document_bits.hpp"
 #include "ops/search/postings.hpp"
 #include "ops/search/probabilistic_scorers.hpp"
 #include "ops/search/search_impl.hpp"
@@ -14,6 +16,7 @@ namespace {
 struct scored_postings {
     std::vector<std::uint32_t> documents;
     std::vector<std::int64_t> parts;
+    std::vector<std::uint8_t> frequencies;  // at most 255
 };
 
 template <typename Scorer>
@@ -21,6 +24,7 @@ scored_postings score(const collection_view& collection, const posting_list& lis
     scored_postings made;
     made.documents.reserve(list.document_frequency);
     made.parts.reserve(list.document_frequency);
+    made.frequencies.reserve(list.document_frequency);
     if (list.document_frequency == 0) return made;
     alignas(64) std::array<std::uint32_t, block_size + kernel_padding> lengths{};
     alignas(64) std::array<std::int64_t, block_size + kernel_padding> parts{};
@@ -33,6 +37,8 @@ scored_postings score(const collection_view& collection, const posting_list& lis
         made.documents.insert(made.documents.end(), documents.begin(), documents.end());
         made.parts.insert(made.parts.end(), parts.begin(),
                           parts.begin() + static_cast<std::ptrdiff_t>(documents.size()));
+        for (const std::uint32_t frequency : cursor.frequencies())
+            made.frequencies.push_back(static_cast<std::uint8_t>(std::min<std::uint32_t>(frequency, 255)));
     }
     return made;
 }
@@ -76,6 +82,18 @@ void set_bounds(kept_list& list) {
     list.max = parts.empty() ? 0 : *std::ranges::max_element(parts);
 }
 
+void set_best_documents(kept_list& list) {
+    const std::size_t few = kept_list::known_ranks[1];
+    const std::int64_t worst = list.best[1];
+    if (worst == 0) return;
+    auto& best = list.best_documents;
+    for (std::size_t i = 0; i < list.parts.size(); ++i)
+        if (list.parts[i] >= worst) best.push_back({list.documents[i], list.parts[i]});
+    std::ranges::sort(best, ranks_before);
+    best.resize(few);
+    best.shrink_to_fit();
+}
+
 void set_windows(kept_list& list, std::uint64_t documents) {
     const std::size_t windows =
         static_cast<std::size_t>((documents + kept_list::window - 1) / kept_list::window);
@@ -91,10 +109,16 @@ void set_windows(kept_list& list, std::uint64_t documents) {
 
 void make_dense(kept_list& list, std::uint64_t documents) {
     std::vector<std::int64_t> parts(static_cast<std::size_t>(documents));
-    for (std::size_t i = 0; i < list.documents.size(); ++i) parts[list.documents[i]] = list.parts[i];
+    list.bits.resize(words_of_bits(documents));
+    for (std::size_t i = 0; i < list.documents.size(); ++i) {
+        const std::uint32_t document = list.documents[i];
+        parts[document] = list.parts[i];
+        list.bits[document / 64] |= std::uint64_t{1} << document % 64;
+    }
     list.parts = std::move(parts);
     list.documents = std::vector<std::uint32_t>();  // {} would keep the memory
     list.window_begin = std::vector<std::uint32_t>();
+    list.frequencies = std::vector<std::uint8_t>();
 }
 
 }  // namespace
@@ -107,7 +131,9 @@ std::int64_t kept_list::floor_of(std::size_t k) const {
 
 std::uint64_t kept_list::bytes() const {
     return sizeof *this + documents.capacity() * sizeof documents[0] + parts.capacity() * sizeof parts[0] +
-           window_max.capacity() * sizeof window_max[0] + window_begin.capacity() * sizeof window_begin[0];
+           window_max.capacity() * sizeof window_max[0] + window_begin.capacity() * sizeof window_begin[0] +
+           best_documents.capacity() * sizeof best_documents[0] + bits.capacity() * sizeof bits[0] +
+           frequencies.capacity() * sizeof frequencies[0];
 }
 
 // Adding a window of a dense list takes an eighth of a nanosecond a document, a posting of another list one.
@@ -119,17 +145,18 @@ kept_form kept_form_for(std::uint64_t size, std::uint64_t documents) {
 }
 
 std::uint64_t kept_bytes(std::uint64_t size, std::uint64_t documents) {
-    constexpr std::uint64_t part = sizeof(std::int64_t), id = sizeof(std::uint32_t);
+    constexpr std::uint64_t part = sizeof(std::int64_t), id = sizeof(std::uint32_t), frequency = 1;
+    constexpr std::uint64_t fixed = sizeof(kept_list) + kept_list::known_ranks[1] * sizeof(scored_document);
     const std::uint64_t windows = (part + id) * (documents / kept_list::window + 2);
     switch (kept_form_for(size, documents)) {
         case kept_form::dense:
-            return sizeof(kept_list) + part * documents + windows;
+            return fixed + part * documents + windows + words_of_bits(documents) * 8;
         case kept_form::windows:
-            return sizeof(kept_list) + (part + id) * size + windows;
+            return fixed + (part + id + frequency) * size + windows;
         case kept_form::documents:
             break;
     }
-    return sizeof(kept_list) + (part + id) * size;
+    return fixed + (part + id + frequency) * size;
 }
 
 bool can_be_kept(ranking_model model) {
@@ -147,14 +174,19 @@ kept_list keep_list(const collection_view& collection, const query_term& term, c
         list.background = scorer.background();
         return score(collection, term.list, scorer);
     });
-    if (options.title_weight != 0 && term.list.document_frequency != 0 && term.titles.document_frequency != 0)
+    if (options.title_weight != 0 && term.list.document_frequency != 0 &&
+        term.titles.document_frequency != 0) {
         add_titles(collection, term.titles, title_part(collection, term.list, options.title_weight), made);
+        made.frequencies = std::vector<std::uint8_t>();
+    }
     list.documents = std::move(made.documents);
     list.parts = std::move(made.parts);
+    list.frequencies = std::move(made.frequencies);
     list.size = static_cast<std::uint32_t>(list.documents.size());
     const std::uint64_t documents = collection.document_lengths.size();
     list.form = form.value_or(kept_form_for(list.size, documents));
     set_bounds(list);
+    set_best_documents(list);
     if (list.form != kept_form::documents) set_windows(list, documents);
     if (list.form == kept_form::dense) make_dense(list, documents);
     return list;

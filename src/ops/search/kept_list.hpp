@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "quern/ops/search.hpp"
@@ -28,12 +29,17 @@ struct kept_list {
     kept_form form = kept_form::documents;
     std::vector<std::uint32_t> documents;  ///< ascending; empty if dense
     std::vector<std::int64_t> parts;       ///< at least 1; if dense 0 without the word
+    std::vector<std::uint64_t> bits;       ///< if dense: document_bits.hpp; else empty
+    /// Of `documents`, at most 255; empty if the list is dense or has documents by titles.
+    std::vector<std::uint8_t> frequencies;
     std::vector<std::int64_t> window_max;  ///< not of kept_form::documents
     std::vector<std::uint32_t>
         window_begin;             ///< of kept_form::windows: positions in `documents`, then their number
     std::uint32_t size = 0;       ///< documents
     std::int64_t max = 0;         ///< of the parts
     std::int64_t background = 0;  ///< of every document
+    /// The best 100 by this word alone, in order; empty if the list is shorter.
+    std::vector<scored_document> best_documents;
     std::array<std::int64_t, known_ranks.size()>
         best{};  ///< the part at these ranks; 0 if the list is shorter
 
@@ -60,14 +66,19 @@ struct kept_term {
     const kept_list* list = nullptr;
     std::uint32_t count = 1;  ///< occurrences in the query
     bool required = false;    ///< every result must have it
+    bool excluded = false;    ///< no result may have it
 };
 
-/// search, or search_requiring, for terms whose lists are kept; `documents` of the collection. Lists of required terms must
-/// have no documents by titles alone. `total`: if not null, the number of documents found, for any k.
+/// search, or search_requiring, for terms whose lists are kept; `documents` of the collection. Lists of required and
+/// excluded terms must have no documents by titles alone. `total`: if not null, the number of documents found, for any k.
 /// Contract class: exact. Cost: the postings of the words that can lift a document into the best k (MaxScore by windows
-/// of 1,024 documents), all others are looked up; everything if documents are counted.
+/// of 1,024 documents), all others are looked up; if documents are counted, those of count_kept besides.
 std::vector<scored_document> rank_kept(std::span<const kept_term> terms, std::uint64_t documents,
                                        std::size_t k, std::uint64_t* total = nullptr,
                                        const context* ctx = nullptr);
+
+/// The number of documents that rank_kept finds. Cost: nothing for one list; with required terms the documents of the
+/// shortest list, looked up in the others; else the postings, and a bit for each document of dense lists.
+std::uint64_t count_kept(std::span<const kept_term> terms, std::uint64_t documents);
 
 }  // namespace quern::search_detail

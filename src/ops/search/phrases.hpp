@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "ops/search/kept_list.hpp"
 #include "ops/search/token_code.hpp"
 #include "quern/ops/search.hpp"
 
@@ -52,5 +53,38 @@ struct document_range {
 ///   if that word is frequent too).
 std::vector<phrase_posting> find_phrase(const collection_view& collection, const token_stream& tokens,
                                         std::span<const phrase_word> phrase, document_range range = {});
+
+/// Where a word is in the words of its documents.
+struct word_places {
+    std::vector<std::uint32_t>
+        ends;  ///< in `bytes`, of each document of the list in turn; if it is dense, of the collection
+    std::vector<std::uint32_t> bytes;  ///< before the word's code in the document's words
+    std::uint64_t memory() const { return (ends.capacity() + bytes.capacity()) * sizeof(std::uint32_t); }
+};
+
+/// The places of a word in the documents of its kept list. Throws damaged_store, and `interrupted` if the
+/// stop flag of `ctx` is set. Cost: the words of all these documents.
+word_places places_of(const token_stream& tokens, std::uint32_t word, const kept_list& list,
+                      const context& ctx);
+
+/// A word of a phrase, with its kept list, which has no documents by titles alone.
+struct kept_phrase_word {
+    std::uint32_t word = 0;
+    const kept_list* list = nullptr;
+    const word_places* places = nullptr;  ///< null: not known
+};
+
+/// The word that leads a search by kept lists: one with the fewest documents.
+const kept_phrase_word& leading_word(std::span<const kept_phrase_word> phrase);
+
+/// The same by kept lists. Cost: the documents of the shortest list, looked up in the others,
+/// instead of decoded postings; if the places of the leading word are known, only these are read in documents with all words.
+std::vector<phrase_posting> find_phrase(const token_stream& tokens, std::span<const kept_phrase_word> phrase);
+
+/// The k best of the documents with a phrase, as `search` finds for one term with these postings; of a model whose lists can be
+/// kept. Contract class: exact.
+std::vector<scored_document> rank_phrase(const collection_view& collection,
+                                         std::span<const phrase_posting> found,
+                                         const ranking_options& options, std::size_t k);
 
 }  // namespace quern::search_detail

@@ -77,13 +77,18 @@ class kept_search {
         for (const kept_term& term : terms) {
             nothing_ = nothing_ || (term.required && term.list->size == 0);
             if (term.list->size == 0 || term.count == 0) continue;
+            if (term.excluded) {
+                excluded_.push_back(words_.size());
+                words_.push_back({term.list, 0, 0});
+                continue;
+            }
             background_ += term.count * term.list->background;
             words_.push_back({term.list, term.count, term.count * term.list->max});
             (term.required ? required_ : optional_).push_back(words_.size() - 1);
             floor = std::max(floor, term.count * term.list->floor_of(k));
         }
         // At least k documents score as much as this, and all that do may be among the best.
-        if (required_.empty() && floor != 0) best_.begin_above(floor - 1);
+        if (required_.empty() && excluded_.empty() && floor != 0) best_.begin_above(floor - 1);
         const auto by_size = [&](std::size_t a, std::size_t b) {
             return words_[a].list->size < words_[b].list->size;
         };
@@ -168,7 +173,7 @@ class kept_search {
             for (std::size_t i = optional; i < present_.size(); ++i) add(*present_[i], begin, end);
             candidates = collect(sums_.data(), begin, end, needed);
         }
-        if (total_ != nullptr) *total_ += candidates;
+        candidates = count(without_excluded(candidates, begin, end));
         finish(candidates, optional, rest);
     }
 
@@ -194,10 +199,24 @@ class kept_search {
             const kept_word& word = words_[required_[r]];
             if (r > 1 || leader.dense()) candidates = keep_above(candidates, limit() - rest);
             rest -= word.bound;
-            candidates = look_up<true>(word, candidates);
+            candidates = look_up<look_up_to::require>(word, candidates);
         }
-        if (total_ != nullptr) *total_ += candidates;
+        candidates = count(without_excluded(candidates, begin, end));
         finish(candidates, present_.size(), of_optional);
+    }
+
+    std::size_t count(std::size_t candidates) {
+        if (total_ != nullptr) *total_ += candidates;
+        return candidates;
+    }
+
+    std::size_t without_excluded(std::size_t candidates, std::uint64_t begin, std::uint64_t end) {
+        for (const std::size_t i : excluded_) {
+            if (candidates == 0) break;
+            words_[i].enter(begin, end);
+            candidates = look_up<look_up_to::exclude>(words_[i], candidates);
+        }
+        return candidates;
     }
 
     /// Looks up the first `optional` words for the candidates, which they can give `rest`, and offers these.
@@ -205,7 +224,7 @@ class kept_search {
         while (optional != 0 && candidates != 0) {
             const kept_word& word = *present_[--optional];
             rest -= word.bound;
-            look_up<false>(word, candidates);
+            look_up<look_up_to::add>(word, candidates);
             if (optional != 0 && best_.threshold() > 0)
                 candidates = keep_above(candidates, best_.threshold() - rest);
         }
@@ -249,14 +268,17 @@ class kept_search {
             sums_[word.list->documents[i] - begin] += word.count * parts[i];
     }
 
-    /// Adds the word's parts to the candidates' scores; keeps only those that have it, if they have to.
-    template <bool Required>
+    enum class look_up_to { add, require, exclude };
+
+    /// Adds the word's parts to the candidates' scores; keeps only those that have it, or lack it, if they have to.
+    template <look_up_to Purpose>
     std::size_t look_up(const kept_word& word, std::size_t candidates) {
         std::size_t kept = 0;
         const auto take = [&](std::size_t i, std::int64_t part) {
             documents_[kept] = documents_[i];
             scores_[kept] = scores_[i] + word.count * part;
-            kept += !Required || part != 0 ? 1 : 0;
+            const bool keeps = Purpose == look_up_to::add || (Purpose == look_up_to::require) == (part != 0);
+            kept += keeps ? 1 : 0;
         };
         const std::vector<std::int64_t>& parts = word.list->parts;
         if (word.dense()) {
@@ -289,8 +311,8 @@ class kept_search {
     const context* ctx_;
     best_documents best_;
     std::vector<kept_word> words_;
-    std::vector<std::size_t> required_,
-        optional_;  // positions in words_: the shortest first; by their maxima
+    std::vector<std::size_t> required_, optional_,
+        excluded_;  // positions in words_: the shortest first; by their maxima; in any order
     std::vector<kept_word*> present_;
     std::int64_t background_ = 0;
     bool nothing_ = false;  // a required word is in no document
@@ -300,13 +322,35 @@ class kept_search {
     std::array<std::int64_t, window + 1> scores_;      // their scores
 };
 
+/// The best k documents of a word whose order is known.
+std::vector<scored_document> best_of_one(const kept_term& term, std::size_t k) {
+    const auto best = std::span(term.list->best_documents).first(k);
+    std::vector<scored_document> found(best.begin(), best.end());
+    for (scored_document& of : found) of.fixed_score = term.count * (of.fixed_score + term.list->background);
+    return found;
+}
+
+/// Whether the documents found are those of one list.
+bool one_list_counts(std::span<const kept_term> terms) {
+    return std::ranges::count_if(terms, &kept_term::required) == 1 &&
+           std::ranges::none_of(terms, &kept_term::excluded);
+}
+
 }  // namespace
 
 std::vector<scored_document> rank_kept(std::span<const kept_term> terms, std::uint64_t documents,
                                        std::size_t k, std::uint64_t* total, const context* ctx) {
-    auto found = kept_search(terms, documents, k, total, ctx).run();
-    if (k == 0) found.clear();
-    return found;
+    const bool any_required = std::ranges::any_of(terms, &kept_term::required);
+    // While all of several required words are looked up, their documents can be counted; else counting apart costs less.
+    if (total != nullptr && (k == 0 || !any_required || one_list_counts(terms))) {
+        *total = count_kept(terms, documents);
+        total = nullptr;
+    }
+    if (k == 0) return {};
+    if (terms.size() == 1 && terms[0].count != 0 && !terms[0].excluded &&
+        k <= terms[0].list->best_documents.size())
+        return best_of_one(terms[0], k);
+    return kept_search(terms, documents, k, total, ctx).run();
 }
 
 }  // namespace quern::search_detail

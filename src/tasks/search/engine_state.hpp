@@ -26,6 +26,7 @@
 #include "tasks/search/query_plan.hpp"
 #include "tasks/search/score_components.hpp"
 #include "tasks/search/text_cache.hpp"
+#include "tasks/search/word_variants.hpp"
 #include "tasks/store/opened_store.hpp"
 #include "tasks/store/query_words.hpp"
 #include "tasks/store/vectors_of_documents.hpp"
@@ -78,6 +79,10 @@ struct search_engine::state : std::enable_shared_from_this<search_engine::state>
     /// The result of a query that is only words, if their lists are kept; else nothing.
     std::optional<search_result> plain_result(std::string_view query, const search_options& options,
                                               const prepared& lists, const context& ctx) const;
+    /// Of a query that is one phrase in quotes.
+    std::optional<search_result> plain_phrase(std::string_view query, const search_options& options,
+                                              const prepared& lists, const context& ctx) const;
+    search_result plain_hits(std::span<const scored_document> ranking, const search_options& options) const;
 
     void words_of(std::string_view text, text::token_list& words) const;
     void query_words_of(std::string_view text, between_words separators, text::token_list& words) const;
@@ -123,6 +128,7 @@ struct search_engine::state : std::enable_shared_from_this<search_engine::state>
     mutable tbb::enumerable_thread_specific<text::token_list> token_lists;  // keep their memory between texts
     mutable std::once_flag finder_once;
     mutable std::optional<document_finder> made_finder;
+    near_finders near;
     std::optional<word_space> thesaurus;
     vectors_of_documents given;             ///< at opening
     std::optional<hybrid_vectors> vectors;  ///< those given, or of the store

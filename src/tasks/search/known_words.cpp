@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <memory>
+#include <mutex>
 
 #include "base/hash.hpp"
 
@@ -14,6 +16,8 @@ constexpr std::uint64_t max_slots = 1 << 17;
 /// A list of at most this many postings is kept at its first use, which would read it anyway; one with n times as many at
 /// its n-th use.
 constexpr std::uint64_t postings_per_use = 4096;
+/// Places of words cost the words of a document each, and are made at the second use at first.
+constexpr std::uint64_t documents_per_use = 1024;
 
 }  // namespace
 
@@ -26,11 +30,11 @@ known_words::known_words(const opened_store& store, const ranking_options& optio
 }
 
 known_words::known_word::known_word(const opened_store& store, std::string_view word) : word_(word) {
-    const auto id = store.words().dictionary().find(word);
+    id_ = store.words().dictionary().find(word);
     term_.titles = store.title_words().find(word);
     // A word that occurs only in titles of near-duplicates belongs to their kept documents.
-    term_.list = id ? store.words().postings(*id) : term_.titles;
-    unknown_ = !id && term_.titles.document_frequency == 0;
+    term_.list = id_ ? store.words().postings(*id_) : term_.titles;
+    unknown_ = !id_ && term_.titles.document_frequency == 0;
 }
 
 known_words::known_word* known_words::find(std::string_view word) {
@@ -80,6 +84,27 @@ const search_detail::kept_list* known_words::make_list(known_word& word) {
     used_ += word.owned_->bytes();
     word.list_.store(word.owned_.get(), std::memory_order_release);
     return word.owned_.get();
+}
+
+const search_detail::word_places* known_words::places_of(known_word& word,
+                                                         const search_detail::token_stream& tokens,
+                                                         const context& ctx) {
+    if (const auto* const places = word.places_.load(std::memory_order_acquire)) return places;
+    const search_detail::kept_list* const list = word.list_.load(std::memory_order_acquire);
+    const std::uint64_t uses = word.uses_of_places_.fetch_add(1, std::memory_order_relaxed);
+    if (list == nullptr || list->size > uses * documents_per_use) return nullptr;
+    const std::unique_lock lock(making_, std::try_to_lock);
+    if (!lock.owns_lock()) return nullptr;
+    if (const auto* const places = word.places_.load(std::memory_order_relaxed)) return places;
+    const std::uint64_t ends =
+        list->form == search_detail::kept_form::dense ? list->parts.size() : list->size;
+    const std::uint64_t numbers = word.term_.list.collection_frequency + ends;
+    if (numbers * sizeof(std::uint32_t) > memory_ - used_) return nullptr;
+    word.owned_places_ = std::make_unique<const search_detail::word_places>(
+        search_detail::places_of(tokens, *word.id(), *list, ctx));
+    used_ += word.owned_places_->memory();
+    word.places_.store(word.owned_places_.get(), std::memory_order_release);
+    return word.owned_places_.get();
 }
 
 std::shared_ptr<known_words> known_words_cache::find(const opened_store& store,

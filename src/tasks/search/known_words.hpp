@@ -8,11 +8,14 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "ops/search/kept_list.hpp"
+#include "ops/search/phrases.hpp"
+#include "quern/base/context.hpp"
 #include "quern/ops/search.hpp"
 #include "tasks/store/opened_store.hpp"
 
@@ -33,15 +36,23 @@ class known_words {
         known_word(const opened_store& store, std::string_view word);
         std::string_view word() const { return word_; }
         bool unknown() const { return unknown_; }  ///< no document has it
+        std::optional<std::uint32_t> id() const {
+            return id_;
+        }  ///< unless only titles of near-duplicates have it
+        const posting_list& postings() const { return term_.list; }
 
       private:
         friend known_words;
         std::string word_;
+        std::optional<std::uint32_t> id_;
         query_term term_;
         bool unknown_ = false;
         std::atomic<std::uint32_t> uses_{0};
         std::unique_ptr<const search_detail::kept_list> owned_;
         std::atomic<const search_detail::kept_list*> list_{nullptr};
+        std::atomic<std::uint32_t> uses_of_places_{0};
+        std::unique_ptr<const search_detail::word_places> owned_places_;
+        std::atomic<const search_detail::word_places*> places_{nullptr};
     };
 
     /// Null if it cannot be kept. Valid as long as this object.
@@ -49,6 +60,9 @@ class known_words {
     /// Counts a use of a word that documents have. Null until its uses have cost as much as keeping the list, or if the
     /// memory does not suffice.
     const search_detail::kept_list* list_of(known_word& word);
+    /// The places of a word that leads a phrase and whose list is kept; null as with list_of.
+    const search_detail::word_places* places_of(known_word& word, const search_detail::token_stream& tokens,
+                                                const context& ctx);
 
   private:
     const search_detail::kept_list* make_list(known_word& word);

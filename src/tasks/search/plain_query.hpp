@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Queries of plain words, perhaps with + before some, which need neither a plan nor the dictionary if their words are known (known_words.hpp).
+// Queries of plain words, perhaps with + or - before some, or of one phrase: they need neither a plan nor the dictionary if
+// their words are known (known_words.hpp).
 #pragma once
 
 #include <string_view>
@@ -14,9 +15,10 @@ bool finds_plain_words(const opened_store& store, const search_options& options)
 
 /// What a query consists of, by its characters.
 enum class plain_kind {
-    other,     ///< needs the parser, or may
-    words,     ///< words without any quote or operator
-    required,  ///< words, some with a + before them
+    other,   ///< needs the parser, or may
+    words,   ///< words without any quote or operator
+    signs,   ///< words, some with a + or - before them
+    phrase,  ///< words between two quotation marks
 };
 plain_kind plain_kind_of(std::string_view query, query_syntax syntax);
 

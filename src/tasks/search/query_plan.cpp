@@ -51,7 +51,8 @@ std::vector<std::string> discriminative_words(const opened_store& store,
 
 query_plan::query_plan(const opened_store& store, const word_space* thesaurus, analysed_query query,
                        const search_options& options, std::uint64_t memory, const context& ctx,
-                       const words_of_text& words_of, const folded_words* folded, const field_ranking* fields,
+                       const words_of_text& words_of, const folded_words* folded, const near_finders& near,
+                       const field_ranking* fields, bool by_terms)
                        bool by_terms)
     : store_(store),
       ctx_(ctx),
@@ -62,6 +63,7 @@ query_plan::query_plan(const opened_store& store, const word_space* thesaurus, a
       has_other_titles_(store.duplicates().size() != 0),
       typos_(options.typos),
       folded_(folded),
+      near_(near),
       collection_(store.collection()) {
     const bool has_made_parts = !std::ranges::all_of(query_.parts, &query_part::is_loose);
     const bool has_pairs = options.dependence != dependence_model::none;

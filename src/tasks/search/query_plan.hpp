@@ -42,7 +42,8 @@ class query_plan {
     /// weights; then the terms are those of search_fields.
     query_plan(const opened_store& store, const word_space* thesaurus, analysed_query query,
                const search_options& options, std::uint64_t memory, const context& ctx,
-               const words_of_text& words_of, const folded_words* folded, const field_ranking* fields,
+               const words_of_text& words_of, const folded_words* folded, const near_finders& near,
+               const field_ranking* fields, bool by_terms);
                bool by_terms);
     query_plan(const query_plan&) = delete;  // lists point into it
     query_plan& operator=(const query_plan&) = delete;
@@ -149,6 +150,7 @@ class query_plan {
     const bool with_titles_, has_other_titles_;
     const typo_tolerance typos_;
     const folded_words* const folded_;  // if accents are ignored
+    const near_finders& near_;
     collection_view collection_;
     std::optional<search_detail::token_stream> tokens_;  // if there is a phrase or a history
     std::vector<query_term> terms_;

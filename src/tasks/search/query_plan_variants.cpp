@@ -77,7 +77,7 @@ std::vector<query_plan::made_tier> query_plan::make_tiers(const part_finder& fin
         std::ranges::set_union(nearer, in_titles, std::back_inserter(both));
         nearer = std::move(both);
     }
-    for (variant_tier& tier : variants_of(store_, request, folded_, ctx_)) {
+    for (variant_tier& tier : variants_of(store_, request, folded_, near_, ctx_)) {
         ctx_.check_stop();
         part_documents found = finder.find_any(tier.words, request.field, with_titles_);
         remove(found.found, nearer);

@@ -66,6 +66,7 @@ search_engine::state::state(const std::filesystem::path& path, std::uint64_t mem
           of_prefixes.stem = stemmer::none;
           return text::analyzer(of_prefixes, std::span<const std::string>());
       }),
+      near(store),
       thesaurus(thesaurus_of(store)),
       filters(memory / 4),
       texts(std::min(memory / 16, max_kept_texts)),
@@ -318,7 +319,7 @@ std::unique_ptr<search_engine::planned_query> search_engine::state::plan(std::st
     auto made = std::make_unique<planned_query>(
         store, lists.thesaurus, std::move(analysed_parts), options, query_memory, ctx,
         [this](std::string_view text, text::token_list& words) { words_of(text, words); }, folded_of_store,
-        lists.fields ? &*lists.fields : nullptr, by_terms);
+        near, lists.fields ? &*lists.fields : nullptr, by_terms);
     made->whole = made->planned.view();
     made->finds_all = finds_all(query, options);
     if (lists.filter) made->whole.passing = lists.filter->words();
@@ -358,7 +359,8 @@ search_result search_engine::state::result(const planned_query& of, std::span<co
         result.total = planned.count(whole.boosts, whole.excluded, lists.filter.get());
     }
     if (options.suggestions != 0)
-        result.suggestions = suggest_words(store.words(), planned.unknown_words(), options.suggestions, ctx);
+        result.suggestions =
+            suggest_words(store.words(), near.words, planned.unknown_words(), options.suggestions, ctx);
     const auto explained = [&](std::uint32_t document) {
         auto terms = planned.explain(options.ranking, document);
         if (whole.prior) {

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "base/utf8.hpp"
+#include "text/near_word_finder.hpp"
 #include "text/near_words.hpp"
 
 namespace quern {
@@ -40,11 +41,12 @@ bool likelier(const candidate& a, const candidate& b) {
     return of_a != of_b ? of_a > of_b : a.id < b.id;
 }
 
-std::vector<candidate> candidates(const word_index& index, const std::string& unknown, const context& ctx) {
+std::vector<candidate> candidates(const word_index& index, const text::near_word_finder& finder,
+                                  const std::string& unknown, const context& ctx) {
     std::vector<candidate> found;
     const std::uint32_t edits = max_edits(characters_of(unknown));
     if (edits == 0) return found;
-    const auto near = text::near_words(index.dictionary(), unknown, edits, ctx);
+    const auto near = finder.find(unknown, edits, ctx);
     found.reserve(near.size());
     for (const auto& of : near)
         found.push_back({of.id, of.distance, text::misspelling_cost(unknown, index.dictionary().word(of.id)),
@@ -54,11 +56,12 @@ std::vector<candidate> candidates(const word_index& index, const std::string& un
 
 }  // namespace
 
-std::vector<suggested_words> suggest_words(const word_index& index, std::span<const std::string> unknown,
-                                           std::size_t max, const context& ctx) {
+std::vector<suggested_words> suggest_words(const word_index& index, const text::near_word_finder& finder,
+                                           std::span<const std::string> unknown, std::size_t max,
+                                           const context& ctx) {
     std::vector<suggested_words> suggested;
     for (const std::string& word : unknown.first(std::min(max_words, unknown.size()))) {
-        auto found = candidates(index, word, ctx);
+        auto found = candidates(index, finder, word, ctx);
         if (found.empty()) continue;
         const std::size_t shown = std::min(max, found.size());
         std::ranges::partial_sort(found, found.begin() + static_cast<std::ptrdiff_t>(shown), likelier);

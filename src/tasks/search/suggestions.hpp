@@ -8,12 +8,14 @@
 
 #include "quern/tasks/search.hpp"
 #include "tasks/store/opened_store.hpp"
+#include "text/near_word_finder.hpp"
 
 namespace quern {
 
-/// search_answer::suggestions, for words missing from the index. Throws `interrupted` soon after the context's stop
+/// search_result::suggestions, for words missing from the index; `finder`: of its words. Throws `interrupted` soon after the context's stop
 /// flag is raised.
-std::vector<suggested_words> suggest_words(const word_index& index, std::span<const std::string> unknown,
-                                           std::size_t max, const context& ctx);
+std::vector<suggested_words> suggest_words(const word_index& index, const text::near_word_finder& finder,
+                                           std::span<const std::string> unknown, std::size_t max,
+                                           const context& ctx);
 
 }  // namespace quern

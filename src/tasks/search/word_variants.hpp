@@ -12,6 +12,7 @@
 #include "quern/tasks/search.hpp"
 #include "tasks/search/part_lists.hpp"
 #include "tasks/store/opened_store.hpp"
+#include "text/near_word_finder.hpp"
 
 namespace quern {
 
@@ -36,10 +37,18 @@ struct variant_tier {
     store_words words;
 };
 
+/// For the words near others, of a store that must outlive it.
+struct near_finders {
+    explicit near_finders(const opened_store& store)
+        : words(store.words().dictionary()), title_words(store.title_words().dictionary()) {}
+    text::near_word_finder words, title_words;
+};
+
 /// The tiers that have words, the nearest first. Words that begin with the word come before those with edits; if there is
 /// neither the word nor a word that begins with it, the edits are those of beginnings of words.
 /// `folded`: null, or words that differ by accents from one that begins so begin so, too.
 std::vector<variant_tier> variants_of(const opened_store& store, const variant_request& request,
-                                      const folded_words* folded, const context& ctx);
+                                      const folded_words* folded, const near_finders& near,
+                                      const context& ctx);
 
 }  // namespace quern

@@ -101,6 +101,12 @@ std::string_view opened_store::title(std::uint32_t document) const {
     return io::column_string(titles_, document, info_.documents);
 }
 
+void opened_store::prefetch(std::uint32_t document) const {
+    io::prefetch_string(ids_, document, info_.documents);
+    io::prefetch_string(titles_, document, info_.documents);
+    __builtin_prefetch(&lengths_[document]);
+}
+
 opened_store::link_views opened_store::links() const {
     return {layout::open_section(path_, info_, layout::link_ends),
             layout::open_section(path_, info_, layout::links)};

@@ -29,19 +29,21 @@ struct kept_query {
     std::vector<kept_term> terms;
 
     kept_query(const collection_view& view, const encoded_query& encoded, const ranking_options& options,
-               const std::vector<std::optional<kept_form>>& forms, const std::vector<bool>& required = {}) {
+               const std::vector<std::optional<kept_form>>& forms, const std::vector<bool>& required = {},
+               const std::vector<bool>& excluded = {}) {
         lists.reserve(encoded.terms.size());
         for (std::size_t i = 0; i < encoded.terms.size(); ++i) {
             lists.push_back(
                 search_detail::keep_list(view, encoded.terms[i], options, forms[i % forms.size()]));
-            terms.push_back({&lists.back(), encoded.terms[i].count, !required.empty() && required[i]});
+            terms.push_back({&lists.back(), encoded.terms[i].count, !required.empty() && required[i],
+                             !excluded.empty() && excluded[i]});
         }
     }
 };
 
 void expect_reference(const sample& collection, const query& requested, const ranking_options& options,
                       std::size_t k, const std::vector<std::optional<kept_form>>& forms,
-                      const std::vector<bool>& required = {}) {
+                      const std::vector<bool>& required = {}, const std::vector<bool>& excluded = {}) {
     const collection_view view{collection.lengths, collection.total()};
     const encoded_query encoded(collection, requested);
     std::optional<std::set<std::uint32_t>> allowed;
@@ -52,15 +54,26 @@ void expect_reference(const sample& collection, const query& requested, const ra
             if (!allowed || allowed->contains(d)) both.insert(d);
         allowed = std::move(both);
     }
-    const auto all = reference::search(collection.lengths, collection.total(), encoded.words, options,
+    auto words = encoded.words;
+    for (std::size_t i = excluded.size(); i > 0; --i) {
+        if (!excluded[i - 1]) continue;
+        if (!allowed) {
+            allowed.emplace();
+            for (std::uint32_t d = 0; d < collection.lengths.size(); ++d) allowed->insert(d);
+        }
+        for (const auto& [d, _] : encoded.words[i - 1].documents) allowed->erase(d);
+        words.erase(words.begin() + static_cast<std::ptrdiff_t>(i - 1));
+    }
+    const auto all = reference::search(collection.lengths, collection.total(), words, options,
                                        collection.lengths.size(), {}, allowed ? &*allowed : nullptr);
     auto expected = all;
     expected.resize(std::min(k, expected.size()));
-    const kept_query kept(view, encoded, options, forms, required);
+    const kept_query kept(view, encoded, options, forms, required, excluded);
     ASSERT_EQ(search_detail::rank_kept(kept.terms, collection.lengths.size(), k), expected);
     std::uint64_t total = 17;
     ASSERT_EQ(search_detail::rank_kept(kept.terms, collection.lengths.size(), k, &total), expected);
     ASSERT_EQ(total, all.size());
+    ASSERT_EQ(search_detail::count_kept(kept.terms, collection.lengths.size()), all.size());
 }
 
 class kept_models : public testing::TestWithParam<ranking_model> {};
@@ -94,6 +107,19 @@ TEST_P(kept_models, required_terms_match_reference) {
             for (const std::size_t k : {1u, 10u, 100u, 10000u})
                 expect_reference(collection, {{0, 1}, {1, 2}, {2, 1}, {3, 3}, {4, 1}}, {.model = GetParam()},
                                  k, {form}, required);
+}
+
+TEST_P(kept_models, excluded_terms_match_reference) {
+    const auto collection = random_sample(5'000, {0.9, 0.5, 0.1, 0.02, 0.002}, 22);
+    for (const auto& excluded :
+         {std::vector{true, false, false, false, false}, std::vector{false, true, false, true, false},
+          std::vector{false, false, true, false, false}, std::vector{false, true, true, true, true}})
+        for (const auto& required :
+             {std::vector<bool>(5), std::vector{!excluded[0], false, false, !excluded[3], false}})
+            for (const auto form : all_forms)
+                for (const std::size_t k : {1u, 10u, 100u, 10000u})
+                    expect_reference(collection, {{0, 1}, {1, 2}, {2, 1}, {3, 3}, {4, 1}},
+                                     {.model = GetParam()}, k, {form}, required, excluded);
 }
 
 TEST_P(kept_models, ties_go_to_the_first_documents) {
@@ -133,19 +159,22 @@ RC_GTEST_PROP(kept_lists, any_collection_matches_reference_in_any_forms, ()) {
     std::vector<double> densities;
     query requested;
     std::vector<std::optional<kept_form>> forms;
-    std::vector<bool> required;
+    std::vector<bool> required, excluded;
     for (std::size_t w = 0; w < words; ++w) {
         const double density = *rc::gen::inRange(0, 1001) / 1000.0;
         densities.push_back(*rc::gen::element(1.0, 0.1, 0.01) * density);
         requested.emplace_back(w, *rc::gen::inRange(0u, 4u));
         forms.push_back(*rc::gen::element(all_forms[0], all_forms[1], all_forms[2], all_forms[3]));
         required.push_back(requested.back().second != 0 && *rc::gen::inRange(0, 4) == 0);
+        excluded.push_back(requested.back().second != 0 && !required.back() && *rc::gen::inRange(0, 4) == 0);
     }
     const auto collection = random_sample(documents, densities, *rc::gen::arbitrary<std::uint64_t>());
     const auto k = *rc::gen::element<std::size_t>(1, 5, 10, 50, 100, 999, 5000);
     const auto model = *rc::gen::element(ranking_model::bm25, ranking_model::ql);
     expect_reference(collection, requested, {.model = model}, k, forms);
     expect_reference(collection, requested, {.model = model}, k, forms, required);
+    expect_reference(collection, requested, {.model = model}, k, forms, required, excluded);
+    expect_reference(collection, requested, {.model = model}, k, forms, {}, excluded);
     RC_ASSERT(!testing::Test::HasFailure());
 }
 

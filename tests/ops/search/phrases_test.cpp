@@ -8,9 +8,11 @@
 #include <cmath>
 #include <numeric>
 #include <random>
+#include <span>
 
 #include "on_every_target.hpp"
 #include "ops/search/phrase_samples.hpp"
+#include "ops/search/query_lists.hpp"
 #include "ops/search/token_code.hpp"
 #include "quern/base/error.hpp"
 
@@ -35,6 +37,30 @@ reference::documents_of_words random_documents(const std::vector<std::size_t>& l
         }
     }
     return documents;
+}
+
+/// The documents of a phrase by posting lists, and by kept lists of every form, without and with places.
+void expect_found(const worded_collection& collection, const words& phrase,
+                  const std::vector<phrase_posting>& expected) {
+    const token_stream tokens = collection.tokens();
+    ASSERT_EQ(find_phrase(collection.view(), tokens, collection.phrase(phrase)), expected)
+        << testing::PrintToString(phrase);
+    if (phrase.empty() || collection.documents().empty()) return;
+    for (const auto form : {kept_form::documents, kept_form::windows, kept_form::dense}) {
+        std::vector<kept_list> lists;
+        lists.reserve(phrase.size());
+        std::vector<kept_phrase_word> kept;
+        for (const std::uint32_t word : phrase) {
+            lists.push_back(keep_list(collection.view(), {collection.list(word), 1, {}}, {}, form));
+            kept.push_back({word, &lists.back()});
+        }
+        ASSERT_EQ(find_phrase(tokens, kept), expected) << testing::PrintToString(phrase);
+        const kept_phrase_word leading = leading_word(kept);
+        const word_places places = places_of(tokens, leading.word, *leading.list, context());
+        ASSERT_EQ(places.bytes.size(), collection.list(leading.word).collection_frequency);
+        for (auto& word : kept) word.places = word.word == leading.word ? &places : nullptr;
+        ASSERT_EQ(find_phrase(tokens, kept), expected) << testing::PrintToString(phrase);
+    }
 }
 
 const std::vector<std::size_t> every_length = {0,  1,  2,  0,  15,  16,  17,   31, 32,
@@ -167,6 +193,8 @@ TEST(phrases, every_code_length_and_document_length) {
             ASSERT_EQ(find_phrase(collection.view(), collection.tokens(), collection.phrase(phrase), range),
                       reference::find_phrase(collection.documents(), phrase, range))
                 << testing::PrintToString(phrase);
+            ASSERT_NO_FATAL_FAILURE(
+                expect_found(collection, phrase, reference::find_phrase(collection.documents(), phrase)));
         }
     }
 }
@@ -207,9 +235,7 @@ TEST(phrases, around_the_rarest_word) {
         for (const words& phrase : phrases) {
             const auto expected = reference::find_phrase(documents, phrase);
             EXPECT_GE(expected.size(), 4u) << testing::PrintToString(phrase);
-            ASSERT_EQ(find_phrase(collection.view(), collection.tokens(), collection.phrase(phrase)),
-                      expected)
-                << testing::PrintToString(phrase);
+            ASSERT_NO_FATAL_FAILURE(expect_found(collection, phrase, expected));
         }
     }
 }
@@ -297,8 +323,22 @@ RC_GTEST_PROP(phrases, matches_reference, ()) {
         *rc::gen::container<reference::documents_of_words>(rc::gen::container<words>(word));
     const auto phrase = *rc::gen::resize(5, rc::gen::container<words>(word));
     const worded_collection collection(documents, vocabulary);
-    RC_ASSERT(find_phrase(collection.view(), collection.tokens(), collection.phrase(phrase)) ==
-              reference::find_phrase(documents, phrase));
+    expect_found(collection, phrase, reference::find_phrase(documents, phrase));
+    RC_ASSERT(!testing::Test::HasFailure());
+}
+
+TEST(phrases, rank_as_one_term) {
+    const worded_collection collection(random_documents(std::vector<std::size_t>(700, 90), 40, 5), 40);
+    for (const words& phrase : {words{0, 1}, words{3, 0}, words{0, 0, 2}, words{39, 38, 37}}) {
+        const auto found = find_phrase(collection.view(), collection.tokens(), collection.phrase(phrase));
+        const made_list list = list_of(found, collection.view().document_lengths);
+        const query_term term{list.view(), 1, {}};
+        for (const auto model : {ranking_model::bm25, ranking_model::ql, ranking_model::pl2})
+            for (const std::size_t k : {0u, 1u, 10u, 64u, 1000u})
+                ASSERT_EQ(rank_phrase(collection.view(), found, {.model = model}, k),
+                          search(collection.view(), {std::span(&term, 1)}, {.model = model}, k))
+                    << testing::PrintToString(phrase) << k;
+    }
 }
 
 }  // namespace
