@@ -217,6 +217,7 @@ class ciff_unit final : public corpus_unit {
             keep(out, std::move(documents[i]), path_, 0);
         }
         name_.give(out.documents);
+        out.counts.documents += out.documents.size();
         return true;
     }
     std::uint64_t raw_bytes() const override { return postings_.size(); }

@@ -137,6 +137,7 @@ void search_engine::search_each(std::span<const search_topic> topics, const sear
                                 const context& ctx, const result_text& text, const result_sink& sink) const {
     if (state_->store.info().listed == word_listing::weights) {
         const search_options fitted = fitted_to_weights(options, state_->store);
+        for (const search_topic& topic : topics) state_->check_vector(topic.vector, fitted);
         return search_on_cpu(topics, fitted, *prepare(fitted, ctx), ctx, text, sink);
     }
     const auto lists = prepare(options, ctx);  // refuses options before a GPU is started

@@ -10,6 +10,7 @@
 
 #include "quern/base/error.hpp"
 #include "quern/base/parse.hpp"
+#include "tasks/search/field_weights.hpp"
 #include "tasks/store/query_words.hpp"
 
 namespace quern {
@@ -60,6 +61,7 @@ search_options fitted_to_weights(search_options options, const opened_store& sto
         refuse("counts of words; it is ranked by the model impact only");
     if (options.feedback != feedback_method::none) refuse("counts of words, which feedback needs");
     if (options.dependence != dependence_model::none || options.order > 1) refuse("the order of words");
+    if (weighs_fields(options)) refuse("fields of words");
     if (options.expand != 0) refuse("a thesaurus");
     options.ranking = defaults;
     options.ranking.model = ranking_model::impact;
