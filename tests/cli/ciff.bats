@@ -16,8 +16,8 @@ load common
     [ "$(quern info other | grep -c '^listed	counts$')" -eq 1 ]
     quern verify other --quiet
     # The words, and without a text no snippets.
-    quern search store mill -k 3 --format jsonl --title-weight 0 >one
-    quern search other mill -k 3 --format jsonl >two
+    quern search store "apple bees" -k 3 --format jsonl --title-weight 0 >one
+    quern search other "apple bees" -k 3 --format jsonl --title-weight 0 >two
     python3 - one two <<'PY'
 import json, sys
 one, two = ([json.loads(line) for line in open(name)] for name in sys.argv[1:])
@@ -28,9 +28,9 @@ PY
     quern export store --ciff one.ciff --quiet
     quern export other --ciff two.ciff --quiet
     cmp one.ciff two.ciff
-    refused "phrases need" search other '"mill stone"'
-    refused "pairs of words need" search other mill --dependence sdm
-    refused "counts of n-grams need" count other mill
+    refused "phrases need" search other '"apple trees"'
+    refused "pairs of words need" search other "apple bees" --dependence sdm
+    refused "counts of n-grams need" count other apple
     refused "n-grams need" export other --arpa x.arpa
     ends_with 3 quern words store.ciff.gz -o space --quiet
     says "only quern build and search read it"
@@ -83,4 +83,49 @@ PY
     head -c 3000 /dev/urandom >noise.ciff
     ends_with 3 quern build noise.ciff -o out/store --quiet --input-format ciff
     nothing_left out
+}
+
+weights() { # three documents with weights, and topics
+    cat >passages.jsonl <<'END'
+{"id":"p1","contents":"not read","title":"First","vector":{"mill":2.25,"grain":1.5,"##ing":0.125},"lang":"en"}
+{"id":"p2","vector":{"mill":0.5,"river":3},"lang":"de"}
+{"id":"p3","indices":["river","grain",7],"values":[1,0.75,0],"lang":"en"}
+END
+}
+
+@test "learned weights are ranked by inner products" {
+    weights
+    quern build passages.jsonl -o passages --keep-fields lang --quiet
+    quern verify passages --quiet
+    [ "$(quern search passages 'mill^0.5 grain^2' --quiet | cut -f 2,3 | tr '\t\n' '= ')" = "p1=4.125 p3=1.5 p2=0.25 " ]
+    [ "$(quern search passages 'grain mill mill' --quiet --model impact | cut -f 2,3 | tr '\t\n' '= ')" = "p1=6 p2=1 p3=0.75 " ]
+    [ "$(quern search passages 'river' --filter 'lang = en' --quiet | cut -f 2)" = p3 ]
+    [ "$(quern search passages "##ing" --quiet | cut -f 2,4)" = "p1	First" ]
+    printf '{"id":"q1","vector":{"mill":1,"river":0.5}}\n{"id":"q2","text":"x","vector":{"grain":2}}\n' >topics.jsonl
+    quern search passages --topics topics.jsonl --run json.run --quiet
+    printf 'q1\tmill^1 river^0.5\nq2\tgrain grain\n' >topics.tsv
+    quern search passages --topics topics.tsv --run tsv.run --quiet
+    cmp json.run tsv.run
+    [ "$(cut -d ' ' -f 1,3,5 json.run | tr ' \n' '= ')" = "q1=p1=2.25 q1=p2=2 q1=p3=0.5 q2=p1=3 q2=p3=1.5 " ]
+    refused "it is ranked by the model impact only" search passages mill --model ql
+    refused "which feedback needs" search passages mill --feedback rm3
+    refused "must be a number from 0 on" search passages 'mill^-1'
+    build "$data/corpus.jsonl" texts
+    refused "the model impact needs a store of weights" search texts mill --model impact
+}
+
+@test "weights follow their file, and stay apart from texts" {
+    weights
+    head -n 2 passages.jsonl >some.jsonl
+    quern build some.jsonl -o store --sync --quiet
+    tail -n 1 passages.jsonl >>some.jsonl
+    quern build some.jsonl -o store --sync --quiet
+    quern build passages.jsonl -o fresh --quiet
+    for section in fresh/*.section; do cmp "$section" "store/${section#fresh/}"; done
+    tail -n 1 passages.jsonl | sed 's/p3/p4/' | quern build - --input-format weights -o store --update --quiet
+    [ "$(quern search store grain --quiet | cut -f 2 | tr '\n' ' ')" = "p1 p3 p4 " ]
+    refused "lists of words and other documents" build "$data/corpus.jsonl" -o store --update --quiet
+    ends_with 3 quern dedup passages.jsonl --quiet
+    says "only quern build and search read it"
+    [ "$(quern search passages.jsonl river --quiet | cut -f 2 | tr '\n' ' ')" = "p2 p3 " ]
 }
