@@ -295,7 +295,7 @@ class iterator_source final : public memory_source {
                 keys_.push_back(nb::cast<std::string>(nb::str(key)));
             has_vector_ = fields_.text.empty() && std::ranges::find(keys_, "vector") != keys_.end() &&
                           PyDict_Check(nb::object(one["vector"]).ptr()) != 0;
-            found_ = has_vector_ ? fields_beside_weights() : fields_of(fields_, keys_);
+            found_ = has_vector_ ? fields_of_weights() : fields_of(fields_, keys_);
         }
         const std::uint64_t number = rows_ + batch_.size() + 1;
         if (number == 1) has_weights_ = has_vector_;
@@ -329,7 +329,7 @@ class iterator_source final : public memory_source {
             }
         }
     }
-    field_names fields_beside_weights() const {
+    field_names fields_of_weights() const {
         field_names found;
         found.id = field_of("id_field", fields_.id, id_names, keys_);
         found.title = field_of("title_field", fields_.title, title_names, keys_);
