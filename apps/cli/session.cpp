@@ -179,9 +179,9 @@ std::filesystem::path text_choice::stop_word_file() const {
 
 void declare_corpus(command_line& line, build_options& build, corpus_forms forms) {
     constexpr std::string_view others[] = {"", "triples", "binary"};
-    static constexpr std::string_view names[] = {"wikipedia", "folder", "jsonl",         "tsv",
-                                                 "csv",       "trec",   "wikiextractor", "lines",
-                                                 "parquet",   "arrow",  "warc",          "mail"};
+    static constexpr std::string_view names[] = {"wikipedia", "folder",        "jsonl",  "tsv",     "csv",
+                                                 "trec",      "wikiextractor", "lines",  "parquet", "warc",
+                                                 "arrow", "mail",      "ciff",          "weights"};
     const bool triples = forms == corpus_forms::and_triples;
     const std::string_view other = others[static_cast<std::size_t>(forms)];
     line.option(
@@ -197,7 +197,8 @@ void declare_corpus(command_line& line, build_options& build, corpus_forms forms
               "wikiextractor, warc, mail, lines or binary (see --binary); the "
               "last two are never detected."
             : "wikipedia, folder, jsonl, tsv, csv, parquet, arrow, trec, "
-              "wikiextractor, warc, mail or lines; lines is never detected.",
+              "wikiextractor, warc, mail or lines (one word per line; never detected); of indexes, for build "
+              "and search only: ciff, or weights (JSON lines with a weight for each word).",
         "detected from the content", [&build, other](const std::string& text) {
             std::vector<std::string_view> offered(std::begin(names), std::end(names));
             if (!other.empty()) offered.push_back(other);

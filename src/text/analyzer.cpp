@@ -57,7 +57,7 @@ struct analyzer::state {
     state(const text_options& options, std::span<const std::string> stop_list)
         : rule(options.tokens), locale(locale_of(options.language)) {
         if (rule == token_rule::unicode) words.emplace(locale);
-        // Words of the other rules are ASCII.
+        // Words of the other rules are ASCII, or unchanged.
         if (rule == token_rule::unicode && options.fold == folding::accents) folder.emplace();
         word_set stop_words;
         token_list list;
@@ -72,6 +72,7 @@ struct analyzer::state {
     void find_words(std::string_view text, token_list& out) { find_words(text, 0, text.size(), out); }
     /// Finds the words that begin in text[from, to), by whole segments; returns where it stopped.
     std::size_t find_words(std::string_view text, std::size_t from, std::size_t to, token_list& out) {
+        if (rule == token_rule::blanks) return find_words_between_blanks(text, from, to, out);
         if (!words) return find_plain_words(text, from, to, rule == token_rule::ascii, out);
         const std::size_t end = words->find(text, from, to, out);
         if (folder) folder->fold(out);

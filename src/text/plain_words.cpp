@@ -3,6 +3,7 @@
 // preceding bit, so that the loop steps from one such bit to the next.
 #include "text/plain_words.hpp"
 
+#include <algorithm>
 #include <string>
 
 #include "text/byte_masks.hpp"
@@ -60,6 +61,18 @@ std::size_t find_plain_words(std::string_view text, std::size_t from, std::size_
         base = end;
     }
     return base;
+}
+
+std::size_t find_words_between_blanks(std::string_view text, std::size_t from, std::size_t to,
+                                      token_list& out) {
+    constexpr std::string_view blanks = " \t\n\r\f\v";
+    word_writer writer(out, to - from);
+    for (std::size_t at = from;;) {
+        const std::size_t begin = text.find_first_not_of(blanks, at);
+        if (begin >= to) return std::min(begin, text.size());
+        at = std::min(text.find_first_of(blanks, begin), text.size());
+        writer.add(text.substr(begin, at - begin), begin, at);
+    }
 }
 
 }  // namespace quern::text

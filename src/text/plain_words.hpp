@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Word rules for ASCII only.
+// Word rules without Unicode data.
 #pragma once
 
 #include <string_view>
@@ -15,5 +15,9 @@ std::size_t find_plain_words(std::string_view text, std::size_t from, std::size_
 inline void find_plain_words(std::string_view text, bool digits, token_list& out) {
     find_plain_words(text, 0, text.size(), digits, out);
 }
+
+/// The same of runs of anything but blanks, tabs and line ends, unchanged.
+std::size_t find_words_between_blanks(std::string_view text, std::size_t from, std::size_t to,
+                                      token_list& out);
 
 }  // namespace quern::text

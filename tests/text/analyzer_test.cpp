@@ -181,7 +181,8 @@ TEST(analyzer, finds_the_same_words_in_pieces) {
             for (int k = 0; k < 200'000; ++k) text += "\uFDFA";
         }
     }
-    for (const token_rule rule : {token_rule::unicode, token_rule::ascii, token_rule::letters}) {
+    for (const token_rule rule :
+         {token_rule::unicode, token_rule::ascii, token_rule::letters, token_rule::blanks}) {
         text_options options;
         options.tokens = rule;
         options.min_length = 3;

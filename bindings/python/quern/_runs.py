@@ -72,6 +72,23 @@ def _text(what: str, value: Any) -> str:
         raise TypeError(f"{what} must be a str, not {type(value).__name__}") from None
 
 
+def weights_text(weights: Mapping[Any, Any]) -> str:
+    """Words with weights as a query of a store of weights: `word^weight`, a tab after each."""
+    parts: list[str] = []
+    for word, weight in weights.items():
+        text = _text("a word of the weights", word)
+        if not text or any(c in "\t\n\r" for c in text):
+            raise UsageError(f"the word {text!r} is empty, or has a tab or line end")
+        try:
+            number = float(weight)
+        except (TypeError, ValueError):
+            raise TypeError(f"the weight of {text!r} must be a number, not {type(weight).__name__}") from None
+        if not 0 <= number < float("inf"):
+            raise UsageError(f"the weight of {text!r} is {number} (expected a number from 0 on)")
+        parts.append(f"{text}^{number!r}\t")
+    return "".join(parts)
+
+
 def topics_of(given: Any) -> list[tuple[str, str]]:
     """Pairs of id and query."""
     pairs: list[tuple[str, str]] = []
@@ -97,6 +114,8 @@ def topics_of(given: Any) -> list[tuple[str, str]]:
             topic, query = row[0], row[1]
         except (TypeError, IndexError, KeyError):
             raise UsageError(f"topic {number}: {row!r} is not a query or a pair of id and query") from None
+        if isinstance(query, Mapping):
+            query = weights_text(query)
         if not isinstance(query, str):
             raise TypeError(f"the query of topic {topic!r} must be a str, not {type(query).__name__}")
         pairs.append((_text("the id of a topic", topic), query))

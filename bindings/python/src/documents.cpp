@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cstring>
 #include <span>
 
@@ -13,6 +14,7 @@
 #include "quern/base/error.hpp"
 #include "quern/base/field_names.hpp"
 #include "quern/tasks/input_names.hpp"
+#include "texts.hpp"
 
 namespace nb = nanobind;
 
@@ -211,6 +213,13 @@ class iterator_source final : public memory_source {
 
     void begin(calling_thread& caller) override { caller_ = &caller; }
 
+    /// That of the first document, which is taken for it.
+    word_listing listed() const override {
+        auto* const self = const_cast<iterator_source*>(this);
+        if (batch_.empty() && !ended_) caller_->call([self] { self->take_batch(); });
+        return has_weights_ ? word_listing::weights : word_listing::none;
+    }
+
     bool next(source_document& document) override {
         if (next_ == batch_.size()) {
             if (ended_) return false;
@@ -284,9 +293,18 @@ class iterator_source final : public memory_source {
             keys_.clear();
             for (const nb::handle key : nb::list(one.attr("keys")()))
                 keys_.push_back(nb::cast<std::string>(nb::str(key)));
-            found_ = fields_of(fields_, keys_);
+            has_vector_ = fields_.text.empty() && std::ranges::find(keys_, "vector") != keys_.end() &&
+                          PyDict_Check(nb::object(one["vector"]).ptr()) != 0;
+            found_ = has_vector_ ? fields_of_weights() : fields_of(fields_, keys_);
         }
-        made.is_joined = found_.text.size() > 1;
+        const std::uint64_t number = rows_ + batch_.size() + 1;
+        if (number == 1) has_weights_ = has_vector_;
+        if (has_weights_ != has_vector_)
+            throw usage_error(
+                "document " + std::to_string(number) + " has " +
+                (has_vector_ ? "weights, but the first has a text" : "no weights, as the first has"));
+        if (has_vector_) take_weights(made, nb::object(one["vector"]));
+        made.is_joined = has_vector_ || found_.text.size() > 1;
         for (const std::string& name : found_.text) {
             made.text = text_from(one[name.c_str()], name);
             if (made.is_joined) append_text(made.joined, made.text.view());
@@ -296,6 +314,7 @@ class iterator_source final : public memory_source {
         if (!fields_.kept.empty()) {
             nb::list used;
             for (const std::string& name : found_.text) used.append(name);
+            if (has_vector_) used.append("vector");
             for (const std::string& name : {found_.id, found_.title, found_.links}) used.append(name);
             made.fields = text_from(json_of_(one, used), "fields");
         }
@@ -308,6 +327,25 @@ class iterator_source final : public memory_source {
                 throw usage_error("document " + std::to_string(rows_ + batch_.size() + 1) + ": the field '" +
                                   found_.links + "' is of type " + type_name(links) + " (expected list)");
             }
+        }
+    }
+    field_names fields_of_weights() const {
+        field_names found;
+        found.id = field_of("id_field", fields_.id, id_names, keys_);
+        found.title = field_of("title_field", fields_.title, title_names, keys_);
+        return found;
+    }
+    /// A line for each word, as word_listing::weights describes.
+    static void take_weights(taken& made, const nb::object& vector) {
+        const auto weights = nb::borrow<nb::dict>(vector);
+        for (const auto& [word, weight] : weights) {
+            const std::string text = text_argument("a word of a vector", word);
+            if (text.find('\n') != std::string::npos) throw usage_error("a word of a vector has a line end");
+            const double number = PyFloat_AsDouble(weight.ptr());
+            if (number == -1 && PyErr_Occurred() != nullptr) throw nb::python_error();
+            std::array<char, 32> digits{};
+            const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr;
+            made.joined.append(text).append("\t").append(digits.data(), end).append("\n");
         }
     }
     bool has_keys(const nb::object& one) const {
@@ -349,7 +387,7 @@ class iterator_source final : public memory_source {
     calling_thread* caller_ = nullptr;
     std::vector<taken> batch_;  ///< destroyed with the interpreter's lock, on the calling thread
     std::size_t next_ = 0;
-    bool ended_ = false;
+    bool ended_ = false, has_vector_ = false, has_weights_ = false;
 };
 
 }  // namespace

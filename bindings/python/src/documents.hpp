@@ -53,7 +53,8 @@ parameters<Request>& add_corpus(parameters<Request>& to) {
         "there.",
         [](Request& r, nanobind::handle given) { r.fields.links = text_of("link_field", given); });
     add("format", "str | None", "None",
-        "Files: wikipedia, folder, jsonl, tsv, csv, parquet, arrow, trec, wikiextractor, warc, mail, lines or "
+        "Files: wikipedia, folder, jsonl, tsv, csv, parquet, arrow, trec, wikiextractor, warc, mail, lines, "
+        "ciff and weights (for build), or "
         "binary. Default: "
         "detected "
         "from the content.",

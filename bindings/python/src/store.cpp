@@ -71,7 +71,7 @@ namespace {
 struct search_call : call {
     search_options search = interactive_search();
     bool correct = false;
-    std::optional<std::string> like;
+    std::optional<std::string> like, weights;
 };
 struct topics_call : call {
     nb::object vectors;
@@ -116,6 +116,11 @@ void add_vector(parameters<search_call>& to) {
            [](search_call& r, nb::handle given) { r.search.vector = vector_of("vector", given); });
 }
 
+/// The query that weights of words are.
+std::string weights_text(nb::handle weights) {
+    return text_argument("weights", nb::module_::import_("quern._runs").attr("weights_text")(weights));
+}
+
 const parameters<search_call>& search_parameters() {
     static const parameters<search_call> made = [] {
         parameters<search_call> all("search");
@@ -126,6 +131,11 @@ const parameters<search_call>& search_parameters() {
                  "If no document contains a word of the query, search for a similarly spelled known word "
                  "instead."},
                 [](search_call& r, nb::handle given) { r.correct = bool_of("correct", given); });
+        all.add({"weights", "dict[str, float] | None", "None",
+                 "Words and their weights, as a model for learned sparse retrieval gives them, instead of a "
+                 "query. "
+                 "Requires a store of weights."},
+                [](search_call& r, nb::handle given) { r.weights = weights_text(given); });
         return all;
     }();
     return made;
@@ -271,6 +281,12 @@ hits search(const store& self, nb::handle query, const nb::kwargs& given) {
     refuse_idle_options(given, options, requested.like.has_value(), !options.vector.empty());
     auto made = std::make_shared<found>();
     made->query = text_argument("query", query);
+    if (requested.weights) {
+        if (self->engine().store().listed != word_listing::weights)
+            refuse("weights: requires a store of weights");
+        if (!made->query.empty()) refuse("weights: cannot be combined with a query");
+        made->query = *requested.weights;
+    }
     if (requested.like) {
         set_weight_of_like_alone(given, made->query, options);
         const nb::gil_scoped_release released;

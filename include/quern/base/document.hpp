@@ -13,6 +13,14 @@
 
 namespace quern {
 
+/// Documents that are lists of words instead of running text: a line of document::text has a word, a tab and a number.
+enum class word_listing : std::uint8_t {
+    none,
+    counts,  ///< how often the document has the word; of an empty word: the document's length (corpus format `ciff`)
+    weights,  ///< its weight, a positive float (corpus format `weights`)
+};
+inline constexpr std::string_view word_listing_names[] = {"none", "counts", "weights"};
+
 struct document {
     std::string id;     ///< unique in its corpus; never empty
     std::string title;  ///< may be empty
@@ -30,6 +38,7 @@ struct document {
     std::string given;
     bool is_numbered = false;  ///< it had no id: `id` is made from the file's name and the line
     bool verbatim = false;     ///< `text` has one word per line, to be used unchanged (corpus format `lines`)
+    word_listing listed = word_listing::none;
     /// The members of its record that document_fields::kept asks for: a JSON object without white space between its parts,
     /// in the order of the record, or of
     /// the names asked for. Empty: none.

@@ -18,6 +18,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "quern/base/document.hpp"
+
 namespace quern {
 
 /// A document to read. Views only.
@@ -40,6 +42,8 @@ class document_source {
     /// Sets `document` to the next one; false at the end, and from then on. Its views are used until the next call. Called
     /// by one thread at a time, but not always the same. What it throws ends the run.
     virtual bool next(source_document& document) = 0;
+    /// What the texts of all documents are: running text, or word_listing::weights.
+    virtual word_listing listed() const { return word_listing::none; }
     /// For messages and for ids of documents without one.
     virtual std::string_view name() const { return "documents"; }
 };

@@ -15,7 +15,8 @@ inline constexpr auto options_of<text_options> = std::array{
     option_for<&text_options::tokens>("tokens", "RULE", token_rule_names,
                                       "unicode (Unicode word boundaries, dictionaries for Chinese and "
                                       "Japanese, case folding), ascii (runs of a-z "
-                                      "and 0-9 after lower-casing) or letters (runs of a-z)."),
+                                      "and 0-9 after lower-casing), letters (runs of a-z) or blanks (what "
+                                      "stands between blanks, unchanged)."),
     option_for<&text_options::min_length>("min_length", "N", {.min = 1, .max = 1000},
                                           "Drop words of fewer characters."),
     option_for<&text_options::stop_words>("stop_words", "LIST",

@@ -12,6 +12,7 @@ enum class token_rule {
     unicode,
     ascii,    ///< runs of [a-z0-9] after lower-casing A-Z
     letters,  ///< runs of [a-z] after lower-casing A-Z
+    blanks,   ///< what stands between blanks, tabs and line ends, unchanged
 };
 
 /// Porter's original stemmer for English, and those of Snowball by the name or the code of their language. A store records
@@ -82,7 +83,7 @@ enum class stemmer {
 enum class folding { none, accents };
 
 /// Names in the order of the values, as typed, shown and stored.
-inline constexpr std::string_view token_rule_names[] = {"unicode", "ascii", "letters"};
+inline constexpr std::string_view token_rule_names[] = {"unicode", "ascii", "letters", "blanks"};
 inline constexpr std::string_view stemmer_names[] = {
     "none",       "porter",  "auto",    "arabic",     "armenian", "basque",    "catalan",    "danish",
     "dutch",      "english", "finnish", "french",     "german",   "greek",     "hindi",      "hungarian",

@@ -32,9 +32,12 @@ enum class ranking_model {
     // Divergence from randomness (Amati and van Rijsbergen 2002), t = f log2(1 + c average / |d|):
     pl2,  ///< Poisson, λ = f(t,C) / N: (t log2(t/λ) + (λ - t) log2 e + log2(2πt) / 2) / (t + 1), at least 0
     inl2,  ///< t / (t + 1) log2((N + 1) / (df + .5))
+    /// The inner product of learned weights: sum of posting_list::unit f(t,d), each product rounded to 2^-32.
+    impact,
 };
-inline constexpr std::string_view ranking_model_names[] = {
-    "bm25", "ql", "dirichlet", "two-stage", "lucene", "robertson", "atire", "bm25+", "bm25l", "pl2", "inl2"};
+inline constexpr std::string_view ranking_model_names[] = {"bm25",   "ql",        "dirichlet", "two-stage",
+                                                           "lucene", "robertson", "atire",     "bm25+",
+                                                           "bm25l",  "pl2",       "inl2",      "impact"};
 /// Which parameters a model uses.
 constexpr bool uses_k1(ranking_model model) {
     return model == ranking_model::bm25 || (model >= ranking_model::lucene && model <= ranking_model::bm25l);
@@ -76,6 +79,9 @@ struct posting_list {
     std::span<const char> bytes;
     std::uint32_t document_frequency = 0;    ///< documents in the list
     std::uint64_t collection_frequency = 0;  ///< occurrences in the collection
+    /// Only for ranking_model::impact: what a frequency of 1 adds to a score, with the word's weight in the query;
+    /// unit times any frequency of the list is below 2^18.
+    double unit = 1;
 };
 
 struct collection_view {

@@ -59,6 +59,11 @@ struct store_info {
     std::string unicode_version;  ///< of the data used to make the words
     text_options text;
     bool verbatim = false;  ///< made from word lines: words are unchanged, `text` was not applied
+    /// Made from lists of words: there are no positions of words and no texts, and `text` applies to queries only.
+    word_listing listed = word_listing::none;
+    /// Of word_listing::weights: a frequency in a posting list is a weight in units of 2^weight_exponent.
+    int weight_exponent = 0;
+    float max_weight = 0;  ///< of these, the largest
     std::uint64_t documents = 0, words = 0, vocabulary = 0, postings = 0, links = 0;
     std::uint64_t duplicates = 0;  ///< excluded near-duplicates
     std::set<build_stage> stages;  ///< that ran, besides the index

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "io/corpus/corpus.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -9,6 +11,7 @@
 
 #include "io/byte_source.hpp"
 #include "io/corpus/arrow_corpus.hpp"
+#include "io/corpus/ciff.hpp"
 #include "io/corpus/detect.hpp"
 #include "io/corpus/encoding.hpp"
 #include "io/corpus/folder.hpp"
@@ -17,13 +20,14 @@
 #include "io/corpus/record_reader.hpp"
 #include "io/corpus/table_columns.hpp"
 #include "io/corpus/warc.hpp"
+#include "io/corpus/weights.hpp"
 #include "io/corpus/wikipedia.hpp"
 #include "quern/base/error.hpp"
 
 namespace quern::io {
 namespace {
 
-constexpr std::array<std::pair<corpus_form, std::string_view>, 13> forms = {{
+constexpr std::array<std::pair<corpus_form, std::string_view>, 15> forms = {{
     {corpus_form::wikipedia, "wikipedia"},
     {corpus_form::folder, "folder"},
     {corpus_form::jsonl, "jsonl"},
@@ -37,6 +41,8 @@ constexpr std::array<std::pair<corpus_form, std::string_view>, 13> forms = {{
     {corpus_form::arrow, "arrow"},
     {corpus_form::warc, "warc"},
     {corpus_form::mail, "mail"},
+    {corpus_form::ciff, "ciff"},
+    {corpus_form::weights, "weights"},
 }};
 
 }  // namespace
@@ -115,7 +121,7 @@ class peeked_source final : public byte_source {
 };
 
 constexpr std::string_view forms_tried =
-    "wikipedia, jsonl, tsv, csv, trec, wikiextractor, parquet, arrow, warc, mail, and a text, HTML or source "
+    "wikipedia, jsonl, tsv, csv, trec, wikiextractor, parquet, arrow, warc, mail, ciff, and a text, HTML or source "
     "file";
 
 struct corpus_input {
@@ -185,12 +191,16 @@ class many_reader final : public corpus_reader {
         input.form = options_.form;
         if (path == "-") {
             if (!input.form) input.form = corpus_form::jsonl;
+            refuse_list(input);
             return input;
         }
         std::error_code failed;
         const fs::file_status status = fs::status(path, failed);
         if (!fs::exists(status)) throw usage_error(path.native() + ": no such file or folder");
         if (fs::is_directory(status)) {
+            if (input.form == corpus_form::ciff)
+                throw usage_error(fmt::format("{}: a folder; the input format {} is of files", path.native(),
+                                              name_of(*input.form)));
             input.is_folder = true;
             input.bytes = folder_bytes(path, options_.follow_links);
             return input;
@@ -200,8 +210,18 @@ class many_reader final : public corpus_reader {
             input.form = form_of(*source, path, options_.fields);
             if (!fs::is_regular_file(status)) input.opened = std::move(source);
         }
+        refuse_list(input);
         if (fs::is_regular_file(status)) input.bytes = fs::file_size(path, failed);
         return input;
+    }
+
+    void refuse_list(const corpus_input& input) const {
+        if (!is_listed(*input.form) || options_.take_lists) return;
+        throw invalid_input(
+            input.path.native(), 0,
+            fmt::format("the input format {} has lists of words instead of texts; only quern build "
+                        "and search read it",
+                        name_of(*input.form)));
     }
 
     std::unique_ptr<corpus_reader> open(corpus_input& input) {
@@ -246,6 +266,7 @@ class many_reader final : public corpus_reader {
         if (form == corpus_form::wikipedia) {
             return read_wikipedia(std::move(bytes), options, ctx_);
         }
+        if (form == corpus_form::ciff) return read_ciff(std::move(bytes), options, ctx_);
         if (form == corpus_form::warc) return read_warc(std::move(bytes), options, ctx_);
         if (order != byte_order::none && order != byte_order::utf8) bytes = as_utf8(std::move(bytes), order);
         const bool numbered = form == corpus_form::lines;
@@ -287,6 +308,8 @@ class many_reader final : public corpus_reader {
                 return wikiextractor_form();
             case corpus_form::lines:
                 return lines_form();
+            case corpus_form::weights:
+                return weights_form(fields);
             case corpus_form::jsonl:
             case corpus_form::tsv:
             case corpus_form::csv:
@@ -297,6 +320,7 @@ class many_reader final : public corpus_reader {
             case corpus_form::arrow:
             case corpus_form::warc:
             case corpus_form::mail:
+            case corpus_form::ciff:
                 break;
         }
         return jsonl_form(fields);
@@ -314,6 +338,15 @@ class many_reader final : public corpus_reader {
 };
 
 }  // namespace
+
+bool is_list_file(const fs::path& path, const context& ctx) {
+    std::error_code failed;
+    if (path == "-" || !fs::is_regular_file(path, failed)) return false;
+    std::string why;
+    const peeked_source source(open_bytes(path, ctx), detection_bytes);
+    const auto form = detect(source.head(), source.head().size() < detection_bytes, path.native(), why);
+    return form && is_listed(*form);
+}
 
 std::unique_ptr<corpus_reader> open_corpus(const std::vector<fs::path>& inputs, const corpus_options& options,
                                            const context& ctx) {

@@ -31,8 +31,15 @@ enum class corpus_form {
     parquet,
     arrow,
     warc,
-    mail
+    mail,
+    ciff,
+    weights
 };
+
+/// Whether its documents are lists of words (document::listed).
+constexpr bool is_listed(corpus_form form) {
+    return form == corpus_form::ciff || form == corpus_form::weights;
+}
 
 /// "jsonl" and so on, as on the command line.
 std::string_view name_of(corpus_form form);
@@ -130,11 +137,15 @@ struct corpus_options {
     std::uint64_t max_document_bytes = 1 << 30;  ///< a larger one is rejected, and its position reported
     /// Memory limit for reading one document: one that needs more is rejected too.
     std::uint64_t document_memory = UINT64_MAX;
+    bool take_lists = false;    ///< also read forms whose documents are lists of words; else they are refused
     bool keep_records = false;  ///< fill document::record
     bool follow_links = false;  ///< also read targets of symbolic links outside the folder
     input_name name = {};       ///< of the opened input; set by open_corpus
     corpus_place start = {};    ///< from begun(): reads from there on; scopes count from 1 there
 };
+
+/// Whether a regular file has lists of words, by its first bytes. Throws as open_bytes.
+bool is_list_file(const std::filesystem::path& path, const context& ctx);
 
 /// Opens files and folders, read one after the other; "-" is standard input, of the form of `options` (`folder`: one
 /// document), else JSON lines. The same bytes give the same

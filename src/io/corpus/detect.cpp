@@ -12,7 +12,9 @@
 #include "io/corpus/mail.hpp"
 #include "io/corpus/record_reader.hpp"
 #include "io/corpus/table_columns.hpp"
+#include "io/corpus/weights.hpp"
 #include "io/parquet/parquet_file.hpp"
+#include "io/retrieval/ciff_reader.hpp"
 
 namespace quern::io {
 namespace {
@@ -258,6 +260,8 @@ std::optional<corpus_form> detect(std::string_view head, bool whole, std::string
                                   const document_fields& fields) {
     // An empty input holds no documents, whatever its name: an empty dump is reported, not indexed.
     if (head.empty()) return corpus_form::jsonl;
+    if (opens_as_ciff(head)) return corpus_form::ciff;
+    if (fields.text.empty() && opens_as_weights(head, whole)) return corpus_form::weights;
     const file_kind kind = kind_of(path), shown = kind_to_convert(path, head);
     const bool is_one_document = (kind != file_kind::unknown && kind != file_kind::text) ||
                                  (shown != kind && shown != file_kind::html);

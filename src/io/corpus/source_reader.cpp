@@ -10,6 +10,7 @@
 #include "io/corpus/encoding.hpp"
 #include "io/corpus/kept_fields.hpp"
 #include "io/corpus/record_reader.hpp"
+#include "io/corpus/weights.hpp"
 
 namespace quern::io {
 namespace {
@@ -95,7 +96,15 @@ class source_reader final : public corpus_reader {
         made.is_numbered = given.id.empty();
         made.id = made.is_numbered ? position_.id_of_line(number_) : std::string(given.id);
         made.title = given.title;
-        made.text = given.text;
+        made.listed = source_.listed();
+        made.verbatim = made.listed == word_listing::weights;
+        if (made.verbatim) {
+            std::string problem;
+            made.text = checked_weights(given.text, problem);
+            if (!problem.empty()) return reject(unit, position_.path, number_, std::move(problem));
+        } else {
+            made.text = given.text;
+        }
         made.fields = given.fields;
         made.links.assign(given.links.begin(), given.links.end());
         keep(unit, std::move(made), position_.path, number_);

@@ -98,12 +98,12 @@ std::from_chars_result parse_number(std::string_view text, Number& value) {
 class topic_list {
   public:
     explicit topic_list(const line_reader& lines) : lines_(lines) {}
-    void add(std::string_view id, std::string query) {
+    void add(std::string_view id, std::string query, std::string weights = {}) {
         if (id.empty()) lines_.refuse("a topic without an id");
         if (std::any_of(id.begin(), id.end(), is_space))
             lines_.refuse("white space in the topic's id " + quoted_field(id));
         if (!seen_.emplace(id).second) lines_.refuse("duplicate topic " + quoted_field(id));
-        topics_.push_back({std::string(id), std::move(query)});
+        topics_.push_back({std::string(id), std::move(query), std::move(weights)});
     }
     std::vector<topic> take() { return std::move(topics_); }
 
@@ -264,6 +264,20 @@ std::optional<std::string> member_of(const nlohmann::json& object, const Lists&.
     return found;
 }
 
+/// Of the member "vector", if it is an object.
+std::string weights_of(const nlohmann::json& object, const line_reader& lines) {
+    std::string weights;
+    const auto at = object.find("vector");
+    if (at == object.end() || !at->is_object()) return weights;
+    for (const auto& [word, weight] : at->items()) {
+        if (word.empty() || word.find_first_of("\t\n\r") != std::string::npos)
+            lines.refuse("a word of the vector is empty, or has a tab or line end");
+        if (!weight.is_number()) lines.refuse("the weight of " + quoted_field(word) + " is not a number");
+        weights.append(weights.empty() ? "" : "\t").append(word).append("^").append(weight.dump());
+    }
+    return weights.find('\t') == std::string::npos && !weights.empty() ? weights + '\t' : weights;
+}
+
 /// JSON lines, as BEIR's queries.jsonl: `_id` and `text`.
 std::vector<topic> parse_json_topics(line_reader& lines, std::optional<std::string_view> line) {
     topic_list topics(lines);
@@ -272,12 +286,14 @@ std::vector<topic> parse_json_topics(line_reader& lines, std::optional<std::stri
         if (!object.is_object()) lines.refuse("not a JSON object, as the lines before");
         const auto id = member_of(object, id_names, query_id_names);
         auto query = member_of(object, text_names, query_text_names);
+        std::string weights = weights_of(object, lines);
+        if (!weights.empty() && !query) query.emplace();
         if (!id || !query) {
             lines.refuse(std::string(id ? "no text" : "no id") +
                          ": a topic needs \"id\" (or \"_id\", \"qid\") and " + "\"text\" (or \"query\")");
         }
         std::ranges::replace_if(*query, is_space, ' ');
-        topics.add(*id, std::string(trimmed(*query)));
+        topics.add(*id, std::string(trimmed(*query)), std::move(weights));
     }
     return topics.take();
 }

@@ -15,6 +15,7 @@ namespace quern::io {
 struct topic {
     std::string id;
     std::string query;
+    std::string weights = {};  ///< of a topic with a vector: "word^weight", separated by tabs
 };
 
 /// Fields of TREC topics; a query is the texts of those taken, in this order.
@@ -28,7 +29,7 @@ struct topic_fields {
 
 /// Reads one of these, detected by the first character that is not white space, with any compression:
 /// - `id TAB text` lines (a heading of such names is skipped);
-/// - JSON lines with an id and a text (as BEIR's queries.jsonl);
+/// - JSON lines with an id and a text (as BEIR's queries.jsonl), or a vector {"word": weight}, or both;
 /// - TREC topics (<top>, <num>, <title>, closing tags optional): uses `fields`, without the words ("Number:",
 ///   "Topic:", "Description:", "Narrative:") that label them, white space collapsed to single blanks, the five entities of XML decoded.
 ///

@@ -160,6 +160,7 @@ std::uint64_t kept_bytes(std::uint64_t size, std::uint64_t documents) {
 }
 
 bool can_be_kept(ranking_model model) {
+    if (model == ranking_model::impact) return false;  // parts depend on the word's weight in the query
     return with_scorer(model, []<typename Scorer>() { return !Scorer::length_model::used; });
 }
 

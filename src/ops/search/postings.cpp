@@ -16,9 +16,9 @@ namespace quern::search_detail {
 namespace {
 
 struct block_header {
-    std::uint32_t last;           // document
-    std::uint32_t end;            // of the block's numbers, in units of 16 bytes after the headers
-    std::uint32_t shortest;       // words in the shortest document; 0: unknown
+    std::uint32_t last;      // document
+    std::uint32_t end;       // of the block's numbers, in units of 16 bytes after the headers
+    std::uint32_t shortest;  // words in the shortest document; 0: unknown. Of saturated weights: the largest
     std::uint16_t max_frequency;  // 65535: that or more
     std::uint8_t gap_width;
     std::uint8_t frequency_width;
@@ -75,6 +75,7 @@ void postings_writer::write_block() {
     header.shortest = shortest_;
     header.max_frequency =
         static_cast<std::uint16_t>(std::min<std::uint64_t>(saturated, max_extra + std::uint64_t{1}));
+    if (values_ == values::weights && header.max_frequency == saturated) header.shortest = max_extra + 1;
     header.gap_width = static_cast<std::uint8_t>(std::bit_width(max(gaps_)));
     header.frequency_width = static_cast<std::uint8_t>(std::bit_width(max_extra));
     for (const auto& [numbers, width] :
@@ -256,20 +257,25 @@ void postings_cursor::decode_tail() {
     decoded_ = true;
 }
 
-void check_postings(const posting_list& list, std::span<const std::uint32_t> document_lengths) {
+void check_postings(const posting_list& list, std::span<const std::uint32_t> document_lengths,
+                    postings_writer::values of) {
+    const bool weights = of == postings_writer::values::weights;
     std::uint64_t occurrences = 0;
     std::size_t used = 0;
     for (postings_cursor cursor(list, document_lengths); !cursor.done(); cursor.next_block()) {
         cursor.decode();
         for (const std::uint32_t frequency : cursor.frequencies()) {
             occurrences += frequency;
-            if (frequency > cursor.max_frequency()) damaged("a frequency exceeds its block's bound");
+            const bool in_length = weights && cursor.max_frequency() == unbounded;
+            if (frequency > (in_length ? cursor.min_length() : cursor.max_frequency()))
+                damaged("a frequency exceeds its block's bound");
         }
         for (const std::uint32_t document : cursor.documents())
-            if (document_lengths[document] < cursor.min_length())
+            if (!weights && document_lengths[document] < cursor.min_length())
                 damaged("a document is shorter than its block's bound");
         used = cursor.bytes_used();
     }
+    if (weights) occurrences = list.document_frequency;
     if (occurrences != list.collection_frequency) damaged("a list's frequencies do not add up");
     if (used != list.bytes.size()) damaged("a list has bytes left over");
 }

@@ -17,11 +17,16 @@ namespace quern::search_detail {
 /// 1. Equal postings give equal bytes. Besides `out` it holds the packed open list.
 class postings_writer {
   public:
+    /// Frequencies that are weights, larger than counts: a block whose largest exceeds 65,534 has it in place of its
+    /// shortest document.
+    enum class values { counts, weights };
+
     /// With the words in each document, every block also records its shortest document, which lets `search` skip blocks
     /// that cannot reach the best k. Without them (an empty span) results are the same, but slower. The span must outlive
     /// the writer.
-    explicit postings_writer(std::string& out, std::span<const std::uint32_t> document_lengths = {})
-        : out_(out), lengths_(document_lengths) {}
+    explicit postings_writer(std::string& out, std::span<const std::uint32_t> document_lengths = {},
+                             values of = values::counts)
+        : out_(out), lengths_(document_lengths), values_(of) {}
     /// Throws std::logic_error if documents do not ascend or the frequency is 0.
     void add(std::uint32_t document, std::uint32_t frequency);
     /// Ends the list; the next `add` begins another. The list's bytes are those appended to `out` since the previous end.
@@ -37,6 +42,7 @@ class postings_writer {
 
     std::string& out_;
     std::span<const std::uint32_t> lengths_;
+    values values_;
     std::string headers_, payload_;                   // of the open list's full blocks
     std::array<std::uint32_t, block_size> gaps_{};    // of the open block: document - previous document - 1
     std::array<std::uint32_t, block_size> extras_{};  // frequency - 1
@@ -130,6 +136,8 @@ class postings_cursor {
 
 /// Reads the whole list and also checks what a search trusts: that frequencies add up to the collection frequency, that the
 /// bounds in the block headers hold, and that no bytes are left over. Throws damaged_store.
-void check_postings(const posting_list& list, std::span<const std::uint32_t> document_lengths);
+/// Of weights, frequencies need not add up.
+void check_postings(const posting_list& list, std::span<const std::uint32_t> document_lengths,
+                    postings_writer::values of = postings_writer::values::counts);
 
 }  // namespace quern::search_detail

@@ -178,6 +178,30 @@ class inl2_scorer {
     double norm_ = 0, idf_ = 0;
 };
 
+/// Learned weights: the product of a posting's weight and the query's (posting_list::unit), both exact.
+class impact_scorer {
+  public:
+    using length_model = no_length_model;
+    impact_scorer(const collection_view& /*collection*/, const posting_list& list,
+                  const ranking_options& /*options*/)
+        : unit_(list.unit) {}
+    std::int64_t part(std::uint32_t frequency, std::uint32_t /*length*/) const {
+        return positive_part(unit_ * static_cast<double>(frequency));
+    }
+    /// A block of large weights has the largest in place of a length (postings_writer::values).
+    std::int64_t bound(std::uint32_t frequency, std::uint32_t length) const {
+        return part(frequency == ~std::uint32_t{0} ? length : frequency, 0);
+    }
+    void parts(const std::uint32_t* frequencies, const std::uint32_t* /*lengths*/, std::size_t size,
+               std::int64_t* out) const {
+        impact_parts(frequencies, size, unit_, out);
+    }
+    std::int64_t background() const { return 0; }
+
+  private:
+    double unit_;
+};
+
 /// What the part of a posting with at most this frequency and at least this length cannot exceed, up to a unit of rounding.
 template <typename Scorer>
 std::int64_t bound_of(const Scorer& scorer, std::uint32_t frequency, std::uint32_t length) {
@@ -195,6 +219,8 @@ decltype(auto) with_scorer(ranking_model model, Use&& use) {
             return use.template operator()<pl2_scorer>();
         case ranking_model::inl2:
             return use.template operator()<inl2_scorer>();
+        case ranking_model::impact:
+            return use.template operator()<impact_scorer>();
         default:
             break;
     }

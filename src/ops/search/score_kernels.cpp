@@ -77,6 +77,13 @@ void bm25_parts(const std::uint32_t* frequencies, const std::uint32_t* lengths, 
     }
 }
 
+void impact_parts(const std::uint32_t* frequencies, std::size_t size, double unit, std::int64_t* parts) {
+    const doubles d;
+    const vector units = hn::Set(d, unit);
+    for (std::size_t i = 0; i < size; i += hn::Lanes(d))
+        store_positive(hn::Mul(units, load_as_double(frequencies + i)), parts + i);
+}
+
 void jelinek_mercer_parts(const std::uint32_t* frequencies, const std::uint32_t* lengths, std::size_t size,
                           double ratio, std::int64_t* parts) {
     const doubles d;
@@ -210,6 +217,7 @@ HWY_AFTER_NAMESPACE();
 namespace quern::search_detail {
 
 HWY_EXPORT(bm25_parts);
+HWY_EXPORT(impact_parts);
 HWY_EXPORT(jelinek_mercer_parts);
 HWY_EXPORT(dirichlet_parts);
 HWY_EXPORT(two_stage_parts);
@@ -223,6 +231,9 @@ HWY_EXPORT(collect_above);
 void bm25_parts(const std::uint32_t* frequencies, const std::uint32_t* lengths, std::size_t size,
                 double weight, double flat, double slope, std::int64_t* parts) {
     HWY_DYNAMIC_DISPATCH(bm25_parts)(frequencies, lengths, size, weight, flat, slope, parts);
+}
+void impact_parts(const std::uint32_t* frequencies, std::size_t size, double unit, std::int64_t* parts) {
+    HWY_DYNAMIC_DISPATCH(impact_parts)(frequencies, size, unit, parts);
 }
 void jelinek_mercer_parts(const std::uint32_t* frequencies, const std::uint32_t* lengths, std::size_t size,
                           double ratio, std::int64_t* parts) {

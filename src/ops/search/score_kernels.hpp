@@ -19,6 +19,8 @@ void jelinek_mercer_parts(const std::uint32_t* frequencies, const std::uint32_t*
                           double ratio, std::int64_t* parts);
 /// parts[i] = max(1, fixed(ln(1 + f / prior)))
 void dirichlet_parts(const std::uint32_t* frequencies, std::size_t size, double prior, std::int64_t* parts);
+/// parts[i] = max(1, fixed(unit f))
+void impact_parts(const std::uint32_t* frequencies, std::size_t size, double unit, std::int64_t* parts);
 /// The parts of pl2_scorer and inl2_scorer.
 void pl2_parts(const std::uint32_t* frequencies, const std::uint32_t* lengths, std::size_t size, double norm,
                double mean, double shift, std::int64_t* parts);

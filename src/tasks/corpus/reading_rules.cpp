@@ -127,6 +127,9 @@ reading_memory reading_memory_of(const context& ctx) {
 
 std::unique_ptr<io::corpus_reader> open_documents(const corpus_input& input,
                                                   const io::corpus_options& options, const context& ctx) {
+    if (input.source != nullptr && input.source->listed() != word_listing::none && !options.take_lists)
+        throw usage_error(std::string(input.source->name()) +
+                          " have weights of words instead of texts; only build reads them");
     if (input.source != nullptr) return io::read_documents(*input.source, options);
     return io::open_corpus(input.inputs, options, ctx);
 }

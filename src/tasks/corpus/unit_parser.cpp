@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/hash.hpp"
+#include "base/listed_words.hpp"
 #include "quern/base/error.hpp"
 #include "tasks/corpus/reading_rules.hpp"
 
@@ -27,6 +28,7 @@ class word_counter {
         if (bytes_ <= max_ && hashes_.insert(hash64(word)).second)
             bytes_ += work_.a_distinct_word + 4 * word.size();
     }
+    void add_repeated(std::uint64_t times) { bytes_ += work_.a_word * times; }
     std::uint64_t bytes() const { return bytes_; }
     bool is_too_much() const { return bytes_ > max_; }
 
@@ -73,10 +75,19 @@ void unit_parser::reject_what_is_too_much(io::parsed_unit& parsed) {
 
 std::uint64_t unit_parser::work_on(const document& d, std::uint64_t max) {
     const std::uint64_t bytes = d.text.size(), at_least = work_.a_byte * bytes;
-    const std::uint64_t at_most = at_least + work_.a_word * max_words_a_byte * bytes +
-                                  work_.a_distinct_word * max_distinct_a_byte * bytes;
+    std::uint64_t at_most = at_least + work_.a_word * max_words_a_byte * bytes +
+                            work_.a_distinct_word * max_distinct_a_byte * bytes;
+    if (d.listed == word_listing::counts) at_most = UINT64_MAX;  // a line may be any number of words
     if (at_most <= max || at_least > max) return at_least;
     word_counter counted(work_, at_least, max);
+    if (d.listed != word_listing::none) {
+        each_listed<std::uint32_t>(d.text, [&](std::string_view word, std::uint32_t count) {
+            if (counted.is_too_much() || word.empty()) return;
+            counted.add(word);
+            if (d.listed == word_listing::counts) counted.add_repeated(count);
+        });
+        return counted.bytes();
+    }
     if (d.verbatim) {
         std::string_view rest = d.text;
         while (!rest.empty() && !counted.is_too_much()) {

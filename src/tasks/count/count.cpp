@@ -30,6 +30,7 @@ std::size_t ranges_for(std::uint64_t documents, const context& ctx) {
 struct ngram_counter::state {
     explicit state(const std::filesystem::path& path)
         : store(open_store(path)), readers([this] { return query_words(store); }) {
+        require_word_order(store, "counts of n-grams");
         readers.local();  // reports damaged stop words now
     }
 

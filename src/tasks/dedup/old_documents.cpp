@@ -19,6 +19,7 @@ namespace fs = std::filesystem;
 void read_built_store(const fs::path& path, shard_writer& texts, document_table& table, const context& ctx) {
     constexpr std::uint32_t documents_at_once = 256;
     const opened_store store = open_store(path);
+    require_word_order(store, "near-duplicates");
     struct batch {
         std::uint32_t first = 0;
         std::vector<std::string> texts;

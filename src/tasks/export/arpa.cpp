@@ -129,6 +129,7 @@ arpa_counts export_arpa(const std::filesystem::path& path, const std::function<v
     if (model.method == ngram_method::strings)
         throw usage_error("the method strings compares the strings of words, but a store has their ids");
     const opened_store store = open_store(path);
+    require_word_order(store, "n-grams");
     return write_in_form(out, options, ctx, [&](const std::function<void(std::string_view)>& sink) {
         return write(store, model, here, sink);
     });

@@ -26,6 +26,7 @@ struct query_part {
     std::uint32_t edits = 0;  ///< of one word: by how many edits a word of a document may differ
     /// Of one word that is still being typed: what words begin with that stand for it, too; else empty.
     std::string beginning = {};
+    double weight = 1;      ///< in a store of weights
     bool excluded = false;  ///< restricts the documents, without a score
     bool folded = false;    ///< words that differ by accents alone count as these
 

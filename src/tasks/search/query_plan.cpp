@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tasks/search/query_plan.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <iterator>
@@ -67,8 +69,15 @@ query_plan::query_plan(const opened_store& store, const word_space* thesaurus, a
       collection_(store.collection()) {
     const bool has_made_parts = !std::ranges::all_of(query_.parts, &query_part::is_loose);
     const bool has_pairs = options.dependence != dependence_model::none;
+    if (std::ranges::any_of(query_.parts, &query_part::is_phrase)) require_word_order(store, "phrases");
+    if (has_pairs) require_word_order(store, "pairs of words");
+    if (options.order > 1) require_word_order(store, "orders above 1");
     if (has_made_parts || has_pairs || options.order > 1) tokens_ = ended_by(ctx, store.tokens());
-    add_words();
+    if (store.info().listed == word_listing::weights) {
+        add_weighted_words();
+    } else {
+        add_words();
+    }
     if (has_made_parts) add_made_parts(finder());
     add_variants(finder(), options.ranking, !options.count);
     if (has_pairs) add_pairs(options);
@@ -134,6 +143,37 @@ void query_plan::add_words() {
             {list_of_term(list, titles, words[i]), static_cast<std::uint32_t>(next - i), titles});
         names_.emplace_back(words[i]);
         words_.emplace_back(words[i]);
+    }
+}
+
+void query_plan::add_weighted_words() {
+    // Below these no product, and no sum of products, exceeds 64 bits.
+    constexpr double max_product = 1 << 17, max_sum = 1 << 30;
+    std::map<std::string_view, double> weights;
+    for (const query_part& part : query_.parts) {
+        empty_ = false;
+        weights[part.words.front()] += part.weight;
+    }
+    double sum = 0;
+    for (const auto& [word, weight] : weights) {
+        if (weight == 0) continue;
+        const double product = weight * static_cast<double>(store_.info().max_weight);
+        sum += product;
+        if (product > max_product || sum > max_sum)
+            throw usage_error(fmt::format(
+                "the weights of the query are too large: with the largest of the store, {}, that of '{}' "
+                "makes {} (expected at most {}, and {} for all words together)",
+                store_.info().max_weight, word, std::max(product, sum), max_product, max_sum));
+        const auto id = store_.words().dictionary().find(word);
+        if (!id) {
+            unknown_words_.emplace_back(word);
+            continue;
+        }
+        posting_list list = store_.words().postings(*id);
+        list.unit = std::ldexp(weight, store_.info().weight_exponent);
+        terms_.push_back({.list = list});
+        names_.emplace_back(word);
+        words_.emplace_back(word);
     }
 }
 
@@ -497,6 +537,8 @@ std::vector<explained_term> query_plan::explain(const ranking_options& ranking,
         made.documents = term.list.document_frequency;
         made.in_collection = term.list.collection_frequency;
         made.weight = static_cast<double>(term.weight) / weight_one;
+        if (store_.info().listed == word_listing::weights)
+            made.weight = std::ldexp(term.list.unit, -store_.info().weight_exponent);
         if (const std::size_t others = terms_.size() - similar_.size(); i >= others)
             made.similar_to = similar_[i - others].similar_to;
     }

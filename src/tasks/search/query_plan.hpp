@@ -108,6 +108,7 @@ class query_plan {
     part_finder finder() const;
     /// A word's list as its term takes it.
     posting_list list_of_term(const posting_list& list, const posting_list& titles, std::string_view word);
+    void add_weighted_words();
     /// What stands for a word of a part besides itself.
     variant_request request_of(const query_part& part, const std::string& word) const;
     void add_variants(const part_finder& finder, const ranking_options& ranking, bool explained);

@@ -20,6 +20,7 @@
 #include "tasks/search/plain_query.hpp"
 #include "tasks/search/snippet.hpp"
 #include "tasks/search/suggestions.hpp"
+#include "tasks/search/word_weights.hpp"
 #include "tasks/words/space_layout.hpp"
 #include "tasks/words/space_writer.hpp"
 #include "text/word_places.hpp"
@@ -114,6 +115,7 @@ std::optional<unfinished_word> search_engine::state::unfinished_word_of(std::str
 
 analysed_query search_engine::state::analysed(std::string_view query, query_syntax syntax, bool phrases,
                                               bool unfinished) const {
+    if (store.info().listed == word_listing::weights) return weighted_query(query);
     text::token_list tokens;
     const auto found = [&tokens] {
         std::vector<std::string> words;
@@ -154,6 +156,7 @@ bool search_engine::state::can_recognise_words() const {
 
 std::string search_engine::state::snippet_of(std::uint32_t document, const query_plan& planned,
                                              const context& ctx) const {
+    if (store.info().listed != word_listing::none) return {};
     const std::shared_ptr<const std::string> kept = texts.text(store, document);
     const std::string_view text = *kept;
     text::token_list& words = token_lists.local();
@@ -217,6 +220,9 @@ void search_engine::state::check(const search_options& options) const {
     check_ranges(options);
     if (weighs_fields(options)) (void)field_ranking_of(options, nullptr);
     check_vector(options.vector, options);
+    if (options.ranking.model == ranking_model::impact && store.info().listed != word_listing::weights)
+        throw usage_error("the model impact needs a store of weights, which " + store.path().string() +
+                          " is not");
     if (options.order > 1 && options.ranking.model != ranking_model::ql)
         throw usage_error("order above 1 requires the model ql");
     const bool has_pairs = options.dependence != dependence_model::none;
@@ -251,7 +257,8 @@ search_engine::prepared::prepared(const state& of, const search_options& options
 }
 
 void search_engine::check(const search_options& options, const context& ctx) const {
-    prepare(options, ctx);
+    const bool weights = state_->store.info().listed == word_listing::weights;
+    prepare(weights ? fitted_to_weights(options, state_->store) : options, ctx);
 }
 
 search_result search_engine::search(std::string_view query, const search_options& options) const {
@@ -260,6 +267,10 @@ search_result search_engine::search(std::string_view query, const search_options
 
 search_result search_engine::search(std::string_view query, const search_options& options,
                                     const context& ctx) const {
+    if (state_->store.info().listed == word_listing::weights) {
+        const search_options fitted = fitted_to_weights(options, state_->store);
+        return result(query, fitted.vector, fitted, *prepare(fitted, ctx), ctx);
+    }
     return result(query, options.vector, options, *prepare(options, ctx), ctx);
 }
 
@@ -676,7 +687,7 @@ std::vector<search_topic> read_topics(const std::filesystem::path& path, const c
                                       std::string_view fields) {
     std::vector<search_topic> topics;
     for (io::topic& t : io::read_topics(path, ctx, topic_fields_of(fields)))
-        topics.push_back({std::move(t.id), std::move(t.query)});
+        topics.push_back({std::move(t.id), std::move(t.query), std::move(t.weights)});
     return topics;
 }
 

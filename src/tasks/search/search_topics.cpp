@@ -14,6 +14,7 @@
 #include "quern/ops/resident_index.hpp"
 #include "tasks/search/engine_state.hpp"
 #include "tasks/search/field_weights.hpp"
+#include "tasks/search/word_weights.hpp"
 
 namespace quern {
 namespace {
@@ -34,7 +35,8 @@ struct cut {
 std::uint64_t max_terms(std::span<const search_topic> topics, const search_options& options) {
     constexpr std::uint64_t other_lists = 2;
     std::size_t bytes = 0;
-    for (const search_topic& topic : topics) bytes = std::max(bytes, topic.query.size());
+    for (const search_topic& topic : topics)
+        bytes = std::max({bytes, topic.query.size(), topic.weights.size()});
     const std::uint64_t words = bytes / 2 + 1;
     const std::uint64_t pairs = options.dependence == dependence_model::none ? 0 : 2;
     const std::uint64_t feedback = options.feedback == feedback_method::none ? 0 : options.feedback_terms;
@@ -133,6 +135,11 @@ chosen_device search_engine::choose_device(std::size_t topics, const search_opti
 
 void search_engine::search_each(std::span<const search_topic> topics, const search_options& options,
                                 const context& ctx, const result_text& text, const result_sink& sink) const {
+    if (state_->store.info().listed == word_listing::weights) {
+        const search_options fitted = fitted_to_weights(options, state_->store);
+        for (const search_topic& topic : topics) state_->check_vector(topic.vector, fitted);
+        return search_on_cpu(topics, fitted, *prepare(fitted, ctx), ctx, text, sink);
+    }
     const auto lists = prepare(options, ctx);  // refuses options before a GPU is started
     std::size_t with_vectors = 0;
     for (const search_topic& topic : topics) {
@@ -197,6 +204,7 @@ void search_engine::search_on_cpu(std::span<const search_topic> topics, const se
                                   const prepared& lists, const context& ctx, const result_text& text,
                                   const result_sink& sink) const {
     const cut by = cut_for(documents(), topics, options, ctx);
+    const bool weights = state_->store.info().listed == word_listing::weights;
     std::span<const search_topic> rest = topics;
     pipeline<written> line(by.batches);
     line.from([&](written& batch) {
@@ -210,8 +218,9 @@ void search_engine::search_on_cpu(std::span<const search_topic> topics, const se
         batch.results.reserve(batch.topics.size());
         for (const search_topic& topic : batch.topics) {
             ctx.check_stop();
-            batch.results.push_back(result(topic.query, topic.vector.empty() ? options.vector : topic.vector,
-                                           options, lists, ctx));
+            batch.results.push_back(result(weights && !topic.weights.empty() ? topic.weights : topic.query,
+                                           topic.vector.empty() ? options.vector : topic.vector, options,
+                                           lists, ctx));
             batch.texts.push_back(text ? text(topic, batch.results.back()) : std::string());
         }
     });

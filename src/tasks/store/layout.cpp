@@ -74,6 +74,12 @@ std::string manifest_text(const store_info& info) {
                               {"copies", info.duplicates},
                               {"stages", to_json(info.stages)},
                               {"sections", manifests::to_json(info.sections)}};
+    if (info.listed != word_listing::none)
+        members["listed"] = word_listing_names[static_cast<std::size_t>(info.listed)];
+    if (info.listed == word_listing::weights) {
+        members["weight_exponent"] = info.weight_exponent;
+        members["max_weight"] = info.max_weight;
+    }
     if (info.thesaurus) members["thesaurus"] = manifests::to_json({*info.thesaurus}).front();
     if (info.vectors.dimensions != 0) {
         members["document_vectors"] = {{"dimensions", info.vectors.dimensions}, {"unit", info.vectors.unit}};
@@ -99,6 +105,12 @@ store_info read_manifest(const std::filesystem::path& store) {
         info.unicode_version = json.at("unicode");
         info.text = text_options_of(json.at("text"));
         info.verbatim = json.at("verbatim");
+        if (json.contains("listed"))
+            info.listed = static_cast<word_listing>(index_of(word_listing_names, json.at("listed")));
+        if (info.listed == word_listing::weights) {
+            info.weight_exponent = json.at("weight_exponent");
+            info.max_weight = json.at("max_weight");
+        }
         info.documents = json.at("documents");
         info.words = json.at("words");
         info.vocabulary = json.at("vocabulary");

@@ -160,6 +160,13 @@ void open_as_one(const std::filesystem::path& store, const std::function<void()>
     }
 }
 
+void require_word_order(const opened_store& store, std::string_view what) {
+    if (store.info().listed == word_listing::none) return;
+    throw usage_error(store.path().string() +
+                      " was made from lists of words, without the order of the words in texts, which " +
+                      std::string(what) + " need");
+}
+
 opened_store open_store(const std::filesystem::path& path) {
     std::optional<opened_store> opened;
     open_as_one(path, [&] { opened.emplace(path); });

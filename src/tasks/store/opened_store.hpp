@@ -121,6 +121,9 @@ void open_as_one(const std::filesystem::path& store, const std::function<void()>
 /// Opens a store that may be replaced meanwhile: always one complete store, the old or the new one.
 opened_store open_store(const std::filesystem::path& path);
 
+/// Throws usage_error for a store of lists of words, which have no order: `what` ("phrases") needs it.
+void require_word_order(const opened_store& store, std::string_view what);
+
 /// From a document's id to its number, over the ids mapped by an opened store: an open-addressed table of numbers only,
 /// 1.5 slots a document, so 6 bytes each. The id's hash selects a slot; the id itself is compared in the store.
 class document_finder {

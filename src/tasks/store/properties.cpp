@@ -20,6 +20,9 @@ std::vector<store_property> properties_of(const store_info& info) {
     add("stem", std::string(stemmer_names[static_cast<std::size_t>(info.text.stem)]));
     if (info.text.fold != folding::none)
         add("fold", std::string(folding_names[static_cast<std::size_t>(info.text.fold)]));
+    if (info.listed != word_listing::none)
+        add("listed", std::string(word_listing_names[static_cast<std::size_t>(info.listed)]));
+    if (info.listed == word_listing::weights) add("weight_unit", "2^" + std::to_string(info.weight_exponent));
     add("documents", info.documents);
     add("words", info.words);
     add("vocabulary", info.vocabulary);

@@ -66,7 +66,15 @@ void adopt_options_of_store(build_options& options, const store_info& info) {
     options.force = true;
 }
 
-build_options checked(const build_options& request) {
+/// Whether the documents are lists of words, from which the other stages make nothing.
+bool has_lists(const build_options& options, const context& ctx) {
+    if (options.source != nullptr) return options.source->listed() != word_listing::none;
+    if (const auto form = io::corpus_form_named(options.input_format)) return io::is_listed(*form);
+    return std::ranges::any_of(options.inputs,
+                               [&](const fs::path& input) { return io::is_list_file(input, ctx); });
+}
+
+build_options checked(const build_options& request, const context& ctx) {
     if (request.sync && request.changes_store())
         throw usage_error(
             "a synchronised store mirrors the inputs: it cannot also be updated, or lose documents");
@@ -103,6 +111,7 @@ build_options checked(const build_options& request) {
             options.store.string() +
             " keeps vectors of its documents, which others do not have: build it again from all "
             "inputs, with their vectors");
+    if (options.skip != all_build_stages && has_lists(options, ctx)) options.skip = all_build_stages;
     const text::analyzer refused_here(options.text);  // refuses an unknown language, an unreadable list
     refuse_to_replace(
         options.store,
@@ -262,7 +271,9 @@ class build_run {
 
     std::unique_ptr<io::corpus_reader> open_inputs(const io::corpus_options& corpus) const {
         if (options_.inputs.empty() && options_.source == nullptr) return std::make_unique<empty_corpus>();
-        return open_documents(options_, corpus, ctx_);
+        io::corpus_options with_lists = corpus;
+        with_lists.take_lists = options_.skip.contains(build_stage::duplicates);
+        return open_documents(options_, with_lists, ctx_);
     }
 
     std::unique_ptr<io::corpus_reader> open_corpus() const {
@@ -511,8 +522,8 @@ build_result build(const build_options& request, const context& requested) {
     run_statistics statistics;
     const context ctx = settled(request, requested, statistics);
     // A refused request leaves no trace; the existing folder is checked again once no other process builds it.
-    const io::name_lock only_one(checked(request).store);
-    const build_options options = checked(request);
+    const io::name_lock only_one(checked(request, ctx).store);
+    const build_options options = checked(request, ctx);
     store_changes changes;
     if (options.sync && is_up_to_date(options, ctx)) {
         changes.up_to_date = true;

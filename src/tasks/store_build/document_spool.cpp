@@ -30,7 +30,7 @@ std::string take_string(const char*& at) {
 
 /// A document's data besides its id and its text.
 std::string entry_of(const document& d) {
-    std::string entry(1, d.verbatim ? '\1' : '\0');
+    std::string entry(1, static_cast<char>((d.verbatim ? 1 : 0) | static_cast<int>(d.listed) << 1));
     append_varint(entry, d.scope);
     append_string(entry, d.given);
     append_string(entry, d.title);
@@ -168,7 +168,8 @@ document document_spool::read(std::uint32_t document) const {
     entries_.read_at(entry_begin(document), entry);
     const char* at = entry.data();
     quern::document d;
-    d.verbatim = *at++ != '\0';
+    d.verbatim = (*at & 1) != 0;
+    d.listed = static_cast<word_listing>(*at++ >> 1);
     d.scope = static_cast<std::uint32_t>(read_varint(at));
     d.given = take_string(at);
     d.title = take_string(at);

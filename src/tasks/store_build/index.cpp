@@ -53,22 +53,27 @@ index_outcome make_index(const build_options& options, const text_options& text,
     clock.end_stage("links", links.links * sizeof(std::uint32_t));
 
     const auto merge = [&](std::string_view stage, run_store& runs,
-                           const store_layout::word_index_names& names,
+                           const store_layout::word_index_names& names, std::optional<int> weight_exponent,
                            const run_store::range_visitor& also = {}) {
         return run_parallel(ctx, [&] {
-            return runs.merge(stage, store, names, pieces.document_lengths, ctx, memory / 2, also);
+            return runs.merge(stage, store, names, pieces.document_lengths, ctx, memory / 2, also,
+                              weight_exponent);
         });
     };
-    const auto words = merge("merge", pieces.words_of_all, store_layout::all_words,
+    std::optional<int> weight_exponent;
+    if (pieces.listed == word_listing::weights) weight_exponent = pieces.weights.unit_exponent();
+    const auto words = merge("merge", pieces.words_of_all, store_layout::all_words, weight_exponent,
                              [&](const auto& range) { pieces.tokens.take_words(range); });
-    const auto title_words = merge("merge titles", pieces.words_of_titles, store_layout::title_words);
+    const auto title_words = merge("merge titles", pieces.words_of_titles, store_layout::title_words, {});
     index_outcome outcome;
     outcome.spilled_bytes = pieces.words_of_all.spilled_bytes() + pieces.words_of_titles.spilled_bytes() +
                             pieces.tokens.spilled_bytes();
     clock.end_stage("merge", outcome.spilled_bytes);
 
-    const auto tokens =
-        run_parallel(ctx, [&] { return pieces.tokens.write(store, pieces.document_lengths, ctx); });
+    const auto tokens = run_parallel(ctx, [&] {
+        return pieces.tokens.write(
+            store, pieces.words_in_order.empty() ? pieces.document_lengths : pieces.words_in_order, ctx);
+    });
     clock.end_stage("tokens", tokens.front().bytes);
 
     store_info& info = outcome.info;
@@ -76,6 +81,9 @@ index_outcome make_index(const build_options& options, const text_options& text,
     info.unicode_version = text::unicode_version();
     info.text = text;
     info.verbatim = pieces.verbatim;
+    info.listed = pieces.listed;
+    info.weight_exponent = weight_exponent.value_or(0);
+    info.max_weight = pieces.weights.max();
     info.documents = pieces.documents;
     info.words = pieces.words;
     info.vocabulary = words.vocabulary;

@@ -16,6 +16,7 @@
 #include <string>
 #include <utility>
 
+#include "base/listed_words.hpp"
 #include "base/release.hpp"
 #include "device/cpu/pipeline.hpp"
 #include "io/corpus/corpus.hpp"
@@ -49,7 +50,8 @@ struct unit_in_work {
     compared_documents compared;
     search_detail::sorted_run words, title_words;
     std::uint32_t first_document = 0;
-    std::vector<std::uint32_t> document_lengths;
+    std::vector<std::uint32_t> document_lengths, words_in_order;
+    weight_range weights;
     step_seconds seconds;
 };
 
@@ -139,6 +141,7 @@ class collection_reader {
             ++appended_;
             gatherer_.add(d.text, unit.full_blocks);
             pieces_.verbatim |= d.verbatim;
+            note_listing(d);
             if (source_.old != nullptr && d.verbatim != source_.old->store().info().verbatim)
                 throw usage_error("word lines and other documents cannot be in one store");
             if (fields_) fields_->add(d.fields, unit.full_field_blocks);
@@ -148,6 +151,13 @@ class collection_reader {
         for (const redirect& r : parsed.redirects) pieces_.links.add_redirect(r);
         pieces_.record.refuse_early(options_);
         unit.seconds.admit = watch.seconds();
+    }
+
+    void note_listing(const document& d) {
+        if (appended_ == 1) pieces_.listed = d.listed;
+        if (d.listed != pieces_.listed ||
+            (source_.old != nullptr && d.listed != source_.old->store().info().listed))
+            throw usage_error("lists of words and other documents cannot be in one store");
     }
 
     /// The number of the document that has an id, among those read, not only those kept.
@@ -194,7 +204,8 @@ class collection_reader {
         for (const document& d : unit.parsed.documents) {
             if (fields_) unit.fields.add(d.fields);
             if (source_.before != nullptr) source_.before->compare(d, unit.compared);
-            analyzer.analyze(d.title, words);
+            words.tokens.clear();
+            if (d.listed == word_listing::none) analyzer.analyze(d.title, words);
             for (const text::token& t : words.tokens) {
                 all.add(words.word(t));
                 titles.add(words.word(t));
@@ -204,15 +215,19 @@ class collection_reader {
                 for (const text::token& t : piece.tokens) spelled.push_back(piece.word(t));
                 all.add(spelled);
             };
-            if (d.verbatim) {
+            std::optional<std::uint32_t> length;
+            if (d.listed != word_listing::none) {
+                length = add_listed(d, all, unit.weights);
+            } else if (d.verbatim) {
                 text::analyzer::take_lines(d.text, words);
                 add(words);
             } else {
                 analyzer.analyze_in_pieces(d.text, words, add);
             }
-            unit.document_lengths.push_back(all.end_document());
+            unit.words_in_order.push_back(all.end_document());
+            unit.document_lengths.push_back(length.value_or(unit.words_in_order.back()));
             // A list contains only documents that have words.
-            if (unit.document_lengths.back() != 0 && source_.duplicates.count(number) != 0) {
+            if (unit.words_in_order.back() != 0 && source_.duplicates.count(number) != 0) {
                 for (const std::string& word : other_titles(number, d.title, analyzer)) titles.add(word);
             }
             titles.end_document();
@@ -230,6 +245,27 @@ class collection_reader {
             unit.field_frames.push_back(compress(block));
         release(unit.full_field_blocks);
         unit.seconds.compress = watch.seconds();
+    }
+
+    /// Returns the document's length if it is listed.
+    static std::optional<std::uint32_t> add_listed(const document& d, search_detail::inverter& to,
+                                                   weight_range& weights) {
+        std::optional<std::uint32_t> length;
+        if (d.listed == word_listing::weights) {
+            each_listed<float>(d.text, [&](std::string_view word, float weight) {
+                weights.add(weight);
+                to.add_valued(word, bits_of_weight(weight));
+            });
+        } else {
+            each_listed<std::uint32_t>(d.text, [&](std::string_view word, std::uint32_t count) {
+                if (word.empty()) {
+                    length = count;
+                } else {
+                    to.add_repeated(word, count);
+                }
+            });
+        }
+        return length;
     }
 
     /// The words of the titles of a document's near-duplicates that its own title lacks, each once: a search for a
@@ -257,11 +293,24 @@ class collection_reader {
         pieces_.document_lengths.insert(pieces_.document_lengths.end(), unit.document_lengths.begin(),
                                         unit.document_lengths.end());
         for (const std::uint32_t length : unit.document_lengths) pieces_.words += length;
+        note_words_in_order(unit);
+        pieces_.weights.add(unit.weights);
         pieces_.tokens.append(unit.words);
         pieces_.words_of_all.append(std::move(unit.words));
         pieces_.words_of_titles.append(std::move(unit.title_words));
         unit.seconds.append = watch.seconds();
         pieces_.seconds += unit.seconds;
+    }
+
+    /// They are kept only where they are not the lengths.
+    void note_words_in_order(const unit_in_work& unit) {
+        std::vector<std::uint32_t>& all = pieces_.words_in_order;
+        if (all.empty() && unit.words_in_order == unit.document_lengths) return;
+        const std::size_t before = pieces_.document_lengths.size() - unit.document_lengths.size();
+        if (all.empty())
+            all.assign(pieces_.document_lengths.begin(),
+                       pieces_.document_lengths.begin() + static_cast<std::ptrdiff_t>(before));
+        all.insert(all.end(), unit.words_in_order.begin(), unit.words_in_order.end());
     }
 
     void finish() {

@@ -26,6 +26,7 @@
 #include "tasks/store_build/store_comparison.hpp"
 #include "tasks/store_build/store_to_update.hpp"
 #include "tasks/store_build/token_store.hpp"
+#include "tasks/store_build/weight_range.hpp"
 
 namespace quern {
 
@@ -50,8 +51,11 @@ struct collection_pieces {
     token_store tokens;         ///< titles and texts, in order
 
     std::uint64_t documents = 0, words = 0;
-    bool verbatim = false;                        ///< the corpus is word lines: words are used unchanged
+    bool verbatim = false;  ///< the corpus is word lines: words are used unchanged
+    word_listing listed = word_listing::none;
+    weight_range weights;
     std::vector<std::uint32_t> document_lengths;  ///< in words
+    std::vector<std::uint32_t> words_in_order;    ///< of each document in `tokens`; empty: the lengths
     reading_record record;
     step_seconds seconds;
     std::uint64_t input_bytes = 0;

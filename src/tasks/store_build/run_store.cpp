@@ -99,7 +99,8 @@ void run_store::spill(sorted_run& run) {
 run_store::outcome run_store::merge(std::string_view stage, const std::filesystem::path& store,
                                     const store_layout::word_index_names& names,
                                     std::span<const std::uint32_t> document_lengths, const context& ctx,
-                                    std::uint64_t memory_bytes, const range_visitor& also) {
+                                    std::uint64_t memory_bytes, const range_visitor& also,
+                                    std::optional<int> weight_exponent) {
     if (file_) file_->flush();
     // A range in progress holds a buffer for every run on disk; with many runs and little memory, fewer ranges are in
     // progress than there are threads.
@@ -134,7 +135,7 @@ run_store::outcome run_store::merge(std::string_view stage, const std::filesyste
     });
     line.in_parallel([&](range_in_work& range) {
         range.merged = search_detail::merge_runs(runs_, first_documents_, document_lengths,
-                                                 ranges[range.number], buffer_bytes);
+                                                 ranges[range.number], buffer_bytes, weight_exponent);
     });
     line.in_order([&](range_in_work& range) {
         sections.append(range.merged);

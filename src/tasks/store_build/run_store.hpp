@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -32,11 +33,12 @@ class run_store {
     /// Called with every merged range, in order.
     using range_visitor = std::function<void(const search_detail::merged_range&)>;
     /// Writes the sections `names`, with progress under the name `stage`: dictionary, frequencies and postings. All
-    /// threads merge ranges of words, each of at most about `memory_bytes` / (threads + 2). Consumes the runs.
+    /// threads merge ranges of words, each of at most about `memory_bytes` / (threads + 2). Consumes the runs. `weight_exponent`: as of merge_runs.
     outcome merge(std::string_view stage, const std::filesystem::path& store,
                   const store_layout::word_index_names& names,
                   std::span<const std::uint32_t> document_lengths, const context& ctx,
-                  std::uint64_t memory_bytes, const range_visitor& also = {});
+                  std::uint64_t memory_bytes, const range_visitor& also = {},
+                  std::optional<int> weight_exponent = {});
     std::uint64_t spilled_bytes() const { return spilled_; }
 
   private:

@@ -34,6 +34,7 @@ class stored_unit : public io::corpus_unit {
                 if (store_.fields()) d.fields = store_.fields()->json(n);
                 d.text = text;
                 d.verbatim = store_.info().verbatim;
+                d.listed = store_.info().listed;
                 d.path = store_.path().string();
             });
         }

@@ -440,6 +440,7 @@ words_result words(const words_options& request, const context& ctx) {
     const words_options options = checked(request);
     if (options.source == nullptr && is_store(options.inputs.front())) {
         const opened_store store = open_store(options.inputs.front());
+        require_word_order(store, "similar words");
         return words_run(options, &store, ctx).run();
     }
     return words_run(options, nullptr, ctx).run();

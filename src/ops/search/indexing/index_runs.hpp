@@ -127,11 +127,16 @@ struct merged_range {
     std::vector<words_of_run> runs;
 };
 
+/// A weight as the nearest multiple of 2^exponent, at least 1.
+std::uint32_t weight_in_units(float weight, int exponent);
+
 /// Merges one range; different threads may merge ranges at the same time. `first_document[i]` is the number of the first
 /// document of run i; `document_lengths` are those of the collection, in words (see postings_writer). `buffer_bytes` is
-/// used once per run on disk. Cost: log2(runs) comparisons per entry, one pass over its postings.
+/// used once per run on disk. Cost: log2(runs) comparisons per entry, one pass over its postings. With
+/// `weight_exponent`, frequencies of the runs are the bits of floats, which become multiples of that power of two, and a
+/// collection frequency is the number of documents.
 merged_range merge_runs(std::span<const sorted_run> runs, std::span<const std::uint32_t> first_document,
                         std::span<const std::uint32_t> document_lengths, const word_range& range,
-                        std::size_t buffer_bytes);
+                        std::size_t buffer_bytes, std::optional<int> weight_exponent = {});
 
 }  // namespace quern::search_detail

@@ -56,6 +56,20 @@ void inverter::add(std::string_view word, std::uint64_t hash) {
     if (keeps_order_) tokens_.add(number);
 }
 
+void inverter::add_repeated(std::string_view word, std::uint32_t times) {
+    add(word, hash64(word));
+    const std::uint32_t number = find_or_insert(word, hash64(word));
+    entries_[number].frequency += times - 1;
+    length_ += times - 1;
+    if (!keeps_order_) return;
+    for (std::uint32_t i = 1; i < times; ++i) tokens_.add(number);
+}
+
+void inverter::add_valued(std::string_view word, std::uint32_t frequency) {
+    add(word, hash64(word));
+    entries_[find_or_insert(word, hash64(word))].frequency = frequency;
+}
+
 std::uint32_t inverter::find_or_insert(std::string_view word, std::uint64_t hash) {
     const std::uint64_t prefix = prefix_key(word);
     const std::size_t mask = slots_.size() - 1;

@@ -24,6 +24,11 @@ class inverter {
     /// The same for many words, and faster: a large table exceeds the caches, so the entries of a batch of words are all
     /// prefetched before the first is read.
     void add(std::span<const std::string_view> words);
+    /// The same word `times` times, at least 1.
+    void add_repeated(std::string_view word, std::uint32_t times);
+    /// A word with a frequency that means something else than occurrences: it counts as one word of the document. Once for
+    /// each word of a document.
+    void add_valued(std::string_view word, std::uint32_t frequency);
     /// Ends the current document (which may be empty); returns its number of words.
     std::uint32_t end_document();
     std::uint32_t documents() const { return documents_; }

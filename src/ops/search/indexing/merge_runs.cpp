@@ -2,6 +2,8 @@
 #include "ops/search/indexing/index_runs.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 
 #include "base/varint.hpp"
 #include "ops/search/postings.hpp"
@@ -35,14 +37,18 @@ bool advance(source& s, const word_range& range) {
     return s.cursor.next() && (!range.last || s.cursor.word() < *range.last);
 }
 
-void append_postings(const run_cursor& cursor, std::uint32_t first_document, postings_writer& writer) {
+void append_postings(const run_cursor& cursor, std::uint32_t first_document,
+                     const std::optional<int>& weight_exponent, postings_writer& writer) {
     const std::string_view bytes = cursor.postings();
     const char* p = bytes.data();
     const char* const end = p + bytes.size();
     std::uint32_t document = first_document;
     while (p != end) {
         document += static_cast<std::uint32_t>(read_varint(p));
-        writer.add(document, static_cast<std::uint32_t>(read_varint(p)));
+        const auto frequency = static_cast<std::uint32_t>(read_varint(p));
+        writer.add(document, weight_exponent
+                                 ? weight_in_units(std::bit_cast<float>(frequency), *weight_exponent)
+                                 : frequency);
     }
 }
 
@@ -56,6 +62,11 @@ void note_word(words_of_run& run, std::uint32_t rank) {
 }
 
 }  // namespace
+
+std::uint32_t weight_in_units(float weight, int exponent) {
+    return static_cast<std::uint32_t>(
+        std::max(1.0, std::nearbyint(std::ldexp(static_cast<double>(weight), -exponent))));
+}
 
 std::vector<word_range> split_words(std::span<const sorted_run> runs, std::size_t parts) {
     std::vector<std::string_view> samples;
@@ -75,7 +86,7 @@ std::vector<word_range> split_words(std::span<const sorted_run> runs, std::size_
 
 merged_range merge_runs(std::span<const sorted_run> runs, std::span<const std::uint32_t> first_document,
                         std::span<const std::uint32_t> document_lengths, const word_range& range,
-                        std::size_t buffer_bytes) {
+                        std::size_t buffer_bytes, std::optional<int> weight_exponent) {
     std::vector<source> sources;
     sources.reserve(runs.size());
     std::vector<source*> heap;
@@ -90,7 +101,9 @@ merged_range merge_runs(std::span<const sorted_run> runs, std::span<const std::u
 
     merged_range merged;
     merged.runs.resize(runs.size());
-    postings_writer writer(merged.postings, document_lengths);
+    postings_writer writer(
+        merged.postings, weight_exponent ? std::span<const std::uint32_t>() : document_lengths,
+        weight_exponent ? postings_writer::values::weights : postings_writer::values::counts);
     std::string word;
     while (!heap.empty()) {
         word = heap.front()->cursor.word();
@@ -99,7 +112,7 @@ merged_range merge_runs(std::span<const sorted_run> runs, std::span<const std::u
             std::pop_heap(heap.begin(), heap.end(), after);
             source* const s = heap.back();
             note_word(merged.runs[s->run], rank);
-            append_postings(s->cursor, first_document[s->run], writer);
+            append_postings(s->cursor, first_document[s->run], weight_exponent, writer);
             if (advance(*s, range)) {
                 std::push_heap(heap.begin(), heap.end(), after);
             } else {
@@ -111,7 +124,8 @@ merged_range merge_runs(std::span<const sorted_run> runs, std::span<const std::u
         merged.word_ends.push_back(merged.words.size());
         merged.posting_ends.push_back(merged.postings.size());
         merged.document_frequencies.push_back(totals.document_frequency);
-        merged.collection_frequencies.push_back(totals.collection_frequency);
+        merged.collection_frequencies.push_back(weight_exponent ? totals.document_frequency
+                                                                : totals.collection_frequency);
     }
     return merged;
 }
