@@ -48,7 +48,7 @@ enum class duplicate_method {
     automatic,      ///< provably complete: filters that lose no pair, then the bounded edit distance
     exhaustive,     ///< the edit rate of all pairs that the lengths allow: slow ground truth
     signature,      ///< fuzzy hashing (CTPH; Kornblum 2006), all pairs of signatures, then the edit rate
-    shared_memory,  ///< the same with the thesis's first kernel: one thread per pair, rows in shared memory
+    shared_memory,  ///< the same with Wang's (2015) first kernel: one thread per pair, rows in shared memory
     global_memory,  ///< its second kernel: rows in global memory
     shingle,        ///< Jaccard similarity of the sets of w-word shingles, exact
     simhash,        ///< 64-bit fingerprints within a Hamming distance (Charikar 2002; Manku et al. 2007)

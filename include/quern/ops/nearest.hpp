@@ -45,7 +45,7 @@ inline constexpr std::string_view vector_metric_names[] = {"l2", "sql2", "ip",  
 enum class retrieval_method {
     /// Ours: selection instead of sorting for small k, a filter in 8-bit integers for many queries.
     automatic,
-    reduction,  ///< the paper's: sixteen threads per vector, then a full sort
+    reduction,  ///< Zhou et al. 2011: sixteen threads per vector, then a full sort
 };
 inline constexpr std::string_view retrieval_method_names[] = {"auto", "reduction"};
 

@@ -60,7 +60,7 @@ inline constexpr std::string_view ngram_smoothing_names[] = {"jm", "dirichlet", 
 
 enum class ngram_method {
     automatic,   ///< ours: words packed into keys, one sort, rows made while a piece is in the cache
-    strings,     ///< positions sorted by string comparison of words (PP in the paper)
+    strings,     ///< positions sorted by string comparison of words (PP, DEIM 2018)
     dictionary,  ///< prefix doubling over ids with segmented sorts (PPD)
     /// Map-reduce: suffixes grouped by first word, in reverse order, one stack (MRP; Berberich, Bedathur 2013).
     suffix_sigma,

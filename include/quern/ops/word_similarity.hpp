@@ -138,7 +138,7 @@ enum class similarity_measure {
 
 enum class similarity_method {
     automatic,
-    compressed,      ///< the thesis's first: rows as sorted lists, merged pair by pair
+    compressed,      ///< Wang 2015, his first: rows as sorted lists, merged pair by pair
     column_reduced,  ///< its second: the `columns` most frequent contexts as a dense matrix
 };
 inline constexpr std::string_view similarity_method_names[] = {"auto", "compressed", "column-reduced"};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The paper's method on the CPU: one vector after another, its sixteen partial sums in parallel, then their tree.
+// Zhou et al. 2011 on the CPU: one vector after another, its sixteen partial sums in parallel, then their tree.
 #include <cstddef>
 #include <cstdint>
 #include <span>

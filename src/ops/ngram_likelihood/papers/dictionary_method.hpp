@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The paper's method over the ids of a dictionary (PPD), one implementation for all places.
+// The method of DEIM 2018 over the ids of a dictionary (PPD), one implementation for all places.
 //
 // Sorting is prefix doubling (Karp, Miller and Rosenberg 1972; Manber and Myers 1993). Positions sorted by their first p
 // words have ranks; sorted, among equal ones, by the rank of the position k ≤ p words later, they are sorted by p + k

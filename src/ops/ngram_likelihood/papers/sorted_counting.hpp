@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The paper's counting of sorted positions (for PP and PPD), written once for all places: data-parallel primitives, and the
+// DEIM 2018: counting of sorted positions (for PP and PPD), written once for all places: data-parallel primitives, and the
 // small steps of counting_kernels.hpp between them.
 #pragma once
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The paper's method without a dictionary (PP): positions are sorted by comparing their words as strings.
+// The method of DEIM 2018 without a dictionary (PP): positions are sorted by comparing their words as strings.
 #include <algorithm>
 #include <cstring>
 #include <numeric>

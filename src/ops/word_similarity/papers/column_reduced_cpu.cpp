@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Method `column-reduced` of the thesis (algorithm ColReducedWordSimCPU) on the CPU: rows over the F kept columns as a
+// Method `column-reduced` of Wang 2015 (algorithm ColReducedWordSimCPU) on the CPU: rows over the F kept columns as a
 // dense matrix, every pair of words once, every column of every pair. Θ(N²/2 · F). Tiles of the dense matrix are laid out
 // on demand, so that N × F values are never in memory at the same time.
 #include <oneapi/tbb/enumerable_thread_specific.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The thesis's method `column-reduced` (chapter 3.4.1): the kept contexts as a dense matrix, tiles of a fixed number of
+// Wang's (2015) method `column-reduced` (chapter 3.4.1): the kept contexts as a dense matrix, tiles of a fixed number of
 // words, and every two tiles like a matrix product, through shared memory.
 #include <algorithm>
 #include <cmath>

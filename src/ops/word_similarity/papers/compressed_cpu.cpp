@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Method `compressed` of the thesis (algorithm CompressedWordSimCPU) on the CPU: each pair of words once, by a merge of
+// Method `compressed` of Wang 2015 (algorithm CompressedWordSimCPU) on the CPU: each pair of words once, by a merge of
 // their rows. Θ(N²/2 · mean row) comparisons; the baseline for `automatic`.
 #include "ops/word_similarity/exact/terms.hpp"
 #include "ops/word_similarity/papers/tile_pairs.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The thesis's method `compressed` (chapter 3.4.2): rows as sorted lists, merged pair by pair. The size of tiles is a
+// Wang's (2015) method `compressed` (chapter 3.4.2): rows as sorted lists, merged pair by pair. The size of tiles is a
 // number of bytes, not of words, limited so that the results of two tiles fit; each two tiles are compared once.
 #include <algorithm>
 #include <cmath>

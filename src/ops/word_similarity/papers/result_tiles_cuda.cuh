@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The output of the thesis's two kernels: tiles of numerators, of every pair of words once. They become scores on the
+// The output of Wang's (2015) two kernels: tiles of numerators, of every pair of words once. They become scores on the
 // device, which keeps the best of each word (the thesis returns every tile and keeps heaps on the host).
 #pragma once
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The thesis's scheme on the CPU: words are cut into tiles; each pair of tiles is computed once into a block of scores,
+// Wang's (2015) scheme on the CPU: words are cut into tiles; each pair of tiles is computed once into a block of scores,
 // which then enters the lists of both sides. Free threads take the next pair of tiles; one lock per tile guards its words'
 // lists, which do not depend on the order.
 #pragma once

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The same algorithm on the threads of a CPU: the middle part of the thesis's CTPHBasedHomoDocsDetectCPU.
+// The same algorithm on the threads of a CPU: the middle part of Wang's (2015) CTPHBasedHomoDocsDetectCPU.
 #include "ops/near_duplicates/papers/signatures/thesis_kernels.hpp"
 
 #include <array>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The thesis's all pairs of signatures (chapter 4.4), as it describes them: the full table of the edit distance, two rows
-// at a time, for every pair, by one thread. No filter and no bound: the baseline for the method `signature`.
+// All pairs of signatures as in the thesis (Wang 2015, chapter 4.4; docs/papers/wang-2015.md): the full table of the
+// edit distance, two rows at a time, for every pair, by one thread. No filter and no bound: the
+// baseline for the method `signature`.
 #pragma once
 
 #include <vector>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The thesis's two kernels (chapter 4.4): a thread computes the full table of one pair after another, two rows at a time.
+// Wang's (2015) two kernels (chapter 4.4): a thread computes the full table of one pair after another, two rows at a time.
 // Its arrays are contiguous, as in a C program.
 #include <algorithm>
 #include <bit>
