@@ -55,7 +55,6 @@ query_plan::query_plan(const opened_store& store, const word_space* thesaurus, a
                        const search_options& options, std::uint64_t memory, const context& ctx,
                        const words_of_text& words_of, const folded_words* folded, const near_finders& near,
                        const field_ranking* fields, bool by_terms)
-                       bool by_terms)
     : store_(store),
       ctx_(ctx),
       query_(std::move(query)),

@@ -44,7 +44,6 @@ class query_plan {
                const search_options& options, std::uint64_t memory, const context& ctx,
                const words_of_text& words_of, const folded_words* folded, const near_finders& near,
                const field_ranking* fields, bool by_terms);
-               bool by_terms);
     query_plan(const query_plan&) = delete;  // lists point into it
     query_plan& operator=(const query_plan&) = delete;
 
