@@ -687,7 +687,7 @@ std::vector<search_topic> read_topics(const std::filesystem::path& path, const c
                                       std::string_view fields) {
     std::vector<search_topic> topics;
     for (io::topic& t : io::read_topics(path, ctx, topic_fields_of(fields)))
-        topics.push_back({std::move(t.id), std::move(t.query), std::move(t.weights)});
+        topics.push_back({std::move(t.id), std::move(t.query), {}, std::move(t.weights)});
     return topics;
 }
 
