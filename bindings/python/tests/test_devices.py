@@ -345,3 +345,11 @@ def test_a_product_waits_for_the_stream_of_its_vector():
             spin((1,), (1,), (400_000_000,))
         late.copy_(given)
         assert ((matrix @ late).get() == expected).all()
+
+
+def test_ranked_lists_of_the_gpu():
+    draw = numpy.random.default_rng(9)
+    lists = [(draw.permutation(5000).astype("int64"), -numpy.sort(-draw.random(5000).astype("float32"))) for _ in range(3)]
+    expected = quern.top_k(lists, k=20, device="cpu")
+    found = quern.top_k([(on_gpu(ids), on_gpu(scores)) for ids, scores in lists], k=20)
+    assert found.fingerprint == expected.fingerprint and found.place.startswith("cuda:0")
