@@ -36,7 +36,8 @@ bool finds_plain_words(const opened_store& store, const search_options& options)
     rest.count = defaults.count;
     return rest == defaults && (!options.snippets || options.count) && !(options.fields && store.fields()) &&
            !(options.duplicates && store.duplicates().size() != 0) && !store.info().verbatim &&
-           options.k != 0 && search_detail::can_be_kept(options.ranking.model);
+           store.info().listed == word_listing::none && options.k != 0 &&
+           search_detail::can_be_kept(options.ranking.model);
 }
 
 plain_kind plain_kind_of(std::string_view query, query_syntax syntax) {
