@@ -70,8 +70,8 @@ void adopt_options_of_store(build_options& options, const store_info& info) {
 bool has_lists(const build_options& options, const context& ctx) {
     if (options.source != nullptr) return options.source->listed() != word_listing::none;
     if (const auto form = io::corpus_form_named(options.input_format)) return io::is_listed(*form);
-    return std::ranges::any_of(options.inputs,
-                               [&](const fs::path& input) { return io::is_list_file(input, ctx); });
+    // Inputs are all lists, or none is.
+    return !options.inputs.empty() && io::is_list_file(options.inputs.front(), ctx);
 }
 
 build_options checked(const build_options& request, const context& ctx) {
