@@ -114,6 +114,24 @@ END
     refused "the model impact needs a store of weights" search texts mill --model impact
 }
 
+@test "a store of weights is served" {
+    weights
+    quern build passages.jsonl -o passages --quiet
+    quern serve passages --port 0 >address 2>&1 &
+    local server=$! tries
+    for ((tries = 0; tries < 100; ++tries)); do
+        if grep -q http address; then break; fi
+        sleep 0.1
+    done
+    python3 - "$(grep -o 'http://[^ ]*' address | head -n 1)" <<'PY'
+import json, sys, urllib.request
+with urllib.request.urlopen(sys.argv[1].rstrip("/") + "/api/search?q=mill%5E0.5") as reply:
+    hits = json.load(reply)["hits"]
+assert [(hit["id"], hit["score"]) for hit in hits] == [("p1", 1.125), ("p2", 0.25)], hits
+PY
+    kill "$server"
+}
+
 @test "weights follow their file, and stay apart from texts" {
     weights
     head -n 2 passages.jsonl >some.jsonl

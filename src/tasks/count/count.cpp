@@ -30,7 +30,6 @@ std::size_t ranges_for(std::uint64_t documents, const context& ctx) {
 struct ngram_counter::state {
     explicit state(const std::filesystem::path& path)
         : store(open_store(path)), readers([this] { return query_words(store); }) {
-        require_word_order(store, "counts of n-grams");
         readers.local();  // reports damaged stop words now
     }
 
@@ -76,6 +75,7 @@ ngram_counter ngram_counter::open(const std::filesystem::path& store, const cont
 
 ngram_occurrences ngram_counter::count(std::string_view text, const context& ctx) const {
     const opened_store& store = state_->store;
+    require_word_order(store, "counts of n-grams");
     ngram_occurrences counts;
     counts.words = state_->readers.local().words_of(text);
     std::vector<search_detail::phrase_word> phrase;
