@@ -34,6 +34,8 @@ inline constexpr choice_text ranking_model_texts[] = {
      "words count by how far their occurrences are from chance (Poisson)"},
     {"Divergence from randomness", "InL2",
      "words count by how rare they are, times how often they occur against the length"},
+    {"Learned weights", "Impact",
+     "the weight of each word in the query times that in the document, as a model gave them"},
 };
 static_assert(std::size(ranking_model_texts) == std::size(ranking_model_names));
 
