@@ -264,7 +264,7 @@ TEST(mcp, tools_are_described_by_the_tables_of_options) {
             "number": {"description": "A share.", "type": "number", "exclusiveMinimum": 0.0, "maximum": 1.0, "default": 0.5},
             "flag": {"description": "Whether.", "type": "boolean", "default": true},
             "choice": {"description": "Which.", "type": "string", "default": "ql",
-                       "enum": ["bm25", "ql", "dirichlet", "two-stage", "lucene", "robertson", "atire", "bm25+", "bm25l", "pl2", "inl2"]}
+                       "enum": ["bm25", "ql", "dirichlet", "two-stage", "lucene", "robertson", "atire", "bm25+", "bm25l", "pl2", "inl2", "impact"]}
         },
         "required": ["text"],
         "additionalProperties": false})"));
