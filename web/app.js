@@ -298,7 +298,7 @@ async function submit() {
     say(`The query is too long: ${number.format(bytes)} bytes of UTF-8 (at most ${number.format(offered.limits.query_bytes)}).`, true);
     return false;
   }
-  isBehind = false;
+  isBehind = isUnfinished = false;
   closeCompletions();
   opened = null;
   shown.key = null; // always request again
@@ -315,8 +315,10 @@ function searchInForm() {
 // Each key searches at once, unless a search is on its way: then the next begins after it, or instead of it if it takes long.
 let isSearching = false;
 let isBehind = false;
+let isUnfinished = false; // nothing was submitted since the last key
 const later = (milliseconds) => new Promise((done) => { setTimeout(done, milliseconds); });
 async function searchWhileTyping() {
+  isUnfinished = true;
   isBehind = isSearching;
   if (isSearching) return;
   isSearching = true;
@@ -327,6 +329,7 @@ async function searchWhileTyping() {
     await Promise.race([typeTo(addressOf(searchInForm())), later(TYPING_PATIENCE)]);
   } while (isBehind);
   isSearching = false;
+  if (isUnfinished) offerCompletions(takeCompletion); // after the hits, which matter more
 }
 
 function takeCompletion(query) {
@@ -348,7 +351,6 @@ for (const choice of [byId('model'), byId('feedback'), byId('dependence'), byId(
 box.addEventListener('input', (event) => {
   if (event.isComposing) return;
   searchWhileTyping();
-  offerCompletions(takeCompletion);
 });
 box.addEventListener('compositionend', searchWhileTyping);
 box.addEventListener('blur', closeCompletions);

@@ -162,8 +162,9 @@ void connection::take_request() {
     request.is_post = header.method() == http::verb::post;
     const std::size_t max_body = request.is_post ? server_.service.max_body_bytes(request) : 0;
     if (max_body != 0) return take_body(std::move(request), max_body);
-    if (has_body) return refuse(413, "a request body is not supported");
-    if (header.method() != http::verb::get && !head_) {
+    const bool is_read = header.method() == http::verb::get || head_;
+    if (has_body && (is_read || request.is_post)) return refuse(413, "a request body is not supported");
+    if (!is_read) {
         target_ = std::move(request.target);
         return respond(server_.service.refusal(405, "unsupported method (expected GET or HEAD)"));
     }
