@@ -298,9 +298,27 @@ hits search(const store& self, nb::handle query, const nb::kwargs& given) {
 const parameters<search_call>& count_parameters() {
     static const parameters<search_call> made = [] {
         parameters<search_call> all("count_matches");
-        all.table<&search_call::search>({"k", "offset", "snippets", "duplicates", "explain", "like_weight",
-                                         "prior", "suggestions", "total", "count", "order", "expand_weight",
-                                         "sort", "facets", "facet_values"});
+        all.table<&search_call::search>({"k",
+                                         "offset",
+                                         "snippets",
+                                         "duplicates",
+                                         "explain",
+                                         "like_weight",
+                                         "prior",
+                                         "suggestions",
+                                         "total",
+                                         "count",
+                                         "order",
+                                         "expand_weight",
+                                         "sort",
+                                         "facets",
+                                         "facet_values",
+                                         "vector_metric",
+                                         "fusion",
+                                         "fusion_normalize",
+                                         "fusion_constant",
+                                         "vector_weight",
+                                         "fusion_depth"});
         add_like(all);
         return all;
     }();
