@@ -262,7 +262,7 @@ TEST(hybrid_search, faults_of_vectors_name_the_documents) {
     EXPECT_THAT(refused(folder, "v.jsonl", a + "{\"vector\":[1,1]}\n" + c),
                 HasSubstr("v.jsonl:2: it has no id"));
     EXPECT_THAT(refused(folder, "v.jsonl", a + "{\"id\":\"b\"}\n"), HasSubstr("v.jsonl:2: no vector"));
-    EXPECT_THAT(refused(folder, "v.txt", "1 2\n3 4\n"),
+    EXPECT_THAT(refused(folder, "v.txt", "1.5 2\n3 4\n"),
                 HasSubstr("2 vectors in order, but the store has 3 documents"));
     EXPECT_EQ(refused(folder, "v.txt", "1 2\n3 4\n5 6\n"), "");
     EXPECT_THAT(refused(folder, "v.txt", "1 2\n3 nan\n5 6\n"),

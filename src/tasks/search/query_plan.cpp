@@ -74,7 +74,7 @@ query_plan::query_plan(const opened_store& store, const word_space* thesaurus, a
     if (options.order > 1) add_histories(options.order, memory);
     if (options.snippets && !options.count) add_shown();
     plan_restriction(by_terms && options.order == 1 && !options.like && fields_ == nullptr);
-    if (!options.count || options.like) restrict();
+    if (!options.count || options.like || !by_terms) restrict();
     sort_once(unknown_words_);
     unknown_.insert(unknown_.end(), unknown_words_.begin(), unknown_words_.end());
     sort_once(unknown_);

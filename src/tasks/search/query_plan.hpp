@@ -38,7 +38,8 @@ std::vector<std::string> discriminative_words(const opened_store& store,
 class query_plan {
   public:
     /// The store and the context must outlive it. Throws out_of_memory if histories need more than `memory` bytes,
-    /// `interrupted` if the stop flag is raised. Uses `thesaurus` if options.expand is not 0. `fields`: if they have
+    /// `interrupted` if the stop flag is raised. Uses `thesaurus` if options.expand is not 0. `by_terms`: whether the ranking may
+    /// find what the query requires; else view() says it also for counts. `fields`: if they have
     /// weights; then the terms are those of search_fields.
     query_plan(const opened_store& store, const word_space* thesaurus, analysed_query query,
                const search_options& options, std::uint64_t memory, const context& ctx,
