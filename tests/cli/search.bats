@@ -194,6 +194,40 @@ PYTHON
     says "--title-weight has no effect with --field-weights"
 }
 
+@test "words and vectors: kept by the build, or given with the search; by topics" {
+    printf '%s\n' '{"id":"a","text":"a cat on a sofa"}' '{"id":"b","text":"kittens sleep"}' '{"id":"c","text":"the market fell"}' >pets.jsonl
+    printf '%s\n' '{"id":"c","vector":[-0.1,0.9]}' '{"id":"a","vector":[0.9,0.2]}' '{"id":"b","vector":[1,0]}' >pets.vectors.jsonl
+    quern build pets.jsonl -o pets --vectors pets.vectors.jsonl --quiet
+    quern verify pets --quiet
+    quern search pets cat --query-vector '[1,0]' --quiet -k all --total --format jsonl >hits
+    python3 - hits <<'PYTHON'
+import json, sys
+hits = [json.loads(line) for line in open(sys.argv[1])]
+assert [hit["id"] for hit in hits] == ["a", "b", "c"] and hits[0]["total"] == 3
+assert abs(hits[0]["score"] - (1 / 61 + 1 / 62)) < 1e-15 and hits[1]["score"] == 1 / 61
+PYTHON
+    quern build pets.jsonl -o plain_pets --quiet
+    quern search plain_pets cat --vectors pets.vectors.jsonl --query-vector '[1,0]' --quiet -k all --total --format jsonl | cmp - hits
+    printf '1\tcat\n2\tfell\n' >topics
+    printf '%s\n' '{"id":2,"vector":[1,0]}' '{"id":"1","vector":[0,1]}' >topics.jsonl
+    quern search pets --topics topics --query-vector topics.jsonl --quiet --threads 2 | awk '{print $1, $3}' | paste -s -d ' ' >run
+    printf '1 a 1 c 1 b 2 c 2 b 2 a\n' | cmp - run
+    ends_with 2 quern search plain_pets cat --query-vector '[1,0]'
+    says "has no vectors of documents"
+    ends_with 2 quern search pets cat --query-vector '[1,0,0]'
+    says "a query vector of 3 numbers"
+    ends_with 2 quern search pets cat --query-vector '[1,x]'
+    ends_with 2 quern search pets cat --fusion sum
+    says "--fusion requires --query-vector"
+    ends_with 2 quern build pets.jsonl -o pets --update
+    says "keeps vectors of its documents"
+    ends_with 2 quern build pets.jsonl -o other --sync --vectors pets.vectors.jsonl
+    head -n 2 pets.vectors.jsonl >short.jsonl
+    ends_with 3 quern build pets.jsonl -o other --vectors short.jsonl
+    says "no vector for 1 of 3 documents: 'b'"
+    [ ! -e other ]
+}
+
 @test "near-duplicates of a hit are listed under it" {
     python3 - >twice.jsonl <<'PYTHON'
 import json
