@@ -67,7 +67,7 @@ class documents_in_memory : public document_source {
     std::size_t at_ = 0;
 };
 
-void measure(const char* train, const char* eval, int rounds) {
+void print_measured(const char* train, const char* eval, int rounds) {
     const std::vector<document> documents = documents_of(train);
     std::uint64_t bytes = 0, words = 0, sum = 0;
     for (const document& d : documents) bytes += d.text.size();
@@ -190,7 +190,8 @@ int main(int count, char** values) {
     if (arguments.size() == 3 && std::string_view(arguments[0]) == "--reference") {
         quern::print_reference(arguments[1], arguments[2]);
     } else if (arguments.size() == 2 || arguments.size() == 3) {
-        quern::measure(arguments[0], arguments[1], arguments.size() == 3 ? std::atoi(arguments[2]) : 5);
+        quern::print_measured(arguments[0], arguments[1],
+                              arguments.size() == 3 ? std::atoi(arguments[2]) : 5);
     } else {
         std::fputs("usage: decontaminate_bench [--reference] TRAIN EVAL [ROUNDS]\n", stderr);
         return 2;

@@ -9,9 +9,11 @@
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "quern/tasks/build.hpp"
 #include "server/mcp_tools.hpp"
+#include "server/served_store.hpp"
 #include "temporary_folder.hpp"
 
 namespace {
@@ -39,10 +41,9 @@ std::string corpus() {
 
 struct opened {
     quern::testing::temporary_folder folder;
-    search_engine engine = search_engine::open(store(), context::cpu(1));
-    ngram_counter counter = server::counter_of(engine, folder / "store", context::cpu(1));
-    server::mcp tools =
-        server::mcp_of(engine, counter, "store", {}, [](const std::string&) { std::abort(); });
+    std::vector<server::served_store> stores = server::open_stores(
+        std::vector<server::store_source>{{.store = store(), .named = "store"}}, context::cpu(1));
+    server::mcp tools = server::mcp_of(stores, {}, [](const std::string&) { std::abort(); });
 
     std::filesystem::path store() {
         quern::testing::write_file(folder / "corpus.jsonl", corpus());

@@ -25,13 +25,15 @@ class source_folder_test : public ::testing::Test {
         fs::create_directories(root() / ".hidden");
     }
     fs::path root() const { return folder_ / "docs"; }
-    void write(std::string_view path, std::string_view bytes) { write_file(root() / path, std::string(bytes)); }
+    void write(std::string_view path, std::string_view bytes) {
+        testing::write_file(root() / path, std::string(bytes));
+    }
     folder_document read(std::string_view id) {
         auto made = source_folder::open(root()).document(id, 1 << 20, context::cpu(1));
         if (!made) ADD_FAILURE() << id << " is not there";
         return made.value_or(folder_document{});
     }
-    temporary_folder folder_;
+    testing::temporary_folder folder_;
 };
 
 TEST_F(source_folder_test, markdown_becomes_html) {
@@ -114,7 +116,7 @@ TEST_F(source_folder_test, images_are_known_by_their_bytes) {
 }
 
 TEST_F(source_folder_test, nothing_outside_can_be_read) {
-    write_file(folder_ / "secret.txt", "secret");
+    testing::write_file(folder_ / "secret.txt", "secret");
     write(".hidden/a.txt", "secret");
     write(".a.txt", "secret");
     write("sub/a.txt", "open");
