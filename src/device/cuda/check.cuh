@@ -17,12 +17,14 @@ namespace quern::cuda {
 void check(cudaError_t error, const char* call, const char* file, int line);
 
 /// Grid, block, bytes of dynamic shared memory; whether all blocks must be resident at once, because they wait for each
-/// other; whether they may start before the preceding kernel ends, if it allows that, and wait for it where needed.
+/// other; whether they may start before the preceding kernel ends, if it and the device allow that, and wait for it where
+/// needed; the blocks of a cluster, for Hopper's kernels, or 0.
 struct launch_shape {
     dim3 grid, block;
     std::size_t shared_bytes = 0;
     bool cooperative = false;
     bool early = false;
+    unsigned cluster = 0;
 };
 
 /// Blocks that cover `items`, with `per_block` each. More than a grid can have make the launch fail; they never wrap
@@ -42,17 +44,30 @@ cudaError_t launch(cuda_place& place, launch_shape shape, void (*kernel)(Paramet
     config.blockDim = shape.block;
     config.dynamicSmemBytes = shape.shared_bytes;
     config.stream = place.stream();
-    cudaLaunchAttribute attributes[2]{};
+    cudaLaunchAttribute attributes[3]{};
     config.attrs = attributes;
     if (shape.cooperative) {
         attributes[config.numAttrs].id = cudaLaunchAttributeCooperative;
         attributes[config.numAttrs++].val.cooperative = 1;
     }
-    if (shape.early) {
+    if (shape.cluster != 0) {
+        attributes[config.numAttrs].id = cudaLaunchAttributeClusterDimension;
+        attributes[config.numAttrs++].val.clusterDim = {shape.cluster, 1, 1};
+    }
+    if (shape.early && place.abilities().starts_early()) {
         attributes[config.numAttrs].id = cudaLaunchAttributeProgrammaticStreamSerialization;
         attributes[config.numAttrs++].val.programmaticStreamSerializationAllowed = 1;
     }
     return cudaLaunchKernelEx(&config, kernel, static_cast<Parameters>(arguments)...);
+}
+
+/// The dynamic shared memory that a block of the kernel may have on the place's device.
+template <class... Parameters>
+std::size_t shared_room(cuda_place& place, void (*kernel)(Parameters...)) {
+    place.make_current();
+    cudaFuncAttributes attributes{};
+    check(cudaFuncGetAttributes(&attributes, kernel), "cudaFuncGetAttributes", __FILE__, __LINE__);
+    return place.abilities().dynamic_shared(attributes.sharedSizeBytes);
 }
 
 /// Records a fault where the place will find it. Any thread may call it any number of times.

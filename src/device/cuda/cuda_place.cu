@@ -60,6 +60,7 @@ cuda_place::cuda_place(context ctx, int ordinal) : ctx_(std::move(ctx)), ordinal
     QUERN_CHECK(cudaDeviceGetAttribute(&l2_bytes, cudaDevAttrL2CacheSize, ordinal));
     multiprocessors_ = static_cast<unsigned>(multiprocessors);
     l2_bytes_ = static_cast<std::size_t>(l2_bytes);
+    abilities_ = cuda::abilities_of(ordinal);
     std::size_t free = 0, total = 0;
     QUERN_CHECK(cudaMemGetInfo(&free, &total));
     memory_ =

@@ -9,6 +9,7 @@
 #include <memory>
 #include <string_view>
 
+#include "device/cuda/abilities.hpp"
 #include "device/memory_budget.hpp"
 #include "quern/base/context.hpp"
 
@@ -36,6 +37,8 @@ class cuda_place {
     void make_current() const;
     unsigned multiprocessors() const noexcept { return multiprocessors_; }
     std::size_t l2_bytes() const noexcept { return l2_bytes_; }
+    /// What the device may do: operations choose their kernels by it.
+    const cuda::abilities& abilities() const noexcept { return abilities_; }
     memory_budget& memory() noexcept { return *memory_; }
 
     /// Waits for everything enqueued. Throws what the device reports, and invalid_value for the first fault that
@@ -83,6 +86,7 @@ class cuda_place {
     int ordinal_;
     unsigned multiprocessors_ = 0;
     std::size_t l2_bytes_ = 0;
+    cuda::abilities abilities_;
     std::unique_ptr<memory_budget> memory_;
     handles handles_;
     std::unique_ptr<staging> staging_;
