@@ -33,6 +33,7 @@ struct cuda_runtime_report {
     bool works = false;
     std::string note;                               ///< what was run, or why it could not be run
     std::uint64_t free_bytes = 0, total_bytes = 0;  ///< of the GPU's memory, if it works
+    std::string kernels = {}, about_kernels = {};   ///< "Hopper" or "portable", and why, if it works
 };
 
 /// Whether this program can compute on GPU `ordinal`: runs a small kernel there and checks every value it wrote.
@@ -56,5 +57,7 @@ chosen_device choose_on(const machine& here, const context& ctx, std::string_vie
 
 /// Defined only if the program is built with CUDA.
 cuda_runtime_report probe_cuda_runtime(int ordinal);
+/// The compute capabilities of the program's code for GPUs: "7.5, 8.0, 9.0". Defined only if it is built with CUDA.
+std::string compiled_architectures();
 
 }  // namespace quern::device

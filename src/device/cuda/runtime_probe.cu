@@ -6,9 +6,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "device/cuda/abilities.hpp"
 #include "device/devices.hpp"
+#include "quern/base/error.hpp"
 
 namespace quern::device {
 namespace {
@@ -51,10 +54,47 @@ class probe_resources {
 
 cuda_runtime_report failed(const char* step, cudaError_t error) {
     static_cast<void>(cudaGetLastError());  // leaves no error for the next caller
-    return {false, std::string(step) + ": " + cudaGetErrorString(error), 0, 0};
+    std::string why = std::string(step) + ": " + cudaGetErrorString(error);
+    if (error == cudaErrorNoKernelImageForDevice)
+        why += "; this program has code for the compute capabilities " + compiled_architectures() +
+               "; please build it with the preset cuda-all";
+    return {false, std::move(why), 0, 0};
+}
+
+std::string capability_text(int architecture) {
+    return std::to_string(architecture / 10) + "." + std::to_string(architecture % 10);
+}
+
+/// Empty if the device is new enough.
+std::string why_too_old(int ordinal) {
+    int major = 0, minor = 0;
+    if (cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, ordinal) != cudaSuccess ||
+        cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, ordinal) != cudaSuccess) {
+        static_cast<void>(cudaGetLastError());
+        return {};  // a later step reports it
+    }
+    if (10 * major + minor >= static_cast<int>(cuda::min_architecture)) return {};
+    return "its compute capability is " + capability_text(10 * major + minor) + ", and Quern needs " +
+           capability_text(cuda::min_architecture) + " or newer (NVIDIA Turing, 2018)";
+}
+
+/// Which kernels the device gets, and why.
+void describe_kernels(const cuda::abilities& may, cuda_runtime_report& report) {
+    report.kernels = may.hopper() ? "Hopper" : "portable";
+    report.about_kernels = "its code is for compute capability " +
+                           capability_text(static_cast<int>(may.architecture)) + "; a block uses up to " +
+                           std::to_string(may.shared_bytes >> 10) +
+                           " KiB of shared memory; the results are the same bits";
 }
 
 }  // namespace
+
+std::string compiled_architectures() {
+    std::string all;
+    for (const int architecture : {__CUDA_ARCH_LIST__})
+        all += (all.empty() ? "" : ", ") + capability_text(architecture / 10);
+    return all;
+}
 
 cuda_runtime_report probe_cuda_runtime(int ordinal) {
     int driver = 0, runtime = 0;
@@ -67,6 +107,7 @@ cuda_runtime_report probe_cuda_runtime(int ordinal) {
                     cuda_version_text(runtime / 1000 * 1000),
                 0, 0};
     }
+    if (std::string why = why_too_old(ordinal); !why.empty()) return {false, std::move(why), 0, 0};
     if (const auto error = cudaSetDevice(ordinal)) return failed("cudaSetDevice", error);
     probe_resources taken;
     if (const auto error = taken.take(values)) return failed("a stream and memory", error);
@@ -86,9 +127,15 @@ cuda_runtime_report probe_cuda_runtime(int ordinal) {
     }
     std::size_t free = 0, total = 0;
     if (const auto error = cudaMemGetInfo(&free, &total)) return failed("cudaMemGetInfo", error);
-    return {true,
-            "CUDA runtime " + cuda_version_text(runtime) + ", a kernel ran and all its values were right",
-            free, total};
+    cuda_runtime_report report{
+        true, "CUDA runtime " + cuda_version_text(runtime) + ", a kernel ran and all its values were right",
+        free, total};
+    try {
+        describe_kernels(cuda::abilities_of(ordinal), report);
+    } catch (const device_error& e) {
+        return {false, e.what(), 0, 0};
+    }
+    return report;
 }
 
 }  // namespace quern::device

@@ -145,7 +145,12 @@ void look_at_gpus(std::vector<finding>& found, const context& ctx) {
              fmt::format("budget {}, {}",
                          in_words(requested ? ctx.gpu_memory_bytes : runtime.free_bytes / 10 * 9),
                          requested ? "set by --gpu-memory" : "nine tenths of what is free")});
+        found.push_back(
+            {fmt::format("GPU kernels cuda:{}", gpu.ordinal), runtime.kernels, runtime.about_kernels});
     }
+    if constexpr (has_cuda)
+        found.push_back({"GPU code", device::compiled_architectures(),
+                         "the compute capabilities that this program was compiled for"});
     found.push_back(device_taken(ctx));
 }
 
