@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device/cuda/check.cuh"
+#include "device/cuda/portable.cuh"
 #include "primitives/segments.cuh"
 
 namespace quern::primitives {
@@ -36,7 +37,7 @@ __global__ void check_offsets_kernel(const std::uint64_t* offsets, std::uint64_t
     if (!marks) return;
     const std::uint64_t word = begin / 32;
     const unsigned peers = __match_any_sync(marking, word);
-    const unsigned bits = __reduce_or_sync(peers, 1u << (begin % 32));
+    const unsigned bits = cuda::union_of_lanes(peers, 1u << (begin % 32));
     if (threadIdx.x % 32 == __ffs(static_cast<int>(peers)) - 1u) atomicOr(heads + word, bits);
 }
 

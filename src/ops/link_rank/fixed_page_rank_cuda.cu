@@ -9,6 +9,7 @@
 #include <type_traits>
 
 #include "device/cuda/check.cuh"
+#include "device/cuda/portable.cuh"
 #include "ops/link_rank/fixed_arithmetic.hpp"
 #include "ops/link_rank/fixed_page_rank.hpp"
 #include "ops/link_rank/link_tiles.cuh"
@@ -183,7 +184,7 @@ __device__ __forceinline__ typename contribution_of<Next>::type take(std::int64_
 template <sending Next>
 __global__ void __launch_bounds__(block_threads)
     begin_kernel(node_arrays nodes, constants params, step_state* state) {
-    cudaGridDependencySynchronize();
+    cuda::wait_for_previous_kernel();
     totals sum{};
     const auto of_node = [&](std::int64_t start, std::uint64_t degree, auto& residual, auto& contributions) {
         contributions = 0;
@@ -217,7 +218,7 @@ __global__ void __launch_bounds__(block_threads)
 template <sending Next>
 __global__ void __launch_bounds__(block_threads, 4)
     step_kernel(node_arrays nodes, constants params, step_state* state) {
-    cudaGridDependencySynchronize();
+    cuda::wait_for_previous_kernel();
     if (state->halted != going::on) return;
     const unsigned now_shift = state->now_shift, next_shift = state->next_shift;
     const std::int64_t each = state->each, personalised_share = state->personalised_share;

@@ -2,6 +2,7 @@
 // The first pass on a GPU (passes_cuda.cu): one kernel on the device decides how deep lists are read.
 #include <cooperative_groups.h>
 
+#include "device/cuda/portable.cuh"
 #include "ops/rank_aggregation/passes_cuda.cuh"
 
 namespace quern::rank_aggregation_detail {
@@ -71,7 +72,7 @@ __device__ inline void add_up(unsigned mine, unsigned long long* sum) {
     __syncthreads();
     if (threadIdx.x == 0) of_block = 0;
     __syncthreads();
-    const unsigned of_warp = __reduce_add_sync(0xffffffffu, mine);
+    const unsigned of_warp = cuda::sum_of_warp(mine);
     if (threadIdx.x % 32 == 0 && of_warp != 0) atomicAdd(&of_block, of_warp);
     __syncthreads();
     if (threadIdx.x == 0 && of_block != 0) atomicAdd(sum, static_cast<unsigned long long>(of_block));

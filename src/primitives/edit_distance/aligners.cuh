@@ -7,6 +7,8 @@
 
 #include <cstdint>
 
+#include "device/cuda/portable.cuh"
+
 namespace quern::primitives::edit_distance_detail {
 
 constexpr unsigned full_warp = 0xffffffff;
@@ -74,7 +76,7 @@ class warp_aligner {
         } else {
             for (unsigned i = 0; i < 32; ++i)
                 if (first + i >= 0) seen |= a_[first + i];
-            seen = __reduce_or_sync(full_warp, seen);
+            seen = cuda::union_of_warp(seen);
             digits_ = seen == 0 ? 1 : (35u - static_cast<unsigned>(__clz(static_cast<int>(seen)))) / 4;
             foreign_ = digits_ == 8 ? 0 : ~0u << 4 * digits_;
         }

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <string>
 
+#include "device/cuda/portable.cuh"
 #include "primitives/argument_checks.hpp"
 #include "primitives/reduce/reduction.cuh"
 #include "primitives/segments.cuh"
@@ -140,7 +141,7 @@ __global__ __launch_bounds__(block_threads) void reduce_short_segments_kernel(
         mine_to_write[u] = lane == 0 && !queued && s < a.segments.count;
         longest = max(longest, size[u]);
     }
-    longest = __reduce_max_sync(~0u, longest);
+    longest = cuda::max_of_warp(longest);
     if (longest <= group) {  // one value per lane
         T values[each];
 #pragma unroll

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "device/cuda/portable.cuh"
 #include "primitives/sparse/row_sum.cuh"
 
 namespace quern::primitives::sparse_cuda {
@@ -80,8 +81,7 @@ struct lane_runs {
 template <class Sum>
 __device__ void join_runs(Sum& mine, const lane_runs& runs) {
     if (runs.heads == all_lanes) return;
-    const unsigned lane = threadIdx.x % 32, end = runs.end(),
-                   longest = __reduce_max_sync(all_lanes, end - lane);
+    const unsigned lane = threadIdx.x % 32, end = runs.end(), longest = cuda::max_of_warp(end - lane);
     for (unsigned d = 1; d < longest; d *= 2) {
         const Sum other = mine.moved([d](auto word) { return __shfl_down_sync(all_lanes, word, d); });
         if (lane + d < end) mine.join(other);

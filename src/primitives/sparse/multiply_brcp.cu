@@ -13,6 +13,7 @@
 #include <bit>
 
 #include "device/cuda/check.cuh"
+#include "device/cuda/portable.cuh"
 #include "primitives/segments.hpp"
 #include "primitives/sparse/device_checks.hpp"
 #include "primitives/sparse/ell_slices.cuh"
@@ -76,7 +77,7 @@ template <class Value>
 __global__ __launch_bounds__(block_threads) void sum_blocks_kernel(
     const __grid_constant__ brcp_product<Value> a) {
     __shared__ bounded_sum<Value> board[block_threads];
-    cudaTriggerProgrammaticLaunchCompletion();
+    cuda::let_next_kernel_start();
     unsigned i = 0;
     while (blockIdx.x >= a.shares.block_ranges[i + 1].group) ++i;
     const unsigned level = a.shares.block_ranges[i].level, lane = threadIdx.x % 32;
@@ -92,7 +93,7 @@ __global__ __launch_bounds__(block_threads) void sum_blocks_kernel(
         const std::uint64_t begin = a.block_ptr[block], part = worker & ((1u << level) - 1);
         width = static_cast<std::uint32_t>((a.block_ptr[block + 1] - begin) / 32);
         if (leads) row = a.row_perm[std::uint64_t{block} * 32 + lane];
-        cudaGridDependencySynchronize();
+        cuda::wait_for_previous_kernel();
         const auto from = static_cast<std::uint32_t>(width * part >> level);
         const auto to = static_cast<std::uint32_t>(width * (part + 1) >> level);
         const std::uint64_t at = begin + std::uint64_t{from} * 32 + lane;
@@ -278,8 +279,8 @@ __global__ __launch_bounds__(block_threads) void finish_rows_kernel(
     const __grid_constant__ brcp_product<Value> a) {
     __shared__ exact_words<Value> exact[block_warps];
     exact_words<Value>& own = exact[threadIdx.x / 32];
-    cudaTriggerProgrammaticLaunchCompletion();
-    cudaGridDependencySynchronize();
+    cuda::let_next_kernel_start();
+    cuda::wait_for_previous_kernel();
     const unsigned warp = blockIdx.x * block_warps + threadIdx.x / 32, warps = gridDim.x * block_warps;
     for (std::uint32_t b = warp; b < a.distributed; b += warps) finish_distributed(a, b, own);
     for (std::uint32_t s = warp; s < a.splits; s += warps) finish_split(a, s, own);

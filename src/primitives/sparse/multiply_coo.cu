@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "device/cuda/check.cuh"
+#include "device/cuda/portable.cuh"
 #include "primitives/sparse/device_checks.hpp"
 #include "primitives/sparse/multiply.hpp"
 #include "primitives/sparse/row_sum.cuh"
@@ -163,7 +164,7 @@ __device__ void sum_round(const tile_rows<Value>& rows, std::uint64_t first, cou
 template <class Value>
 __global__ __launch_bounds__(block_threads) void sum_tiles_kernel(coo_product<Value> a) {
     __shared__ unsigned opened[block_warps];
-    cudaTriggerProgrammaticLaunchCompletion();
+    cuda::let_next_kernel_start();
     const unsigned warp = threadIdx.x / 32;
     const std::uint64_t tile = std::uint64_t{blockIdx.x} * block_warps + warp;
     if (tile >= a.tiles) return;
@@ -173,7 +174,7 @@ __global__ __launch_bounds__(block_threads) void sum_tiles_kernel(coo_product<Va
     const std::uint32_t first_row = a.row[begin];
     const tile_rows<Value> rows{a, tile, first_row, begin != 0 && a.row[begin - 1] == first_row,
                                 opened + warp};
-    cudaGridDependencySynchronize();
+    cuda::wait_for_previous_kernel();
     counted_sum<Value> carried;
     std::uint32_t carried_row = first_row;
     for (std::uint64_t first = begin; first < end; first += round_size)
@@ -265,8 +266,8 @@ template <class Value>
 __global__ __launch_bounds__(block_threads) void finish_rows_kernel(coo_product<Value> a) {
     __shared__ exact_words<Value> exact[block_warps];
     exact_words<Value>& own = exact[threadIdx.x / 32];
-    cudaTriggerProgrammaticLaunchCompletion();
-    cudaGridDependencySynchronize();
+    cuda::let_next_kernel_start();
+    cuda::wait_for_previous_kernel();
     const unsigned lane = threadIdx.x % 32;
     const std::uint64_t step = std::uint64_t{gridDim.x} * block_threads;
     const auto for_each_lane = [&](bool wanted, const auto& work) {

@@ -9,6 +9,7 @@
 #include <algorithm>
 
 #include "device/cuda/check.cuh"
+#include "device/cuda/portable.cuh"
 #include "primitives/sparse/device_checks.hpp"
 #include "primitives/sparse/ell_slices.cuh"
 #include "primitives/sparse/multiply.hpp"
@@ -75,7 +76,7 @@ __device__ void sum_cut_row(const csr_product<Value>& a, std::uint64_t multiple)
     const std::uint32_t row = row_of(a.offsets, a.rows, multiple * tile);
     const std::uint64_t begin = a.offsets[row], end = a.offsets[row + 1];
     if (end - begin <= tile) return;
-    cudaGridDependencySynchronize();
+    cuda::wait_for_previous_kernel();
     const std::uint64_t from = multiple * tile - begin < tile ? begin : multiple * tile;
     bounded_sum<Value> mine = sum_entries<32>(a, from + threadIdx.x % 32, min(end, (multiple + 1) * tile));
     join_group<32>(mine);
@@ -85,7 +86,7 @@ __device__ void sum_cut_row(const csr_product<Value>& a, std::uint64_t multiple)
 /// A warp: 32 / group rows, or one multiple of `tile`: those come first. No dynamic shared memory.
 template <class Value, unsigned group>
 __global__ __launch_bounds__(block_threads) void sum_rows_kernel(csr_product<Value> a) {
-    cudaTriggerProgrammaticLaunchCompletion();
+    cuda::let_next_kernel_start();
     const std::uint64_t warp = std::uint64_t{blockIdx.x} * block_warps + threadIdx.x / 32;
     if (warp < a.tiles) {
         sum_cut_row(a, warp);
@@ -99,7 +100,7 @@ __global__ __launch_bounds__(block_threads) void sum_rows_kernel(csr_product<Val
         begin = a.offsets[row];
         end = a.offsets[row + 1];
     }
-    cudaGridDependencySynchronize();
+    cuda::wait_for_previous_kernel();
     const std::uint64_t length = end - begin;
     const bool cut = length > tile, shared = group < 32 && !cut && length > group * few_rounds;
     bounded_sum<Value> mine = sum_entries<group>(a, begin + lane % group, cut || shared ? begin : end);
@@ -150,8 +151,8 @@ __device__ unsigned settle_word(const csr_product<Value>& a, std::uint64_t word,
 template <class Value>
 __global__ __launch_bounds__(block_threads) void finish_rows_kernel(csr_product<Value> a) {
     __shared__ exact_words<Value> exact[block_warps];
-    cudaTriggerProgrammaticLaunchCompletion();
-    cudaGridDependencySynchronize();
+    cuda::let_next_kernel_start();
+    cuda::wait_for_previous_kernel();
     const unsigned lane = threadIdx.x % 32, rows_of_word = 32 / a.group;
     const std::uint64_t words = (std::uint64_t{a.rows} + rows_of_word - 1) / rows_of_word;
     const auto finish = [&](std::uint64_t word, unsigned bit) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "device/cuda/check.cuh"
+#include "device/cuda/portable.cuh"
 #include "primitives/sparse/device_checks.hpp"
 #include "primitives/sparse/ell_slices.cuh"
 #include "primitives/sparse/multiply.hpp"
@@ -29,11 +30,11 @@ struct ell_product {
 template <class Value>
 __global__ __launch_bounds__(block_threads) void sum_rows_kernel(ell_product<Value> a, unsigned warps) {
     __shared__ bounded_sum<Value> board[block_threads];
-    cudaTriggerProgrammaticLaunchCompletion();
+    cuda::let_next_kernel_start();
     const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32, part = warp % warps;
     const std::uint64_t slice = std::uint64_t{blockIdx.x} * (block_warps / warps) + warp / warps;
     const std::uint64_t row = slice * 32 + lane;
-    cudaGridDependencySynchronize();
+    cuda::wait_for_previous_kernel();
     bounded_sum<Value> mine;
     if (row < a.rows) {
         const auto from = static_cast<std::uint32_t>(std::uint64_t{a.width} * part / warps);
@@ -97,8 +98,8 @@ __device__ unsigned settle_slice(const ell_product<Value>& a, std::uint64_t slic
 template <class Value>
 __global__ __launch_bounds__(block_threads) void finish_rows_kernel(ell_product<Value> a) {
     __shared__ exact_words<Value> exact[block_warps];
-    cudaTriggerProgrammaticLaunchCompletion();
-    cudaGridDependencySynchronize();
+    cuda::let_next_kernel_start();
+    cuda::wait_for_previous_kernel();
     for_each_marked_word(
         a.open, 0, (std::uint64_t{a.rows} + 31) / 32, [&](std::uint64_t word, unsigned bits) {
             for_each_bit(settle_slice(a, word, bits), [&](unsigned bit) {

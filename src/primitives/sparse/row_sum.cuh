@@ -12,6 +12,7 @@
 #include <cstdint>
 
 #include "device/cuda/check.cuh"
+#include "device/cuda/portable.cuh"
 #include "primitives/sparse/exact_sum.hpp"
 #include "primitives/sparse/formats.hpp"
 
@@ -297,8 +298,8 @@ __device__ void for_each_bit(unsigned bits, const Work& work) {
 /// y ← +0, for formats that skip rows without entries. Any grid.
 template <class Value>
 __global__ __launch_bounds__(block_threads) void clear_kernel(Value* y, std::uint64_t rows) {
-    cudaTriggerProgrammaticLaunchCompletion();
-    cudaGridDependencySynchronize();
+    cuda::let_next_kernel_start();
+    cuda::wait_for_previous_kernel();
     for (std::uint64_t i = std::uint64_t{blockIdx.x} * block_threads + threadIdx.x; i < rows;
          i += std::uint64_t{gridDim.x} * block_threads)
         y[i] = 0;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "device/cuda/check.cuh"
+#include "device/cuda/portable.cuh"
 #include "ops/near_duplicates/filter/device_sketcher.hpp"
 #include "ops/near_duplicates/filter/gram_walk.hpp"
 
@@ -111,7 +112,7 @@ __device__ void clear(std::uint32_t* words, std::size_t count) {
 
 /// By a block: the sum of the threads' values, for thread 0.
 __device__ std::uint32_t block_sum(std::uint32_t value, std::uint32_t* of_warps) {
-    value = __reduce_add_sync(full_warp, value);
+    value = cuda::sum_of_warp(value);
     if (threadIdx.x % warp == 0) of_warps[threadIdx.x / warp] = value;
     __syncthreads();
     std::uint32_t sum = 0;

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "device/cuda/check.cuh"
+#include "device/cuda/portable.cuh"
 #include "ops/nearest/distance/components.cuh"
 
 namespace quern::nearest_detail {
@@ -23,9 +24,9 @@ struct found_stats {
 
 __device__ void note_stats(const found_stats& mine, found_stats* all) {
     constexpr unsigned everyone = 0xffffffffu;
-    const std::uint32_t bad_row = __reduce_min_sync(everyone, mine.bad_row);
-    const std::int32_t least = __reduce_min_sync(everyone, mine.least);
-    const std::int32_t greatest = __reduce_max_sync(everyone, mine.greatest);
+    const std::uint32_t bad_row = cuda::min_of_warp(mine.bad_row);
+    const std::int32_t least = cuda::min_of_warp(mine.least);
+    const std::int32_t greatest = cuda::max_of_warp(mine.greatest);
     unsigned long long greatest_float = mine.greatest_float;
     for (unsigned lanes = 16; lanes != 0; lanes /= 2) {
         const unsigned long long other = __shfl_down_sync(everyone, greatest_float, lanes);

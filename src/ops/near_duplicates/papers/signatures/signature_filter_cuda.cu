@@ -7,6 +7,7 @@
 #include <cmath>
 #include <type_traits>
 
+#include "device/cuda/portable.cuh"
 #include "ops/near_duplicates/papers/signatures/signature_filter.cuh"
 
 namespace quern::near_duplicates_detail {
@@ -43,22 +44,12 @@ __global__ __launch_bounds__(filter_threads) void write_codes_kernel(join_data d
         other = rows.longer[length];
     }
     rows.own[row] = own;
-    other = __reduce_max_sync(0xffffffff, other);
+    other = cuda::max_of_warp(other);
     if (row % 32 == 0) rows.nearest[row / 32] = other;
 #pragma unroll
     for (unsigned n = 0; n < levels; ++n)
         rows.codes[(std::size_t{n / 4} * rows.padded + row) * 4 + n % 4] =
             make_uint2(static_cast<unsigned>(code[n]), static_cast<unsigned>(code[n] >> 32));
-}
-
-/// sums = begin + rows times columns: 16 rows, 8 columns, 256 bits, on the tensor cores.
-__device__ void multiply_add(std::int32_t (&sums)[4], uint2 low, uint2 high, uint2 column,
-                             const std::int32_t (&begin)[4]) {
-    asm("mma.sync.aligned.m16n8k256.row.col.s32.b1.b1.s32.and.popc {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
-        "{%10,%11,%12,%13};"
-        : "=r"(sums[0]), "=r"(sums[1]), "=r"(sums[2]), "=r"(sums[3])
-        : "r"(low.x), "r"(high.x), "r"(low.y), "r"(high.y), "r"(column.x), "r"(column.y), "r"(begin[0]),
-          "r"(begin[1]), "r"(begin[2]), "r"(begin[3]));
 }
 
 /// The number of blocks that share a multiprocessor's registers.
@@ -160,7 +151,9 @@ __global__ __launch_bounds__(filter_threads, blocks_at_once(Quads)) void multipl
                     const uint2 column = reinterpret_cast<const uint2*>(staged[slot][q])[n * 4 + lane];
 #pragma unroll
                     for (unsigned m = 0; m < 4; ++m)
-                        multiply_add(sums[m], low[q][m], high[q][m], column, q == 0 ? begin[m] : sums[m]);
+                        cuda::count_common_bits(
+                            sums[m], make_uint4(low[q][m].x, high[q][m].x, low[q][m].y, high[q][m].y),
+                            column.x, column.y, q == 0 ? begin[m] : sums[m]);
                 }
                 std::int32_t all = sums[0][0];
 #pragma unroll
