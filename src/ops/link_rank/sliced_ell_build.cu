@@ -173,7 +173,11 @@ void sliced_ell::number_nodes(cuda_place& place, const link_graph_view& graph,
     const auto all_in_one = static_cast<std::uint32_t>((std::uint64_t{n} + 64) / 64 * 64);
     const bool in_cache = std::uint64_t{n} * sizeof(std::int32_t) <= place.l2_bytes();
     const std::uint32_t suits = in_cache ? table_slots_in_cache : table_slots_beyond;
-    const std::uint32_t table = std::min(layout.table_slots != 0 ? layout.table_slots : suits, all_in_one);
+    constexpr std::size_t other_shared = 1024;  // a block's other shared memory
+    const auto fit = static_cast<std::uint32_t>(place.abilities().dynamic_shared(other_shared) /
+                                                sizeof(std::int32_t) / 64 * 64);
+    const std::uint32_t table =
+        std::min({layout.table_slots != 0 ? layout.table_slots : suits, all_in_one, fit});
     const cuda_array<std::uint64_t> links(place, max_hot_groups);
     place.fill_bytes(links.data(), 0, links.size() * sizeof(std::uint64_t));
     QUERN_LAUNCH(place, (launch_shape{dim3(16, max_hot_groups), block_threads}), sum_degrees_kernel,

@@ -13,7 +13,7 @@ inline constexpr std::uint32_t max_table_slots = 57344;  ///< 224 KiB: the share
 
 struct sliced_ell_layout {
     std::uint32_t table_slots =
-        0;                ///< of a hot group: a multiple of 64, at most max_table_slots; 0: automatic
+        0;  ///< of a hot group: a multiple of 64, at most max_table_slots; 0: automatic; cut to the device's
     int hot_groups = -1;  ///< at most max_hot_groups; −1: as many as pay
 };
 

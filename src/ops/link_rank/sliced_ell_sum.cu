@@ -2,7 +2,7 @@
 // Sums over links in slices (sliced_ell.cuh).
 //
 // Narrow sums: one block of 1,024 threads per multiprocessor keeps a hot group's contributions in shared memory (224 KiB,
-// filled by the copy engine).
+// filled by the copy engine on Hopper; less where a block may have less).
 // - Even warps start with hot slices, odd ones with cold slices, whose gathers wait for the second-level cache: the two
 //   kinds of work overlap. A warp switches to the other kind when its own is done.
 // - Blocks own slices in turn (lengths descend, so shares are equal). The warps of a block draw from its share by a counter
@@ -11,6 +11,8 @@
 #include <algorithm>
 
 #include "device/cuda/check.cuh"
+#include "device/cuda/hopper.cuh"
+#include "device/cuda/portable.cuh"
 #include "ops/link_rank/sliced_ell.cuh"
 
 namespace quern::link_rank_detail {
@@ -121,47 +123,45 @@ __device__ __forceinline__ std::uint32_t slices_of_block(const ell_group& group)
     return group.slices > blockIdx.x ? (group.slices - blockIdx.x - 1) / gridDim.x + 1 : 0;
 }
 
-/// The copy engine fills shared memory; all threads that wait on the barrier see it. (PTX: cp.async.bulk, mbarrier.)
-__device__ __forceinline__ std::uint32_t shared_address(const void* p) {
-    return static_cast<std::uint32_t>(__cvta_generic_to_shared(p));
-}
-__device__ __forceinline__ void open_barrier(std::uint64_t* barrier) {
-    asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(shared_address(barrier)) : "memory");
-    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
-}
-__device__ __forceinline__ void order_copy(void* to, const void* from, std::uint32_t bytes,
+/// Fills shared memory with a table. Thread 0 orders the copy after a barrier of the block; all threads await it. With
+/// Hopper's copy engine, the block works meanwhile.
+template <bool Hopper>
+__device__ __forceinline__ void order_copy(std::int32_t* to, const std::int32_t* from, std::uint32_t bytes,
                                            std::uint64_t* barrier) {
-    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");  // earlier reads from there are complete
-    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(barrier)),
-                 "r"(bytes)
-                 : "memory");
-    for (std::uint32_t at = 0; at < bytes; at += max_bulk_bytes)
-        asm volatile(
-            "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
-                shared_address(to) + at),
-            "l"(static_cast<const char*>(from) + at), "r"(min(bytes - at, max_bulk_bytes)),
-            "r"(shared_address(barrier))
-            : "memory");
+    if constexpr (Hopper) {
+        if (threadIdx.x != 0) return;
+        cuda::order_reads_before_copies();
+        cuda::arrive_expecting(barrier, bytes);
+        for (std::uint32_t at = 0; at < bytes; at += max_bulk_bytes)
+            cuda::bring(reinterpret_cast<char*>(to) + at, reinterpret_cast<const char*>(from) + at,
+                        min(bytes - at, max_bulk_bytes), barrier);
+    } else {
+        for (std::uint32_t at = threadIdx.x; at < bytes / 16; at += block_threads)
+            cuda::copy_16(reinterpret_cast<uint4*>(to) + at, reinterpret_cast<const uint4*>(from) + at);
+        cuda::end_copy_group();
+    }
 }
+template <bool Hopper>
 __device__ __forceinline__ void await_copy(std::uint64_t* barrier, std::uint32_t parity) {
-    std::uint32_t done = 0;
-    while (done == 0)
-        asm volatile(
-            "{ .reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2; selp.u32 %0, 1, 0, p; }"
-            : "=r"(done)
-            : "r"(shared_address(barrier)), "r"(parity)
-            : "memory");
+    if constexpr (Hopper) {
+        cuda::wait_for(barrier, parity);
+    } else {
+        cuda::wait_for_copies<0>();
+        __syncthreads();
+    }
 }
 
 /// See the head of the file. Shared memory: the table of a hot group. Grid: one block per multiprocessor, or any other
 /// number.
+template <bool Hopper>
 __global__ void __launch_bounds__(block_threads, 1)
     sum_narrow_kernel(sliced_ell_view links, const std::int32_t* table, std::uint64_t* sums,
                       const std::uint32_t* halted) {
+    if (Hopper && !cuda::hopper_code) return;
     extern __shared__ __align__(128) std::int32_t hot[];
     __shared__ alignas(8) std::uint64_t barrier;
     __shared__ std::uint32_t next_hot, next_cold;
-    cudaGridDependencySynchronize();
+    cuda::wait_for_previous_kernel();
     if (*halted != 0) return;
     const bool cold_first = threadIdx.x / 32 % 2 != 0;
     const std::uint32_t all_cold = slices_of_block(links.cold);
@@ -171,7 +171,10 @@ __global__ void __launch_bounds__(block_threads, 1)
     };
     if (threadIdx.x == 0) {
         next_cold = 0;
-        open_barrier(&barrier);
+        if constexpr (Hopper) {
+            cuda::make_barrier(&barrier, 1);
+            cuda::show_barriers();
+        }
     }
     if (links.hot_groups == 0) {
         __syncthreads();
@@ -186,11 +189,12 @@ __global__ void __launch_bounds__(block_threads, 1)
         if (threadIdx.x == 0) {
             next_hot = 0;
             next_cold = cold_before;  // warps that found none left have counted too far
-            order_copy(hot, table + std::uint64_t{g} * links.table_slots, links.hot_slots[g] * 4, &barrier);
         }
+        order_copy<Hopper>(hot, table + std::uint64_t{g} * links.table_slots, links.hot_slots[g] * 4,
+                           &barrier);
         __syncthreads();
         if (cold_first) cold(cold_until);
-        await_copy(&barrier, g % 2);
+        await_copy<Hopper>(&barrier, g % 2);
         sum_slices<std::uint16_t>(links.hot[g], &next_hot, slices_of_block(links.hot[g]), sums,
                                   [](std::uint32_t id) { return hot[id]; });
         if (!cold_first) cold(cold_until);
@@ -213,7 +217,7 @@ __device__ void sum_wide_slices(const ell_group& group, const std::int64_t* tabl
 
 __global__ void __launch_bounds__(512) sum_wide_kernel(sliced_ell_view links, const std::int64_t* table,
                                                        std::uint64_t* sums, const std::uint32_t* halted) {
-    cudaGridDependencySynchronize();
+    cuda::wait_for_previous_kernel();
     if (*halted != 0) return;
     for (std::uint32_t g = 0; g < links.hot_groups; ++g)
         sum_wide_slices<std::uint16_t>(links.hot[g], table + std::uint64_t{g} * links.table_slots, sums);
@@ -225,11 +229,12 @@ __global__ void __launch_bounds__(512) sum_wide_kernel(sliced_ell_view links, co
 void sliced_ell::add(cuda_place& place, const std::int32_t* table, std::uint64_t* sums,
                      const std::uint32_t* halted) const {
     const std::size_t shared = view_.hot_groups != 0 ? std::size_t{view_.table_slots} * 4 : 0;
+    auto* const kernel = place.abilities().hopper() ? sum_narrow_kernel<true> : sum_narrow_kernel<false>;
     place.make_current();
-    QUERN_CHECK(cudaFuncSetAttribute(sum_narrow_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                     static_cast<int>(max_table_slots * 4)));
-    QUERN_LAUNCH(place, (launch_shape{place.multiprocessors(), block_threads, shared, false, true}),
-                 sum_narrow_kernel, view_, table, sums, halted);
+    QUERN_CHECK(
+        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared)));
+    QUERN_LAUNCH(place, (launch_shape{place.multiprocessors(), block_threads, shared, false, true}), kernel,
+                 view_, table, sums, halted);
 }
 
 void sliced_ell::add(cuda_place& place, const std::int64_t* table, std::uint64_t* sums,
