@@ -19,11 +19,9 @@ namespace {
 
 using namespace top_k_detail;
 
-constexpr unsigned few_groups = 256;               // of samples, if the limit is one of the first of them
-constexpr unsigned few_threads = 256;              // a block of short rows: barriers are cheap
-constexpr std::size_t candidate_bytes = 64 << 10;  // of a row; two blocks fit a multiprocessor
-template <class Composite>
-constexpr unsigned row_capacity = candidate_bytes / sizeof(Composite);
+constexpr unsigned few_groups = 256;                   // of samples, if the limit is one of the first of them
+constexpr unsigned few_threads = 256;                  // a block of short rows: barriers are cheap
+constexpr std::size_t max_candidate_bytes = 64 << 10;  // of a row; two blocks fit a multiprocessor
 
 template <class Key>
 struct matrix {
@@ -85,17 +83,16 @@ __device__ unsigned keep_candidates(const key_list<Key>& list, typename ranking<
 }
 
 /// Block b owns the rows b, b + grid, …. `rounds` and `least` as in sample_limit_kernel, where the block's threads are all
-/// that sample. Shared memory: composites of two tiles, to sort with (16 or 32 KB), and dynamic, the candidates of a row
-/// (64 KB), sorted in tiles and merged by rank. Two blocks fit a multiprocessor: one waits while one reads.
+/// that sample. Shared memory: composites of two tiles, to sort with (16 or 32 KB), and dynamic, `capacity` candidates of a
+/// row (whole tiles; 64 KB where a block may have them), sorted in tiles and merged by rank. Two blocks fit a multiprocessor: one waits while one reads.
 template <class Key>
 __global__ void __launch_bounds__(tile_size, 2)
-    select_long_rows_kernel(matrix<Key> all, unsigned rounds, unsigned least, bool few) {
+    select_long_rows_kernel(matrix<Key> all, unsigned rounds, unsigned least, bool few, unsigned capacity) {
     using composite = typename ranking<Key>::composite;
     extern __shared__ uint4 memory[];
     __shared__ composite board[2 * tile_size];
     __shared__ composite limit;
     composite* const kept = reinterpret_cast<composite*>(memory);
-    constexpr unsigned capacity = row_capacity<composite>;
     const unsigned t = threadIdx.x;
     for (std::uint64_t row = blockIdx.x; row < all.rows; row += gridDim.x) {
         const std::uint64_t first = row * all.columns;
@@ -177,8 +174,19 @@ void sort_short_rows(cuda_place& place, const matrix<Key>& all) {
         (sort_short_rows_kernel<Width, Key>), all);
 }
 
+/// The candidates of a row that fit a block's shared memory: whole tiles.
 template <class Key>
-void select_long_rows(cuda_place& place, const matrix<Key>& all, const sampling& sampled, bool few) {
+unsigned row_capacity(cuda_place& place) {
+    constexpr std::size_t tile_bytes = tile_size * sizeof(typename ranking<Key>::composite);
+    const std::size_t room =
+        std::min(max_candidate_bytes, cuda::shared_room(place, select_long_rows_kernel<Key>));
+    return static_cast<unsigned>(room / tile_bytes * tile_size);
+}
+
+template <class Key>
+void select_long_rows(cuda_place& place, const matrix<Key>& all, const sampling& sampled, bool few,
+                      unsigned capacity) {
+    const std::size_t candidate_bytes = capacity * sizeof(typename ranking<Key>::composite);
     place.make_current();  // the attribute is the current device's
     QUERN_CHECK(cudaFuncSetAttribute(select_long_rows_kernel<Key>,
                                      cudaFuncAttributeMaxDynamicSharedMemorySize,
@@ -186,7 +194,7 @@ void select_long_rows(cuda_place& place, const matrix<Key>& all, const sampling&
     const auto blocks = static_cast<unsigned>(std::min<std::uint64_t>(all.rows, 1u << 20));
     QUERN_LAUNCH(place, (cuda::launch_shape{dim3(blocks), dim3(tile_size), candidate_bytes}),
                  select_long_rows_kernel<Key>, all, sampled.least == 0 ? 0 : sampled.rounds, sampled.least,
-                 few);
+                 few, capacity);
 }
 
 template <class Key>
@@ -228,7 +236,7 @@ void batched_top_k(cuda_place& place, device_span<const Key> keys, std::uint64_t
         keys.data(),       rows, columns, k, ranking<Key>(which), best_keys.data(), best_ids.data(),
         place.fault_word()};
     if (columns <= tile_size) return sort_short_rows(place, all);
-    constexpr std::uint64_t capacity = row_capacity<typename ranking<Key>::composite>;
+    const unsigned capacity = row_capacity<Key>(place);
     // Uses a sample of few keys if that suffices: its keys are read twice.
     bool few = true;
     sampling sampled{0, 0, columns};
@@ -243,7 +251,7 @@ void batched_top_k(cuda_place& place, device_span<const Key> keys, std::uint64_t
             select_best(place, keys.data() + r * columns, nullptr, columns, k, best_keys.data() + r * k,
                         best_ids.data() + r * k, which, r * columns);
     } else if (fits || columns <= capacity) {
-        select_long_rows(place, all, fits ? sampled : sampling{0, 0, columns}, few);
+        select_long_rows(place, all, fits ? sampled : sampling{0, 0, columns}, few, capacity);
     } else {
         sort_rows(place, all);
     }

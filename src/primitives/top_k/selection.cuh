@@ -4,8 +4,6 @@
 // tiles by rank. The composites are all different, so nothing here depends on the order of threads.
 #pragma once
 
-#include <cooperative_groups.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <cuda/atomic>
@@ -190,16 +188,6 @@ __device__ typename ranking<Key>::composite sample_best(const key_list<Key>& lis
         if (packed < best) best = packed;
     }
     return best;
-}
-
-/// All threads of all blocks of a cluster; writes to shared memory before it are seen after it.
-__device__ inline void cluster_barrier() {
-    cooperative_groups::this_cluster().sync();
-}
-/// The same variable of shared memory in another block of the cluster.
-template <class T>
-__device__ T* in_block_of_cluster(T* variable, unsigned block) {
-    return cooperative_groups::this_cluster().map_shared_rank(variable, block);
 }
 
 template <class Composite>

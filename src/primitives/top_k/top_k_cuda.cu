@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The k best of one list on the GPU, in two launches and one pass over the keys.
-// - sample_limit_kernel reads 32,768 keys and finds a threshold that a little more than k pass, with a probability near
+// The k best of one list on the GPU, in two launches (three before Hopper) and one pass over the keys.
+// - sample_limit_kernel, or sample_keys_kernel and choose_limit_kernel, read 32,768 keys and find a threshold that a little more than k pass, with a probability near
 //   one.
 // - select_kernel collects the keys that pass it, sorts them in tiles, and merges the tiles by rank: a composite's place in
 //   the result is the number of smaller composites, a binary search in every tile.
@@ -12,6 +12,8 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "device/cuda/hopper.cuh"
+#include "device/cuda/portable.cuh"
 #include "primitives/sort/sort.hpp"
 #include "primitives/top_k/selection.cuh"
 #include "primitives/top_k/top_k_checks.hpp"
@@ -29,7 +31,7 @@ constexpr unsigned counted =
     32768 / static_cast<unsigned>(sizeof(Composite));  // up to so many candidates are ranked by counting
 constexpr unsigned ranked_at_once = 128;               // composites that a block ranks at a time
 
-/// The data shared by the blocks of a selection. sample_limit_kernel zeroes it and sets the limit.
+/// The data shared by the blocks of a selection. begin_selection zeroes it.
 template <class Composite>
 struct shared_state {
     Composite limit;   ///< candidates do not exceed it
@@ -52,36 +54,82 @@ struct selection {
     typename ranking<Key>::word* high;  ///< null, or: candidates are written here and to best_ids, unsorted
 };
 
-/// One cluster of sampling_blocks blocks. Each thread reads `rounds` keys. The best of those that the threads t of all
-/// blocks read is one of 1,024 samples, or the best of every four of these one of 256; the `least`-th best sample is the
-/// limit. `rounds` 0: no limit. Shared memory: composites of two tiles (16 or 32 KB).
+/// How a limit is found. Each thread of sampling_blocks blocks reads `rounds` keys. The best of those that the threads t of
+/// all blocks read is one of 1,024 samples, or the best of every four of these one of 256; the `least`-th best sample is the
+/// limit. `rounds` 0: no limit.
+struct sample_of_keys {
+    unsigned rounds, least, groups;
+};
+
+/// Zeroes the state, with as many threads as sampled_at_once.
 template <class Key>
-__global__ void __cluster_dims__(sampling_blocks) __launch_bounds__(tile_size)
-    sample_limit_kernel(key_list<Key> list, unsigned rounds, unsigned least, unsigned groups,
-                        shared_state<typename ranking<Key>::composite>* state) {
+__device__ void begin_selection(shared_state<typename ranking<Key>::composite>* state, unsigned thread,
+                                bool limited) {
     using composite = typename ranking<Key>::composite;
-    __shared__ composite board[2 * tile_size];
-    const unsigned t = threadIdx.x, thread = blockIdx.x * tile_size + t;
-    cudaTriggerProgrammaticLaunchCompletion();  // the selection may load its first keys in parallel
     for (unsigned d = thread; d < digit_passes<composite> * digits; d += sampled_at_once)
         state->counts[0][d] = 0;
     if (thread == 0) {
         state->found = state->arrived = 0;
-        if (rounds == 0) state->limit = ranking<Key>::worst;
+        if (!limited) state->limit = ranking<Key>::worst;
     }
+}
+
+/// For Hopper: one cluster of sampling_blocks blocks. Shared memory: composites of two tiles (16 or 32 KB).
+template <class Key>
+__global__ void __launch_bounds__(tile_size)
+    sample_limit_kernel(key_list<Key> list, sample_of_keys sample,
+                        shared_state<typename ranking<Key>::composite>* state) {
+    if (!cuda::hopper_code) return;
+    using composite = typename ranking<Key>::composite;
+    __shared__ composite board[2 * tile_size];
+    const unsigned t = threadIdx.x, thread = blockIdx.x * tile_size + t;
+    const auto [rounds, least, groups] = sample;
+    cuda::let_next_kernel_start();  // the selection may load its first keys in parallel
+    begin_selection<Key>(state, thread, rounds != 0);
     if (rounds == 0) return;
     composite best = sample_best(list, rounds, thread, sampled_at_once);
     const bool few = groups == few_groups;
     best = few ? best_of_four<few_groups>(best, board) : best;
     composite* const own = board + tile_size + t;  // not where the four were
     *own = best;
-    cluster_barrier();
+    cuda::cluster_barrier();
     const bool idle = blockIdx.x != 0 || t >= groups;
-    for (unsigned b = 1; b < sampling_blocks && !idle; ++b) best = min_of(best, *in_block_of_cluster(own, b));
-    cluster_barrier();  // no block ends while its memory is being read
+    for (unsigned b = 1; b < sampling_blocks && !idle; ++b)
+        best = min_of(best, *cuda::in_block_of_cluster(own, b));
+    cuda::cluster_barrier();  // no block ends while its memory is being read
     if (blockIdx.x != 0) return;
     best = few ? block_sort<few_groups>(best, board, idle) : block_sort<tile_size>(best, board);
     if (t == least - 1) state->limit = best;
+}
+
+/// The same limit on every device, in two kernels. This one: sampling_blocks blocks, which write the best of every thread to
+/// samples[thread] (of four threads to those of the first quarter of each block's threads). Shared memory as above.
+template <class Key>
+__global__ void __launch_bounds__(tile_size)
+    sample_keys_kernel(key_list<Key> list, sample_of_keys sample,
+                       shared_state<typename ranking<Key>::composite>* state,
+                       typename ranking<Key>::composite* samples) {
+    using composite = typename ranking<Key>::composite;
+    __shared__ composite board[tile_size];
+    const unsigned thread = blockIdx.x * tile_size + threadIdx.x;
+    begin_selection<Key>(state, thread, sample.rounds != 0);
+    if (sample.rounds == 0) return;
+    const composite best = sample_best(list, sample.rounds, thread, sampled_at_once);
+    samples[thread] = sample.groups == few_groups ? best_of_four<few_groups>(best, board) : best;
+}
+/// After it: one block.
+template <class Key>
+__global__ void __launch_bounds__(tile_size)
+    choose_limit_kernel(const typename ranking<Key>::composite* samples, sample_of_keys sample,
+                        shared_state<typename ranking<Key>::composite>* state) {
+    using composite = typename ranking<Key>::composite;
+    __shared__ composite board[2 * tile_size];
+    const unsigned t = threadIdx.x;
+    const bool few = sample.groups == few_groups, idle = t >= sample.groups;
+    composite best = samples[t];
+    for (unsigned b = 1; b < sampling_blocks; ++b) best = min_of(best, samples[b * tile_size + t]);
+    best = few ? block_sort<few_groups>(best, board, idle) : block_sort<tile_size>(best, board);
+    if (t == sample.least - 1) state->limit = best;
 }
 
 /// All blocks of a cooperative launch wait for each other, and see all earlier writes. `target` accumulates.
@@ -150,7 +198,7 @@ __device__ void rank_by_counting(const selection<Key>& job, unsigned found,
         unsigned smaller = 0;
 #pragma unroll 4
         for (unsigned j = lane; j < found; j += 32) smaller += all[j] < mine;
-        smaller = __reduce_add_sync(0xffffffffu, smaller);
+        smaller = cuda::sum_of_warp(smaller);
         if (lane == 0 && smaller < job.k) write_one(job, smaller, mine);
     }
 }
@@ -206,7 +254,7 @@ __global__ void __launch_bounds__(tile_size, 1) select_kernel(selection<Key> job
     static_assert(digits * sizeof(unsigned) <= sizeof(board));
     unsigned target = 0;
     const auto sampled = [&] {
-        cudaGridDependencySynchronize();  // only now has the previous kernel ended
+        cuda::wait_for_previous_kernel();  // only now has the previous kernel ended
         return *static_cast<volatile composite*>(&job.state->limit);
     };
     collect_candidates(job, sampled, board);
@@ -300,6 +348,23 @@ plan plan_for(std::uint64_t n, std::uint64_t k) {
 }
 
 template <class Key>
+void find_limit(cuda_place& place, const key_list<Key>& list, const sample_of_keys& sample,
+                shared_state<typename ranking<Key>::composite>* state) {
+    cuda::launch_shape shape{dim3(sampling_blocks), dim3(tile_size)};
+    if (place.abilities().hopper()) {
+        shape.cluster = sampling_blocks;
+        QUERN_LAUNCH(place, shape, sample_limit_kernel<Key>, list, sample, state);
+        return;
+    }
+    const cuda_array<typename ranking<Key>::composite> samples(
+        place, sample.rounds != 0 ? sampled_at_once : 0, "the samples of a selection");
+    QUERN_LAUNCH(place, shape, sample_keys_kernel<Key>, list, sample, state, samples.data());
+    if (sample.rounds != 0)
+        QUERN_LAUNCH(place, (cuda::launch_shape{dim3(1), dim3(tile_size)}), choose_limit_kernel<Key>,
+                     samples.data(), sample, state);
+}
+
+template <class Key>
 void sort_and_join(cuda_place& place, const ranking<Key>& ranks,
                    device_span<typename ranking<Key>::word> high, device_span<std::uint32_t> low,
                    bool low_rises, std::uint64_t k, Key* best_keys, std::uint32_t* best_ids) {
@@ -351,8 +416,7 @@ void select_best(cuda_place& place, const Key* keys, const std::uint32_t* ids, s
                              shared,
                              place.fault_word(),
                              sorts ? high.data() : nullptr};
-    QUERN_LAUNCH(place, (cuda::launch_shape{dim3(sampling_blocks), dim3(tile_size)}),
-                 sample_limit_kernel<Key>, list, way.rounds, way.least, way.groups, shared);
+    find_limit(place, list, sample_of_keys{way.rounds, way.least, way.groups}, shared);
     const unsigned blocks = static_cast<unsigned>(
         std::min<std::uint64_t>(place.multiprocessors(), cuda::blocks_for(n, tile_size)));
     QUERN_LAUNCH(place, (cuda::launch_shape{dim3(blocks), dim3(tile_size), 0, true, true}),
