@@ -48,17 +48,14 @@ struct moved_entry {
 template <class Cell>
 inline constexpr unsigned bucket_size = (1u << 16) / sizeof(Cell);
 constexpr unsigned max_buckets = 1024, scatter_threads = 512;
+/// The entries of a thread: those of a block take 64 KB.
 template <class Cell>
 inline constexpr unsigned scattered_by_thread = sizeof(Cell) == 4 ? 16 : 8;
-template <class Cell>
-inline constexpr unsigned scattered_by_block = scatter_threads * scattered_by_thread<Cell>;
-template <class Cell>
-inline constexpr std::size_t scatter_shared = scattered_by_block<Cell> * sizeof(moved_entry<Cell>);
 
-/// A block takes scattered_by_block entries of one list, those of the range, to their buckets: bucket b begins at moved[b ·
-/// bucket_size] and holds counts[b] (zero before). Shared memory: the entries in the order of buckets (64 KB), and three
-/// numbers per bucket. Two blocks per multiprocessor.
-template <class Score, class Cell>
+/// A block takes scatter_threads · Each entries of one list, those of the range, to their buckets: bucket b begins at moved[b ·
+/// bucket_size] and holds counts[b] (zero before). Shared memory: the entries in the order of buckets (64 KB, or
+/// half), and three numbers per bucket. Two blocks per multiprocessor.
+template <class Score, class Cell, unsigned Each>
 __global__ void __launch_bounds__(scatter_threads)
     scatter_entries_kernel(device_list<Score> list, object_range range, moved_entry<Cell>* moved,
                            unsigned* counts) {
@@ -66,11 +63,11 @@ __global__ void __launch_bounds__(scatter_threads)
     auto* const gathered = reinterpret_cast<moved_entry<Cell>*>(shared);
     __shared__ unsigned sizes[max_buckets], begins[max_buckets], bases[max_buckets],
         of_warps[scatter_threads / 32];
-    constexpr unsigned mine = scattered_by_thread<Cell>;
+    constexpr unsigned mine = Each;
     const unsigned t = threadIdx.x;
     for (unsigned b = t; b < max_buckets; b += scatter_threads) sizes[b] = 0;
     __syncthreads();
-    const std::uint64_t begin = std::uint64_t{blockIdx.x} * scattered_by_block<Cell> + t;
+    const std::uint64_t begin = std::uint64_t{blockIdx.x} * (scatter_threads * Each) + t;
     moved_entry<Cell> entries[mine];
     unsigned places[mine];
 #pragma unroll
@@ -135,26 +132,31 @@ __global__ void __launch_bounds__(scatter_threads)
     for (unsigned j = t; j < size; j += scatter_threads) column[begin + j] = cells[j];
 }
 
-template <class Score, class Cell>
+template <unsigned Each, class Score, class Cell>
 void fill_by_buckets(device_lists<Score>& lists, object_range range, Cell* cells, std::uint64_t stride) {
     cuda_place& place = lists.place();
+    const auto scatter = scatter_entries_kernel<Score, Cell, Each>;
+    constexpr unsigned of_block = scatter_threads * Each;
+    constexpr std::size_t scatter_shared = of_block * sizeof(moved_entry<Cell>);
+    if constexpr (Each == scattered_by_thread<Cell>)
+        if (cuda::shared_room(place, scatter) < scatter_shared)
+            return fill_by_buckets<Each / 2>(lists, range, cells, stride);
+
+    const auto order = order_bucket_kernel<Cell>;
     const cuda_array<moved_entry<Cell>> moved(place, range.size, "entries on their way to columns");
     const unsigned buckets = cuda::blocks_for(range.size, bucket_size<Cell>);
     const cuda_array<unsigned> counts(place, max_buckets, "the sizes of buckets");
-    const auto scatter = scatter_entries_kernel<Score, Cell>;
-    const auto order = order_bucket_kernel<Cell>;
     constexpr std::size_t order_shared = bucket_size<Cell> * sizeof(Cell);
     place.make_current();
-    QUERN_CHECK(
-        cudaFuncSetAttribute(scatter, cudaFuncAttributeMaxDynamicSharedMemorySize, scatter_shared<Cell>));
+    QUERN_CHECK(cudaFuncSetAttribute(scatter, cudaFuncAttributeMaxDynamicSharedMemorySize, scatter_shared));
     QUERN_CHECK(cudaFuncSetAttribute(order, cudaFuncAttributeMaxDynamicSharedMemorySize, order_shared));
     for (std::size_t i = 0; i < lists.size(); ++i) {
         const device_list<Score>& list = lists.lists()[i];
         place.fill_bytes(counts.data(), 0, counts.span().size_bytes());
-        QUERN_LAUNCH(place,
-                     (cuda::launch_shape{cuda::blocks_for(list.size, scattered_by_block<Cell>),
-                                         scatter_threads, scatter_shared<Cell>}),
-                     scatter, list, range, moved.data(), counts.data());
+        QUERN_LAUNCH(
+            place,
+            (cuda::launch_shape{cuda::blocks_for(list.size, of_block), scatter_threads, scatter_shared}),
+            scatter, list, range, moved.data(), counts.data());
         QUERN_LAUNCH(place, (cuda::launch_shape{buckets, scatter_threads, order_shared}), order, moved.data(),
                      counts.data(), range, cells + i * stride);
     }
@@ -166,7 +168,7 @@ template <class Score, class Cell>
 void fill_columns(device_lists<Score>& lists, object_range range, Cell* cells, std::uint64_t stride) {
     static_assert(max_columns<Cell> == max_buckets * bucket_size<Cell>);
     static_assert(extra_bytes<Cell> == sizeof(moved_entry<Cell>));
-    if (range.size > straight) return fill_by_buckets(lists, range, cells, stride);
+    if (range.size > straight) return fill_by_buckets<scattered_by_thread<Cell>>(lists, range, cells, stride);
     cuda_place& place = lists.place();
     for (std::size_t i = 0; i < lists.size(); ++i)
         place.fill_bytes(cells + i * stride, 0xff, range.size * sizeof(Cell));

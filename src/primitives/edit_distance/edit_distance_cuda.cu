@@ -187,9 +187,12 @@ __global__ void align_short_pairs_kernel(work<Unit> all, const std::uint32_t* or
 template <class Unit, unsigned Words>
 void align_short_pairs(cuda_place& place, const work<Unit>& all, const std::uint32_t* order,
                        std::uint32_t count) {
-    constexpr unsigned threads = sizeof(Unit) == 1 ? 64 : 32;
-    constexpr std::size_t bytes = std::size_t{threads} * thread_aligner<Unit, Words>::table_words * 8;
+    constexpr unsigned max_threads = sizeof(Unit) == 1 ? 64 : 32, step = 8;
+    constexpr std::size_t thread_bytes = std::size_t{thread_aligner<Unit, Words>::table_words} * 8;
     if (count == 0) return;
+    const std::size_t room = cuda::shared_room(place, align_short_pairs_kernel<Unit, Words>);
+    const unsigned threads = std::min(max_threads, static_cast<unsigned>(room / thread_bytes / step * step));
+    const std::size_t bytes = threads * thread_bytes;
     place.make_current();  // the attribute is the current device's
     QUERN_CHECK(cudaFuncSetAttribute((align_short_pairs_kernel<Unit, Words>),
                                      cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)));

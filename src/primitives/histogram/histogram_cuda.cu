@@ -16,8 +16,8 @@ namespace {
 
 constexpr unsigned block_threads = 1024;
 constexpr unsigned blocks_per_multiprocessor = 2;
-constexpr std::size_t shared_for_two = 112 << 10;  // bytes per block, so that a multiprocessor holds two
-constexpr std::size_t shared_for_one = 226 << 10;
+constexpr std::size_t max_shared_for_two = 112 << 10;  // bytes per block, so that a multiprocessor holds two
+constexpr std::size_t max_shared_for_one = 226 << 10;
 constexpr unsigned max_copies = 32;
 constexpr unsigned cache_bits = 13;  // 64 KB: a bin and a count per slot
 constexpr unsigned cache_slots = 1 << cache_bits;
@@ -151,6 +151,9 @@ void histogram(cuda_place& place, device_span<const Sample> samples, device_span
                                        place.fault_word()};
     if (sizeof(Sample) == 1) arguments.bins = std::min<std::uint64_t>(arguments.bins, 256);
     const std::uint64_t table = std::max<std::uint64_t>(arguments.bins, 1) * sizeof(unsigned);
+    const std::size_t room = cuda::shared_room(place, count_few_bins_kernel<Sample>);
+    const std::size_t shared_for_one = std::min(max_shared_for_one, room);
+    const std::size_t shared_for_two = std::min(max_shared_for_two, room / 2);
     if (table <= shared_for_one) {
         const std::uint64_t fitting = std::max<std::uint64_t>(shared_for_two / table, 1);
         const unsigned copies =

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "device/cuda/check.cuh"
+#include "device/cuda/portable.cuh"
 #include "ops/near_duplicates/filter/pair_bounds.hpp"
 #include "ops/near_duplicates/filter/sketch.hpp"
 #include "ops/near_duplicates/filter/sketch_join.hpp"
@@ -18,12 +19,25 @@ namespace {
 constexpr unsigned warp = 32, block_threads = 256;
 constexpr unsigned warp_rows = 64, warp_columns = 64, warps_across = column_tile / warp_columns;
 static_assert(row_tile / warp_rows * warps_across * warp == block_threads);
-// A stage has 1,024 bits of each bitmap: 8 units of 16 bytes.
-constexpr unsigned stages = 3, unit_bytes = 16, units_of_stage = 8, stage_rows = row_tile + column_tile;
-constexpr unsigned stage_bytes = stage_rows * units_of_stage * unit_bytes;
-constexpr unsigned shared_bytes = stages * stage_bytes;
-constexpr unsigned steps_of_stage = 4;  // of 256 bits
-static_assert(bitmap_bits(min_scale) % (units_of_stage * unit_bytes * 8) == 0);
+constexpr unsigned unit_bytes = 16, stage_rows = row_tile + column_tile;
+
+/// Stages of shared memory, each with Units · 128 bits of every bitmap.
+template <unsigned Stages, unsigned Units>
+struct join_shape {
+    static constexpr unsigned stages = Stages, units = Units;
+    static constexpr unsigned stage_bytes = stage_rows * Units * unit_bytes,
+                              shared_bytes = Stages * stage_bytes;
+    static constexpr unsigned steps = Units / 2;  // of 256 bits
+    static_assert(Stages >= 2 && bitmap_bits(min_scale) % (Units * unit_bytes * 8) == 0);
+
+    /// The place of a unit of a row of a stage: rotated, so that the eight rows of a matrix use all banks.
+    static __device__ unsigned place(unsigned row, unsigned unit) {
+        return (row * Units + (unit ^ (row * Units / 8 % Units))) * unit_bytes;
+    }
+};
+using large_shape = join_shape<3, 8>;   // 144 KiB: from 8.0 on, but for those below
+using medium_shape = join_shape<3, 4>;  // 72 KiB: 8.6, 8.9, 12.0
+using small_shape = join_shape<2, 4>;   // 48 KiB: 7.5
 constexpr std::size_t max_scales = sketched_classes::max_scales;
 
 /// What kernels read of device_sketches.
@@ -87,29 +101,13 @@ __device__ bool is_requested(const join_state& all, std::uint32_t row, std::uint
 __device__ std::uint32_t shared_address(const void* at) {
     return static_cast<std::uint32_t>(__cvta_generic_to_shared(at));
 }
-/// Copies 16 bytes to shared memory in the background, or zeros.
-__device__ void copy_unit(std::uint32_t to, const void* from, bool exists) {
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(exists ? 16 : 0));
-}
 __device__ void load_matrices(std::uint32_t (&to)[4], std::uint32_t from) {
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
                  : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
                  : "r"(from));
 }
-__device__ void add_common_bits(std::int32_t (&sums)[4], const std::uint32_t (&rows)[4], std::uint32_t low,
-                                std::uint32_t high) {
-    asm volatile(
-        "mma.sync.aligned.m16n8k256.row.col.s32.b1.b1.s32.and.popc {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
-        "{%8, %9}, {%0, %1, %2, %3};"
-        : "+r"(sums[0]), "+r"(sums[1]), "+r"(sums[2]), "+r"(sums[3])
-        : "r"(rows[0]), "r"(rows[1]), "r"(rows[2]), "r"(rows[3]), "r"(low), "r"(high));
-}
-/// The place of a unit of a row of a stage: rotated, so that the eight rows of a matrix use all banks.
-__device__ unsigned unit_place(unsigned row, unsigned unit) {
-    return (row * units_of_stage + (unit ^ (row % units_of_stage))) * unit_bytes;
-}
-
-/// Block b does work[b].
+/// Block b does work[b]. Dynamic shared memory: Shape::shared_bytes.
+template <class Shape>
 __global__ void __launch_bounds__(block_threads, 1) join_bitmaps_kernel(join_state all) {
     extern __shared__ __align__(128) std::uint8_t shared[];
     __shared__ const std::uint64_t* bitmaps[stage_rows];  // rows, then columns; null where there is none
@@ -122,7 +120,8 @@ __global__ void __launch_bounds__(block_threads, 1) join_bitmaps_kernel(join_sta
                    first_column = thread / warp % warps_across * warp_columns;
     const auto row_of = [&](unsigned i) { return first_row + 16 * (i / 2) + 8 * (i % 2) + lane / 4; };
     const auto column_of = [&](unsigned j) { return first_column + 8 * (j / 2) + lane % 4 * 2 + j % 2; };
-    const unsigned parts = static_cast<unsigned>(bitmap_words(mine.scale) / 16);  // of 1,024 bits
+    constexpr unsigned stages = Shape::stages, units_of_stage = Shape::units;
+    const unsigned parts = static_cast<unsigned>(bitmap_words(mine.scale) / (2 * units_of_stage));
 
     for (unsigned i = thread; i < row_tile; i += block_threads) {
         const bool exists = mine.row + i < all.row_count;
@@ -135,13 +134,13 @@ __global__ void __launch_bounds__(block_threads, 1) join_bitmaps_kernel(join_sta
         lengths[i] = all.lengths[c];
     }
     const auto copy_part = [&](unsigned part) {
-        const std::uint32_t to = shared_address(shared + part % stages * stage_bytes);
+        std::uint8_t* const to = shared + part % stages * Shape::stage_bytes;
         for (unsigned i = thread; i < stage_rows * units_of_stage; i += block_threads) {
             const unsigned row = i / units_of_stage, unit = i % units_of_stage;
             const std::uint64_t* const from = bitmaps[row];
             const void* const at = from == nullptr ? static_cast<const void*>(all.row_sketches.bitmaps)
                                                    : from + (std::size_t{part} * units_of_stage + unit) * 2;
-            copy_unit(to + unit_place(row, unit), at, from != nullptr);
+            cuda::copy_16(to + Shape::place(row, unit), at, from != nullptr);
         }
     };
     for (std::uint32_t first = mine.first; first < mine.last; first += column_tile) {
@@ -164,35 +163,37 @@ __global__ void __launch_bounds__(block_threads, 1) join_bitmaps_kernel(join_sta
         std::int32_t sums[4][8][4] = {};
         for (unsigned part = 0; part + 1 < stages; ++part) {
             if (part < parts) copy_part(part);
-            asm volatile("cp.async.commit_group;");
+            cuda::end_copy_group();
         }
         for (unsigned part = 0; part < parts; ++part) {
-            asm volatile("cp.async.wait_group %0;" ::"n"(stages - 2));
+            cuda::wait_for_copies<stages - 2>();
             __syncthreads();
             if (part + stages - 1 < parts) copy_part(part + stages - 1);
-            asm volatile("cp.async.commit_group;");
-            const std::uint32_t from = shared_address(shared + part % stages * stage_bytes);
+            cuda::end_copy_group();
+            const std::uint32_t from = shared_address(shared + part % stages * Shape::stage_bytes);
 #pragma unroll
-            for (unsigned step = 0; step < steps_of_stage; ++step) {
+            for (unsigned step = 0; step < Shape::steps; ++step) {
                 std::uint32_t rows[4][4], columns[4][4];
 #pragma unroll
                 for (unsigned i = 0; i < 4; ++i) {
                     // Matrices: rows 0-7 and 8-15 of the low 128 bits, the same of the high ones.
                     const unsigned row = first_row + 16 * i + lane % 16;
-                    load_matrices(rows[i], from + unit_place(row, 2 * step + lane / 16));
+                    load_matrices(rows[i], from + Shape::place(row, 2 * step + lane / 16));
                     // Matrices: columns 0-7, low and high, then columns 8-15.
                     const unsigned column = first_column + 16 * i + lane / 16 * 8 + lane % 8;
-                    load_matrices(columns[i], from + unit_place(row_tile + column, 2 * step + lane / 8 % 2));
+                    load_matrices(columns[i],
+                                  from + Shape::place(row_tile + column, 2 * step + lane / 8 % 2));
                 }
 #pragma unroll
                 for (unsigned i = 0; i < 4; ++i)
 #pragma unroll
                     for (unsigned j = 0; j < 8; ++j)
-                        add_common_bits(sums[i][j], rows[i], columns[j / 2][j % 2 * 2],
-                                        columns[j / 2][j % 2 * 2 + 1]);
+                        cuda::count_common_bits(
+                            sums[i][j], make_uint4(rows[i][0], rows[i][1], rows[i][2], rows[i][3]),
+                            columns[j / 2][j % 2 * 2], columns[j / 2][j % 2 * 2 + 1], sums[i][j]);
             }
         }
-        asm volatile("cp.async.wait_group 0;");
+        cuda::wait_for_copies<0>();
         // Few pairs pass: only a comparison for each of them here, and little code for the others.
         constexpr unsigned sums_of_thread = 128, bits = 32;
         std::uint32_t passed[sums_of_thread / bits] = {};
@@ -231,7 +232,7 @@ __device__ std::uint32_t missing_grams(const disjoint_view& disjoint, const std:
     std::uint32_t common = 0;
     for (unsigned w = threadIdx.x % warp; w < bitmap_words(scale); w += warp)
         common += static_cast<std::uint32_t>(__popcll(disjoint.bits[w] & all[w]));
-    return disjoint.population - __reduce_add_sync(0xffffffffu, common);
+    return disjoint.population - cuda::sum_of_warp(common);
 }
 
 /// One warp per pair of the first list, in turn: the counts of units, then the disjoint grams of both, with the bound of the
@@ -257,7 +258,7 @@ __global__ void __launch_bounds__(block_threads) compare_pairs_kernel(join_state
             norm = sum_of_differences(p.z, q.z, norm);
             norm = sum_of_differences(p.w, q.w, norm);
         }
-        norm = __reduce_add_sync(0xffffffffu, norm);
+        norm = cuda::sum_of_warp(norm);
         const std::uint64_t apart = x < y ? y - x : x - y;
         if (!within(all.threshold, (norm + apart + 1) / 2, total)) continue;  // norm + apart <= 2 d
         const unsigned scale = scale_of(y);
@@ -276,6 +277,19 @@ __global__ void __launch_bounds__(block_threads) compare_pairs_kernel(join_state
         const unsigned long long at = atomicAdd(&all.counters[1], 1ull);
         all.found[at] = std::uint64_t{min(row, column)} << 32 | max(row, column);
     }
+}
+
+template <class Shape, class... Smaller>
+void join_bitmaps(cuda_place& place, const join_state& all, unsigned blocks) {
+    const auto kernel = join_bitmaps_kernel<Shape>;
+    if constexpr (sizeof...(Smaller) != 0)
+        if (cuda::shared_room(place, kernel) < Shape::shared_bytes)
+            return join_bitmaps<Smaller...>(place, all, blocks);
+    place.make_current();  // the attribute is the current device's
+    QUERN_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                     static_cast<int>(Shape::shared_bytes)));
+    QUERN_LAUNCH(place, (cuda::launch_shape{dim3(blocks), dim3(block_threads), Shape::shared_bytes}), kernel,
+                 all);
 }
 
 sketch_view view(const device_sketches& sketches) {
@@ -306,11 +320,7 @@ join_found join_sketches(cuda_place& place, const device_classes& classes, const
                          std::min(first_found.size(), found.size()),
                          found.data(),
                          counters.data()};
-    QUERN_CHECK(cudaFuncSetAttribute(join_bitmaps_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                     static_cast<int>(shared_bytes)));
-    const auto blocks = static_cast<unsigned>(work.size());
-    QUERN_LAUNCH(place, (cuda::launch_shape{dim3(blocks), dim3(block_threads), shared_bytes}),
-                 join_bitmaps_kernel, all);
+    join_bitmaps<large_shape, medium_shape, small_shape>(place, all, static_cast<unsigned>(work.size()));
     QUERN_LAUNCH(place, (cuda::launch_shape{dim3(place.multiprocessors() * 8), dim3(block_threads)}),
                  compare_pairs_kernel, all);
     unsigned long long counts[2];

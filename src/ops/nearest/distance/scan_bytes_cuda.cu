@@ -147,6 +147,7 @@ bool scan_bytes(cuda_place& place, const row_tile<cuda_place>& tile, const row_t
     cut.piece_rows = std::max(16u, 16384 / cut.row_bytes / 16 * 16);
     cut.stage_bytes = cut.piece_rows * cut.row_bytes + word_bytes;
     const std::size_t shared_bytes = std::size_t{stages} * cut.stage_bytes + cut.row_bytes;
+    if (shared_bytes > place.abilities().dynamic_shared(0)) return false;
     return with_common_traits<Key>(tile.type, metric, tile.dimensions, [&]<class Traits>(Traits) {
         const auto kernel = scan_bytes_kernel<Traits, Key>;
         QUERN_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,

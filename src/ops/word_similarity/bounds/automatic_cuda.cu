@@ -62,6 +62,7 @@ neighbour_lists find_by_candidates(cuda_place& place, const fixed_rows& rows, st
     const cutting cut = choose_cutting(rows, place.memory().left(), bytes_a_row);
     const std::vector<word_range> groups =
         cut_words(rows, {0, rows.words}, cut.group_words, cut.group_entries);
+    const std::uint32_t words_of_tile = tile_words(place);
     neighbour_lists all;
     all.offsets.push_back(0);
     for (const word_range& mine : groups) {
@@ -71,7 +72,7 @@ neighbour_lists find_by_candidates(cuda_place& place, const fixed_rows& rows, st
             row_group loaded;
             if (groups.size() > 1) loaded = row_group(place, rows, theirs.first, theirs.count);
             const device_rows others = groups.size() > 1 ? loaded.view() : group.view();
-            for (const word_range& words : cut_words(rows, theirs, max_tile_words, cut.tile_entries)) {
+            for (const word_range& words : cut_words(rows, theirs, words_of_tile, cut.tile_entries)) {
                 place.ctx().check_stop();
                 const std::uint64_t begin = rows.offsets[words.first];
                 const tile_postings tile =

@@ -18,8 +18,10 @@ namespace quern::word_similarity_detail {
 
 struct device_rows;  // pair_scores.cuh
 
-/// Maximum words of a tile: their sums and the list of pieces fill a block's shared memory.
+/// Maximum words of a tile: their sums and the list of pieces fill a block's shared memory of 227 KiB.
 inline constexpr std::uint32_t max_tile_words = 53'248;
+/// The same on the place's device: fewer where a block may have less.
+std::uint32_t tile_words(cuda_place& place);
 /// Maximum neighbours for which a list of candidates is used.
 inline constexpr std::uint32_t max_listed = 1024;
 /// Capacity for the candidates of one word in one tile.

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "device/cuda/check.cuh"
+#include "device/cuda/portable.cuh"
 #include "ops/word_similarity/bounds/automatic_cuda.hpp"
 #include "ops/word_similarity/bounds/weight_codes.cuh"
 #include "ops/word_similarity/exact/pair_scores.cuh"
@@ -122,7 +123,7 @@ __device__ void list_pieces(const product_task& task, std::uint64_t entry, std::
     if (threadIdx.x == 0) list.next = 0;
     __syncthreads();
     std::uint32_t before = lane < warp ? list.warp_totals[lane] : 0;
-    before = __reduce_add_sync(whole_warp, before);
+    before = cuda::sum_of_warp(before);
     list.ends[threadIdx.x] = pieces + before;
     __syncthreads();
 }
@@ -215,7 +216,7 @@ __device__ void choose(const product_task& task, std::uint32_t row, const score_
                           std::uint32_t count = 0;
                           for (std::uint32_t w = threadIdx.x; w < task.tile_words; w += product_threads)
                               if (sums[w] != 0 && __float_as_uint(bounds.lower(sums[w], w)) >= bits) ++count;
-                          count = __reduce_add_sync(whole_warp, count);
+                          count = cuda::sum_of_warp(count);
                           if (threadIdx.x % 32 == 0 && count != 0) atomicAdd(counter, count);
                           __syncthreads();
                           const std::uint32_t all = *counter;
@@ -294,6 +295,12 @@ void choose_candidates_by(cuda_place& place, const device_rows& rows, const tile
 }
 
 }  // namespace
+
+std::uint32_t tile_words(cuda_place& place) {
+    const std::size_t room = std::min(cuda::shared_room(place, choose_candidates_kernel<lin>),
+                                      cuda::shared_room(place, choose_candidates_kernel<cosine>));
+    return static_cast<std::uint32_t>(std::min<std::size_t>(max_tile_words, (room / 16 - 1) * 4));
+}
 
 void choose_candidates(cuda_place& place, const device_rows& rows, const tile_postings& tile,
                        const weight_codes& codes, device_span<const float> norms, best_lists& best) {
