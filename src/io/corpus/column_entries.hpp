@@ -52,7 +52,8 @@ class column_entries {
                           : std::string_view(batch_.fixed.data() + value_ * width, width);
     }
     void pass() {
-        rows_ += repetition() == 0 ? 1 : 0;
+        rows_ +=
+            repetition() == 0 || rows_ == 0 ? 1 : 0;  // the first entry begins a row, even in a damaged file
         value_ += has_value() ? 1 : 0;
         ++at_;
     }

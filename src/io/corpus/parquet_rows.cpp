@@ -43,11 +43,8 @@ void parquet_cutter::lane::measure_lists() {
     const std::size_t count = ahead_.read(batch_, rows_at_once);
     std::size_t value = 0;
     for (std::size_t i = 0; i < count; ++i) {
-        if (batch_.repetition[i] == 0) {
-            if (is_begun_) rows_.push_back(begun_);
-            begun_ = {};
-            is_begun_ = true;
-        }
+        if (batch_.repetition[i] == 0 && is_begun_) rows_.push_back(std::exchange(begun_, {}));
+        is_begun_ = true;  // the first entry begins a row, whatever a damaged file says
         const bool present = batch_.definition[i] == ahead_.leaf().max_definition;
         begun_.bytes += bytes_an_entry;
         if (present)
