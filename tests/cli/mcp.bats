@@ -28,7 +28,7 @@ answers() { python3 -c 'import json,sys; d=[json.loads(l) for l in open("out", e
     [ "$(answers '[a["id"] for a in d]')" = "[1, 'two', 3, 4]" ]
     [ "$(answers 'd[0]["result"]["serverInfo"]["version"]')" = "$(quern --version | cut -d' ' -f2)" ]
     [ "$(answers 'd[0]["result"]["serverInfo"]["title"]')" = "Quern: st" ]
-    [ "$(answers '[t["name"] for t in d[1]["result"]["tools"]]')" = "['search', 'read_document', 'count_phrase']" ]
+    [ "$(answers '[t["name"] for t in d[1]["result"]["tools"]]')" = "['search', 'read_document', 'count_phrase', 'complete']" ]
     [ "$(answers 'd[2]["result"]["structuredContent"]["hits"][0]["id"]')" = "$(quern search st the -k 1 --format jsonl | python3 -c 'import json,sys; print(json.loads(sys.stdin.readline())["id"])')" ]
     [ "$(answers 'd[3]["result"]')" = "{}" ]
     quern mcp st --quiet <in >again 2>said
