@@ -75,8 +75,8 @@ void measure(char** arguments) {
         std::ranges::sort(one);
         medians.push_back(one[one.size() / 2]);
     }
-    fmt::print("{{\"seconds\":[{:.9f}],\"first\":[{:.9f}],\"counts\":{},\"top\":{}}}\n", fmt::join(medians, ","),
-               fmt::join(first, ","), counts, top);
+    fmt::print("{{\"seconds\":[{:.9f}],\"first\":[{:.9f}],\"counts\":{},\"top\":{}}}\n",
+               fmt::join(medians, ","), fmt::join(first, ","), counts, top);
 }
 
 }  // namespace

@@ -179,9 +179,9 @@ std::filesystem::path text_choice::stop_word_file() const {
 
 void declare_corpus(command_line& line, build_options& build, corpus_forms forms) {
     constexpr std::string_view others[] = {"", "triples", "binary"};
-    static constexpr std::string_view names[] = {"wikipedia", "folder",        "jsonl",  "tsv",     "csv",
-                                                 "trec",      "wikiextractor", "lines",  "parquet", "warc",
-                                                 "arrow", "mail",      "ciff",          "weights"};
+    static constexpr std::string_view names[] = {"wikipedia", "folder",        "jsonl", "tsv",     "csv",
+                                                 "trec",      "wikiextractor", "lines", "parquet", "warc",
+                                                 "arrow",     "mail",          "ciff",  "weights"};
     const bool triples = forms == corpus_forms::and_triples;
     const std::string_view other = others[static_cast<std::size_t>(forms)];
     line.option(

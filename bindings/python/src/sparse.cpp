@@ -60,9 +60,8 @@ class kept_products {
         const bool is_short = view.value.size() <= short_work;
         if (!fits(storage, options.ctx)) {
             release();
-            run_.call(options, is_short, [&] {
-                matrix_ = resident_matrix<Value>(view, storage, run_.for_object(options.ctx));
-            });
+            run_.call(options, is_short,
+                      [&] { matrix_ = resident_matrix<Value>(view, storage, run_.for_object(options.ctx)); });
             storage_ = storage;
             made_for_ = options.ctx;
         }

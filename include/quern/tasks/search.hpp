@@ -365,7 +365,7 @@ struct text_match {
 struct search_topic {
     std::string id, query;
     std::vector<float> vector = {};  ///< not empty: instead of search_options::vector
-    std::string weights = {};  ///< of words, in a store of weights instead of the query
+    std::string weights = {};        ///< of words, in a store of weights instead of the query
 };
 
 /// A store opened for search; cheap to keep, thread-safe.

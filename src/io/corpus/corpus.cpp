@@ -121,7 +121,8 @@ class peeked_source final : public byte_source {
 };
 
 constexpr std::string_view forms_tried =
-    "wikipedia, jsonl, tsv, csv, trec, wikiextractor, parquet, arrow, warc, mail, ciff, and a text, HTML or source "
+    "wikipedia, jsonl, tsv, csv, trec, wikiextractor, parquet, arrow, warc, mail, ciff, and a text, HTML or "
+    "source "
     "file";
 
 struct corpus_input {

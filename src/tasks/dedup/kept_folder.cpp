@@ -70,8 +70,7 @@ std::unique_ptr<io::name_lock> lock(const fs::path& folder) {
 
 /// Of a file whose documents are rows of columns, written as JSON lines.
 bool names_columns(std::string_view name) {
-    constexpr std::array<std::string_view, 5> endings = {".parquet", ".arrow", ".arrows", ".feather",
-                                                         ".ipc"};
+    constexpr std::array<std::string_view, 5> endings = {".parquet", ".arrow", ".arrows", ".feather", ".ipc"};
     return std::ranges::any_of(endings, [&](std::string_view each) { return name.ends_with(each); });
 }
 
