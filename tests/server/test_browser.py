@@ -73,7 +73,7 @@ class Page(unittest.TestCase):
         self.browser.until("!document.getElementById('completions').hidden")
         entries = self.browser.script("return history.length")
         self.browser.type("ur bread")
-        self.browser.until("location.search === '?q=flour+bread' && document.querySelector('.snippet').textContent.includes('bread')")
+        self.browser.until("location.search === '?q=flour+bread' && document.querySelector('.snippet')?.textContent.includes('bread')")
         expected = [hit["title"] for hit in self.server.json("/api/search", q="flour bread")["hits"]]
         self.browser.until("[...document.querySelectorAll('.hit h2')].map(h => h.textContent).join() === arguments[0]", ",".join(expected))
         self.browser.keys("Enter")
@@ -145,11 +145,11 @@ class Page(unittest.TestCase):
         first = self.server.json("/api/search", q="flour", model="dirichlet")["hits"][0]
         self.assertEqual(self.browser.script("return document.querySelector('.hit b').textContent"), f"{first['score']:.4f}")
         self.search("grain")
-        self.browser.until("document.querySelector('.hit mark')?.textContent === 'grain' || document.querySelector('.snippet mark').textContent === 'grain'")
+        self.browser.until("document.querySelector('.hit mark')?.textContent === 'grain' || document.querySelector('.snippet mark')?.textContent === 'grain'")
         self.browser.back()
-        self.browser.until("document.querySelector('.snippet mark').textContent === 'flour' && q.value === 'flour'")
+        self.browser.until("document.querySelector('.snippet mark')?.textContent === 'flour' && q.value === 'flour'")
         self.browser.call("POST", "/forward", {})
-        self.browser.until("document.querySelector('.snippet mark').textContent === 'grain' && q.value === 'grain'")
+        self.browser.until("document.querySelector('.snippet mark')?.textContent === 'grain' && q.value === 'grain'")
 
     def test_every_id_can_be_opened(self):
         for id, title in ((".", "A dot"), ("..", "Two dots"), ("x?y=1&z#w", "Marks of addresses")):
@@ -201,7 +201,7 @@ class Page(unittest.TestCase):
         self.search("flour")
         self.browser.until(f"{HITS} === 10")
         self.browser.script("model.value = 'ql'; model.dispatchEvent(new Event('change', {bubbles: true}))")
-        self.browser.until("location.search.includes('model=ql') && parseFloat(document.querySelector('.hit b').textContent) < 0")
+        self.browser.until("location.search.includes('model=ql') && parseFloat(document.querySelector('.hit b')?.textContent) < 0")
 
     def test_a_document_and_back(self):
         self.search("grain ground")
@@ -453,7 +453,7 @@ class Lists(unittest.TestCase):
         self.browser.click(".hit:nth-child(2) .like-link")
         self.browser.until("!location.search.includes(arguments[0])", "like=" + like + "&")
         self.browser.back()
-        self.browser.until("new URLSearchParams(location.search).get('like') === arguments[0] && document.querySelector('.hit h2').textContent === arguments[1]", like, titles[0])
+        self.browser.until("new URLSearchParams(location.search).get('like') === arguments[0] && document.querySelector('.hit h2')?.textContent === arguments[1]", like, titles[0])
 
     def test_narrowing_and_ordering(self):
         self.show("?q=note")
