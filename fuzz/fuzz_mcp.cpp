@@ -41,8 +41,8 @@ std::string corpus() {
 
 struct opened {
     quern::testing::temporary_folder folder;
-    std::vector<server::served_store> stores = server::open_stores(
-        std::vector<server::store_source>{{.store = store(), .named = "store"}}, context::cpu(1));
+    std::vector<server::served_store> stores =
+        server::open_stores(std::vector<server::store_source>{{store(), folder / "store"}}, context::cpu(1));
     server::mcp tools = server::mcp_of(stores, {}, [](const std::string&) { std::abort(); });
 
     std::filesystem::path store() {
