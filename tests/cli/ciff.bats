@@ -117,7 +117,7 @@ END
 @test "a store of weights is served" {
     weights
     quern build passages.jsonl -o passages --quiet
-    quern serve passages --port 0 >address 2>&1 &
+    "$QUERN" serve passages --port 0 >address 2>&1 3>&- &
     local server=$! tries
     for ((tries = 0; tries < 100; ++tries)); do
         if grep -q http address; then break; fi

@@ -123,6 +123,8 @@ class html_writer {
     }
 
     void span(MD_SPANTYPE type, void* detail, bool begins) {
+        // Until the end of an image its text is an attribute: marks within it do not show.
+        if (images_ != 0 && type != MD_SPAN_IMG) return;
         switch (type) {
             case MD_SPAN_EM:
                 return tag("em", begins);
@@ -139,7 +141,6 @@ class html_writer {
                 out_ += "\">";
                 return;
             case MD_SPAN_IMG: {
-                // Until the end of an image its text is an attribute: marks within it do not show.
                 const auto* const image = static_cast<MD_SPAN_IMG_DETAIL*>(detail);
                 if (begins && images_++ == 0) {
                     out_ += "<img src=\"";
