@@ -6,7 +6,7 @@ import { ask, byId, element, number, showPages, storeOf } from './common.js';
 import { closeCompletions, completionKey, offerCompletions } from './complete.js';
 import { original, showDocument, showNextMatch } from './document.js';
 import { clausesOf, showChoices, showSorts } from './filters.js';
-import { addressOf, asked, asksAnything, followed, go, marked, onNavigation, options, searchOf, typeTo } from './navigation.js';
+import { addressOf, asked, asksAnything, followed, go, marked, onNavigation, options, searchOf, submitTo, typeTo } from './navigation.js';
 import { chosen, fillChoices, showChosen } from './ranking.js';
 import { whyTable } from './why.js';
 
@@ -302,7 +302,7 @@ async function submit() {
   closeCompletions();
   opened = null;
   shown.key = null; // always request again
-  await go(addressOf(searchInForm()));
+  await submitTo(addressOf(searchInForm()));
   return true;
 }
 

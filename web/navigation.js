@@ -29,9 +29,15 @@ let isTyping = false;
 // `work` shows what the address says.
 export const onNavigation = (work) => { show = work; };
 
-// A search that was typed has its entry in the history already.
 export function go(address) {
-  history[isTyping && address === location.pathname + location.search ? 'replaceState' : 'pushState'](null, '', address);
+  history.pushState(null, '', address);
+  isTyping = false;
+  return show();
+}
+
+// Submits a search. If it was typed it has its entry in the history already, perhaps with its first letters only.
+export function submitTo(address) {
+  history[isTyping ? 'replaceState' : 'pushState'](null, '', address);
   isTyping = false;
   return show();
 }
