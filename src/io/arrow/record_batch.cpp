@@ -2,13 +2,14 @@
 #include "io/arrow/record_batch.hpp"
 
 #include <lz4frame.h>
-#include <zstd.h>
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
 #include <string>
 #include <utility>
 
+#include "io/compression/zstd_frame.hpp"
 #include "quern/base/error.hpp"
 
 namespace quern::io::arrow {
@@ -47,17 +48,6 @@ void unlz4(std::string_view packed, std::span<char> plain) {
         if (to == 0 && from == 0) throw_damaged("LZ4");
     }
     if (!plain.empty()) throw_damaged("LZ4");
-}
-
-void unzstd(std::string_view packed, std::span<char> plain) {
-    struct free_context {
-        void operator()(ZSTD_DCtx* c) const { ZSTD_freeDCtx(c); }
-    };
-    static thread_local const std::unique_ptr<ZSTD_DCtx, free_context> context(ZSTD_createDCtx());
-    if (!context) throw out_of_memory("zstd decompression", 1U << 18, 0);
-    const std::size_t made =
-        ZSTD_decompressDCtx(context.get(), plain.data(), plain.size(), packed.data(), packed.size());
-    if (ZSTD_isError(made) != 0 || made != plain.size()) throw_damaged("zstd");
 }
 
 /// The nodes and buffers of a message.
@@ -121,7 +111,7 @@ class message_parts {
         if (from_.batch.compression == batch_header::codec::lz4) {
             unlz4(packed, plain);
         } else {
-            unzstd(packed, plain);
+            if (!decompress_zstd(packed, plain)) throw_damaged("zstd");
         }
         return {plain.data(), plain.size()};
     }

@@ -12,6 +12,7 @@
 #include <memory>
 
 #include "io/compression/gzip_writer.hpp"
+#include "io/compression/zstd_frame.hpp"
 #include "io/parquet/byte_cursor.hpp"
 #include "quern/base/error.hpp"
 
@@ -50,17 +51,6 @@ void gunzip(std::string_view packed, std::span<char> plain) {
         packed.remove_prefix(packed.size() - std::min(packed.size(), left));
     } while (made < plain.size() && !packed.empty());
     if (made != plain.size()) throw_damaged("gzip");
-}
-
-void unzstd(std::string_view packed, std::span<char> plain) {
-    struct free_context {
-        void operator()(ZSTD_DCtx* c) const { ZSTD_freeDCtx(c); }
-    };
-    static thread_local const std::unique_ptr<ZSTD_DCtx, free_context> context(ZSTD_createDCtx());
-    if (!context) throw out_of_memory("zstd decompression", 1U << 18, 0);
-    const std::size_t made =
-        ZSTD_decompressDCtx(context.get(), plain.data(), plain.size(), packed.data(), packed.size());
-    if (ZSTD_isError(made) != 0 || made != plain.size()) throw_damaged("zstd");
 }
 
 bool unlz4(std::string_view packed, std::span<char> plain) {
@@ -105,7 +95,8 @@ void decompress(codec which, std::string_view packed, std::span<char> plain) {
         case codec::gzip:
             return gunzip(packed, plain);
         case codec::zstd:
-            return unzstd(packed, plain);
+            if (!decompress_zstd(packed, plain)) throw_damaged("zstd");
+            return;
         case codec::lz4_framed:  // some writers left the framing away
             if (!unlz4_framed(packed, plain) && !unlz4(packed, plain)) throw_damaged("LZ4");
             return;
