@@ -3,6 +3,7 @@
 // threads; the node numbers that numbering.cpp derives from them do not.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -26,32 +27,19 @@ class word_table {
     void numbers_of(std::span<const std::string_view> names, std::uint32_t* numbers) {
         if ((size() + names.size()) * 2 >= slots_.size()) rehash();
         std::uint64_t hashes[at_once] = {};
-        for (std::size_t i = 0; i < names.size(); ++i) {
-            hashes[i] = hash64(names[i]);
-            __builtin_prefetch(&slots_[hashes[i] & mask_]);
-        }
-        for (std::size_t i = 0; i < names.size(); ++i)
-            __builtin_prefetch(bytes_.data() + slots_[hashes[i] & mask_].begin);
+        prefetch(names, hashes);
         for (std::size_t i = 0; i < names.size(); ++i) numbers[i] = number_of(names[i], hashes[i]);
     }
     /// The number of a name; UINT32_MAX if there is none. Thread-safe while no name is added.
     std::uint32_t find(std::string_view name) const {
-        if (slots_.empty()) return UINT32_MAX;
-        const std::uint64_t hash = hash64(name);
-        for (std::uint64_t at = hash & mask_;; at = (at + 1) & mask_) {
-            const slot here = slots_[at];
-            if (here.number == 0) return UINT32_MAX;
-            if (here.tag == tag_of(hash) && name_at(here.begin) == name) return here.number - 1;
-        }
+        return slots_.empty() ? UINT32_MAX : find(name, hash64(name));
     }
     /// The same for at most at_once names.
     void find(std::span<const std::string_view> names, std::uint32_t* numbers) const {
-        if (!slots_.empty()) {
-            for (const std::string_view name : names) __builtin_prefetch(&slots_[hash64(name) & mask_]);
-            for (const std::string_view name : names)
-                __builtin_prefetch(bytes_.data() + slots_[hash64(name) & mask_].begin);
-        }
-        for (std::size_t i = 0; i < names.size(); ++i) numbers[i] = find(names[i]);
+        if (slots_.empty()) return static_cast<void>(std::fill_n(numbers, names.size(), UINT32_MAX));
+        std::uint64_t hashes[at_once] = {};
+        prefetch(names, hashes);
+        for (std::size_t i = 0; i < names.size(); ++i) numbers[i] = find(names[i], hashes[i]);
     }
     std::uint64_t size() const { return begins_.size(); }
     std::string_view at(std::uint64_t i) const { return name_at(begins_[i]); }
@@ -67,6 +55,22 @@ class word_table {
     };
     static std::uint32_t tag_of(std::uint64_t hash) { return static_cast<std::uint32_t>(hash >> 32); }
 
+    /// Hashes the names, and asks for the memory that looking them up reads.
+    void prefetch(std::span<const std::string_view> names, std::uint64_t* hashes) const {
+        for (std::size_t i = 0; i < names.size(); ++i) {
+            hashes[i] = hash64(names[i]);
+            __builtin_prefetch(&slots_[hashes[i] & mask_]);
+        }
+        for (std::size_t i = 0; i < names.size(); ++i)
+            __builtin_prefetch(bytes_.data() + slots_[hashes[i] & mask_].begin);
+    }
+    std::uint32_t find(std::string_view name, std::uint64_t hash) const {
+        for (std::uint64_t at = hash & mask_;; at = (at + 1) & mask_) {
+            const slot here = slots_[at];
+            if (here.number == 0) return UINT32_MAX;
+            if (here.tag == tag_of(hash) && name_at(here.begin) == name) return here.number - 1;
+        }
+    }
     /// Its length, then its bytes.
     std::string_view name_at(std::uint64_t begin) const {
         std::uint32_t length;
