@@ -153,39 +153,8 @@ bool back_off_model::advance(unsigned n, child_search& search, std::uint32_t& fo
     return false;
 }
 
-std::uint32_t back_off_model::child(unsigned n, std::uint32_t node, std::uint32_t word) const {
-    child_search search = search_of(n, node, word);
-    std::uint32_t found = no_word;
-    while (!advance(n, search, found)) {
-    }
-    return found;
-}
-
 double back_off_model::score(std::uint32_t word, history& before) const {
-    history next;
-    unsigned longest = 0;  // n-gram with a probability
-    double logarithm = -std::numeric_limits<double>::infinity();
-    std::uint32_t node = word;
-    for (unsigned n = 1;; ++n) {
-        if (const float own = levels_[n - 1].logarithms[node]; !std::isnan(own)) {
-            longest = n;
-            logarithm = own;
-        }
-        if (n == order()) break;
-        next.nodes[next.known++] = node;
-        if (n > before.size) break;
-        node = child(n, node, before.words[n - 1]);
-        if (node == no_word) break;
-    }
-    for (unsigned n = std::max(longest, 1u); n <= before.known; ++n)
-        logarithm += levels_[n - 1].back_offs[before.nodes[n - 1]];
-    next.size = std::min(before.size + 1, order() - 1);
-    if (next.size != 0) {
-        next.words[0] = word;
-        std::copy_n(before.words, next.size - 1, next.words + 1);
-    }
-    before = next;
-    return logarithm;
+    return score_word(*this, word, before);
 }
 
 back_off_model::history back_off_model::after(std::uint32_t word) const {

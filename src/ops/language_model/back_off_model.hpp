@@ -101,7 +101,6 @@ class back_off_model {
         std::vector<std::uint32_t>
             children;  ///< where they begin in the next level, and the end; empty for the last
     };
-    std::uint32_t child(unsigned n, std::uint32_t node, std::uint32_t word) const;
 
     std::vector<level> levels_;
 };

@@ -17,6 +17,47 @@
 
 namespace quern {
 
+/// The logarithm, base 10, of a word's probability: that of the longest n-gram of the model that ends with it, and the back-off
+/// weights of the longer ones before it. `nodes`: the n-grams that end with the word, the shortest first; `before`: those that
+/// end with the word before.
+template <class Model>
+double logarithm_of(const Model& model, const std::uint32_t* nodes, unsigned known,
+                    const std::uint32_t* before, unsigned known_before) {
+    double sum = -std::numeric_limits<double>::infinity();
+    for (; known != 0; --known) {
+        const float own = model.probability(known, nodes[known - 1]);
+        if (std::isnan(own)) continue;
+        sum = own;
+        break;
+    }
+    for (unsigned n = std::max(known, 1U); n <= known_before; ++n) sum += model.back_off(n, before[n - 1]);
+    return sum;
+}
+
+/// Model::score: one word, by one walk.
+template <class Model>
+double score_word(const Model& model, std::uint32_t word, back_off_model::history& before) {
+    std::uint32_t nodes[back_off_model::max_order];  // that end with the word, the shortest first
+    unsigned known = 0;
+    for (std::uint32_t node = word; node != Model::no_word;) {
+        nodes[known++] = node;
+        if (known == model.order() || known > before.size) break;
+        auto search = model.search_of(known, node, before.words[known - 1]);
+        while (!model.advance(known, search, node)) {
+        }
+    }
+    const double logarithm = logarithm_of(model, nodes, known, before.nodes, before.known);
+    const unsigned size = std::min(before.size + 1, model.order() - 1);
+    if (size != 0) {
+        std::copy_backward(before.words, before.words + size - 1, before.words + size);
+        before.words[0] = word;
+    }
+    before.size = size;
+    before.known = std::min(known, model.order() - 1);
+    std::copy_n(nodes, before.known, before.nodes);
+    return logarithm;
+}
+
 /// For a Model with the functions of `steps of many walks` in compact_model.hpp. The logarithms are those of Model::score.
 template <class Model>
 class block_scorer {
@@ -31,7 +72,8 @@ class block_scorer {
             const std::size_t count = std::min(block_words, words.size() - first);
             walk(words.subspan(first, count), begins.subspan(first, count));
             for (std::size_t i = 0; i < count; ++i)
-                logarithms[first + i] = logarithm(paths_[i + 1], sizes_[i] == 0 ? 0 : known_before(i));
+                logarithms[first + i] = logarithm_of(model_, paths_[i + 1].nodes, paths_[i + 1].known,
+                                                     paths_[i].nodes, sizes_[i] == 0 ? 0 : known_before(i));
             paths_[0] = paths_[count];
             last_size_ = sizes_[count - 1];
         }
@@ -91,21 +133,6 @@ class block_scorer {
 
     /// Of the n-grams that end with the word before word i, how many a back-off weight is needed of at most.
     unsigned known_before(std::size_t i) const { return std::min(paths_[i].known, model_.order() - 1); }
-
-    double logarithm(const path& of, unsigned known_before) const {
-        const path& before = *(&of - 1);
-        unsigned longest = of.known;  // with a probability
-        double sum = -std::numeric_limits<double>::infinity();
-        for (; longest != 0; --longest) {
-            const float own = model_.probability(longest, of.nodes[longest - 1]);
-            if (std::isnan(own)) continue;
-            sum = own;
-            break;
-        }
-        for (unsigned n = std::max(longest, 1U); n <= known_before; ++n)
-            sum += model_.back_off(n, before.nodes[n - 1]);
-        return sum;
-    }
 
     const Model& model_;
     std::vector<std::uint32_t> text_;   ///< the words before the block that count, and its own

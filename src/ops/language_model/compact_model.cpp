@@ -236,43 +236,8 @@ bool compact_model::advance(unsigned n, child_search& search, std::uint32_t& fou
     return false;
 }
 
-std::uint32_t compact_model::child(unsigned n, std::uint32_t node, std::uint32_t word) const {
-    child_search search = search_of(n, node, word);
-    std::uint32_t found = no_word;
-    while (!advance(n, search, found)) {
-    }
-    return found;
-}
-
 double compact_model::score(std::uint32_t word, history& before) const {
-    std::uint32_t
-        path[back_off_model::max_order];  // of the n-grams that end with the word, the shortest first
-    unsigned known = 0;
-    for (std::uint32_t node = word;;) {
-        path[known++] = node;
-        if (known == order() || known > before.size) break;
-        node = child(known, node, before.words[known - 1]);
-        if (node == no_word) break;
-    }
-    unsigned longest = known;  // with a probability
-    double logarithm = -std::numeric_limits<double>::infinity();
-    for (; longest != 0; --longest) {
-        const float own = probability(longest, path[longest - 1]);
-        if (std::isnan(own)) continue;
-        logarithm = own;
-        break;
-    }
-    for (unsigned n = std::max(longest, 1U); n <= before.known; ++n)
-        logarithm += back_off(n, before.nodes[n - 1]);
-    const unsigned size = std::min(before.size + 1, order() - 1);
-    if (size != 0) {
-        std::copy_backward(before.words, before.words + size - 1, before.words + size);
-        before.words[0] = word;
-    }
-    before.size = size;
-    before.known = std::min(known, order() - 1);
-    std::copy_n(path, before.known, before.nodes);
-    return logarithm;
+    return score_word(*this, word, before);
 }
 
 compact_model::history compact_model::after(std::uint32_t word) const {

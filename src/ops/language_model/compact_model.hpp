@@ -91,7 +91,6 @@ class compact_model {
     };
     bool children_fit(unsigned n) const;
     range children(unsigned n, std::uint32_t node) const;
-    std::uint32_t child(unsigned n, std::uint32_t node, std::uint32_t word) const;
     void aim(const level& next, child_search& search) const;
     static void prefetch_record(const level& of, std::uint64_t i) {
         __builtin_prefetch(reinterpret_cast<const char*>(of.records) + i * of.record_bits / 8);
