@@ -1,5 +1,5 @@
 # quern_room(NAME DEPENDS…): one module of src/ as one static library, quern_NAME, of all its .cpp files except those in
-# folders named papers.
+# folders named papers. Several of them are compiled as one (joined.cmake).
 function(quern_room name)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
   list(FILTER sources EXCLUDE REGEX "/papers/")
@@ -17,6 +17,7 @@ function(quern_room name)
   else()
     quern_precompile(quern_${name})
   endif()
+  quern_join(quern_${name})
 endfunction()
 
 # The environment of every test, for any preset.
