@@ -214,11 +214,12 @@ void sort_rows(cuda_place& place, const matrix<Key>& all) {
 
 /// Whether the whole device, row by row, is faster than the other method. A selection by all takes about 15 µs and reads 4
 /// TB/s; a block reads about 60 GB/s. If a block's memory is too small (`fits` is false) all rows would be sorted, about 10
-/// billion keys a second, with six times the memory of the keys in addition.
+/// billion keys a second, with six times the memory of the keys in addition: not if that is not free.
 template <class Key>
 bool by_the_whole_device(const cuda_place& place, const matrix<Key>& all, bool fits) {
     const auto rows = static_cast<double>(all.rows), columns = static_cast<double>(all.columns);
     const double bytes = columns * sizeof(Key);
+    if (!fits && 6 * rows * bytes > static_cast<double>(place.memory().left())) return true;
     const double waves = std::ceil(rows / place.multiprocessors());
     const double other_way = fits ? waves * (bytes / 60e9 + 10e-6) : rows * columns / 10e9;
     return rows * (bytes / 4e12 + 15e-6) < other_way;
