@@ -17,6 +17,11 @@ elseif(NOT CMAKE_CUDA_ARCHITECTURES)
 endif()
 set(CMAKE_CUDA_RUNTIME_LIBRARY Static)
 enable_language(CUDA)
+# Code for eight architectures then takes the room of one. Drivers read it from CUDA 12.4 on, and older than the toolkit's
+# major version they run nothing of it anyway.
+if(CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 12.8)
+  string(APPEND CMAKE_CUDA_FLAGS " --compress-mode=size")
+endif()
 set(CMAKE_CUDA_STANDARD 20)
 set(CMAKE_CUDA_STANDARD_REQUIRED ON)
 if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)
