@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -102,5 +103,37 @@ struct hits_scores {
     link_ranks authorities, hubs;  ///< error_bound is unknown: NaN
 };
 hits_scores hits(const link_graph_view& graph, const hits_options& options, const context& ctx);
+
+// ---- A graph that stays ----
+
+/// A graph that is checked once and whose links stay on the chosen device, arranged for the measures at the first call of
+/// each:
+///
+///     resident_graph links(graph.view(), run);
+///     for (const auto& seeds : topics) ranks = links.page_rank({.preference = seeds});
+///
+/// Move-only; one call at a time. Results have the bits of page_rank and hits.
+class resident_graph {
+  public:
+    /// The memory of the view outlives this object, which reads it: on the CPU in every step, on a GPU to arrange links,
+    /// and in every step those that do not fit. Throws as the functions do.
+    resident_graph(const link_graph_view& graph, const context& ctx);
+    ~resident_graph();
+    resident_graph(resident_graph&&) noexcept;
+    resident_graph& operator=(resident_graph&&) noexcept;
+
+    /// As the functions of these names, without the check of the graph. A call arranges what no call before it had: weights
+    /// as fractions, reversed links (hits), links in the order of their use, the matrix of a storage format (the last one).
+    /// Where memory runs out, it frees what others arranged, and arranges it anew when needed.
+    link_ranks page_rank(const page_rank_options& options);
+    hits_scores hits(const hits_options& options);
+
+    std::uint64_t bytes() const;  ///< that calls have left on host and device, besides the caller's graph
+    const std::string& place() const;  ///< the device, with the reason
+
+  private:
+    struct state;
+    std::unique_ptr<state> state_;
+};
 
 }  // namespace quern

@@ -103,5 +103,9 @@ fixed_hits_result fixed_hits(cpu_place& place, const link_graph_view& graph, con
     result.hubs = hubs.take_scores();
     return result;
 }
+fixed_hits_result fixed_hits(cpu_place& place, const link_graph_view& graph, const link_graph_view& back,
+                             const fixed_hits_params& params, kept_hits_links<cpu_place>& /*kept*/) {
+    return fixed_hits(place, graph, back, params);
+}
 
 }  // namespace quern::link_rank_detail

@@ -3,6 +3,7 @@
 // scaling, which also measures the change and writes what is sent next. As in PageRank, the device decides when to stop and
 // the host checks every few steps.
 #include <algorithm>
+#include <memory>
 
 #include "device/cuda/check.cuh"
 #include "ops/link_rank/fixed_arithmetic.hpp"
@@ -10,6 +11,11 @@
 #include "ops/link_rank/link_tiles.cuh"
 
 namespace quern::link_rank_detail {
+
+struct cuda_hits_links {
+    link_tiles forward, backward;
+};
+
 namespace {
 
 using cuda::launch_shape;
@@ -139,16 +145,19 @@ __global__ void __launch_bounds__(block_threads)
 class hits_iteration {
   public:
     hits_iteration(cuda_place& place, const link_graph_view& graph, const link_graph_view& back,
-                   const fixed_hits_params& params)
+                   const fixed_hits_params& params, kept_hits_links<cuda_place>& kept)
         : place_(place),
           params_(params),
           nodes_(graph.nodes),
           weighted_(!params.link_weights.empty()),
           state_(place, 1),
           hubs_(place, nodes_, weighted_),
-          authorities_(place, nodes_, weighted_),
-          forward_(place, graph, params.link_weights, 2),
-          backward_(place, back, params.back_weights) {}
+          authorities_(place, nodes_, weighted_) {
+        if (!kept)  // last: tiles take most of the memory that is left
+            kept = std::make_shared<cuda_hits_links>(
+                cuda_hits_links{{place, graph, params.link_weights, 2}, {place, back, params.back_weights}});
+        links_ = kept;
+    }
 
     fixed_hits_result run() {
         const hits_state first;
@@ -157,12 +166,13 @@ class hits_iteration {
                      begin_kernel, hubs_.view(), authorities_.view(), nodes_,
                      (std::int64_t{1} << 62) / nodes_, params_.repeat_bits);
         hits_state seen;
-        const bool streams = forward_.streams() || backward_.streams();
+        const auto& [forward, backward] = *links_;
+        const bool streams = forward.streams() || backward.streams();
         while (seen.halted == 0) {
             place_.ctx().check_stop();
             for (std::uint32_t i = 0; i < (streams ? 1 : steps_unseen); ++i) {
-                half_step(forward_, hubs_, authorities_, false);
-                half_step(backward_, authorities_, hubs_, true);
+                half_step(forward, hubs_, authorities_, false);
+                half_step(backward, authorities_, hubs_, true);
             }
             place_.copy_out(&seen, state_.data(), sizeof seen);
         }
@@ -207,15 +217,20 @@ class hits_iteration {
     bool weighted_;
     cuda_array<hits_state> state_;
     side_arrays hubs_, authorities_;
-    link_tiles forward_, backward_;
+    std::shared_ptr<const cuda_hits_links> links_;
 };
 
 }  // namespace
 
 fixed_hits_result fixed_hits(cuda_place& place, const link_graph_view& graph, const link_graph_view& back,
                              const fixed_hits_params& params) {
+    kept_hits_links<cuda_place> links;
+    return fixed_hits(place, graph, back, params, links);
+}
+fixed_hits_result fixed_hits(cuda_place& place, const link_graph_view& graph, const link_graph_view& back,
+                             const fixed_hits_params& params, kept_hits_links<cuda_place>& kept) {
     if (graph.nodes == 0) return {};
-    return hits_iteration(place, graph, back, params).run();
+    return hits_iteration(place, graph, back, params, kept).run();
 }
 
 }  // namespace quern::link_rank_detail

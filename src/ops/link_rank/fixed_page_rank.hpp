@@ -41,7 +41,9 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
+#include <memory>
 #include <span>
+#include <type_traits>
 #include <vector>
 
 #include "device/place.hpp"
@@ -80,6 +82,22 @@ fixed_page_rank_result fixed_page_rank(cpu_place& place, const link_graph_view& 
 fixed_page_rank_result fixed_page_rank(cuda_place& place, const link_graph_view& graph,
                                        const fixed_page_rank_params& params);
 
+struct cpu_rank_links;   // fixed_page_rank_cpu.cpp
+struct cuda_rank_links;  // fixed_page_rank_cuda.cu
+/// The links of a graph as the iteration on a place reads them. Null until the first call makes them.
+template <class Place>
+using kept_rank_links =
+    std::shared_ptr<std::conditional_t<std::is_same_v<Place, cpu_place>, cpu_rank_links, cuda_rank_links>>;
+
+/// The same for many calls with one graph and its link weights, both of which outlive `kept`. `steps`: how many of them
+/// the links are arranged for, over all calls.
+fixed_page_rank_result fixed_page_rank(cpu_place& place, const link_graph_view& graph,
+                                       const fixed_page_rank_params& params, kept_rank_links<cpu_place>& kept,
+                                       std::uint32_t steps);
+fixed_page_rank_result fixed_page_rank(cuda_place& place, const link_graph_view& graph,
+                                       const fixed_page_rank_params& params,
+                                       kept_rank_links<cuda_place>& kept, std::uint32_t steps);
+
 /// HITS on the same grid. h and a are non-negative, in units of 2^-62, with sum at most 2^62; initially h = floor(2^62 /
 /// n).
 /// - One step: a_v = Σ (h_u >> g) over links u→v, scaled to sum 2^62 (scale_of, scaled); h_u = Σ (a_v >> g) over links u→v,
@@ -105,6 +123,19 @@ fixed_hits_result fixed_hits(cpu_place& place, const link_graph_view& graph, con
                              const fixed_hits_params& params);
 fixed_hits_result fixed_hits(cuda_place& place, const link_graph_view& graph, const link_graph_view& back,
                              const fixed_hits_params& params);
+
+struct cpu_hits_links {};  ///< nothing: links are read where they lie
+struct cuda_hits_links;    // fixed_hits_cuda.cu
+/// As kept_rank_links.
+template <class Place>
+using kept_hits_links =
+    std::shared_ptr<std::conditional_t<std::is_same_v<Place, cpu_place>, cpu_hits_links, cuda_hits_links>>;
+
+/// The same for many calls with one graph and its link weights, all of which outlive `kept`.
+fixed_hits_result fixed_hits(cpu_place& place, const link_graph_view& graph, const link_graph_view& back,
+                             const fixed_hits_params& params, kept_hits_links<cpu_place>& kept);
+fixed_hits_result fixed_hits(cuda_place& place, const link_graph_view& graph, const link_graph_view& back,
+                             const fixed_hits_params& params, kept_hits_links<cuda_place>& kept);
 
 /// Progress of an iteration: the steps done, and the expected total if the change keeps falling at the current rate.
 class step_report {

@@ -3,6 +3,7 @@
 // that each node's data passes through the caches once per step. Each link is read once (4 bytes) and gathers 4 bytes.
 #include <algorithm>
 #include <array>
+#include <memory>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -16,6 +17,16 @@
 #include "ops/link_rank/link_sums.hpp"
 
 namespace quern::link_rank_detail {
+
+struct cpu_rank_links {
+    cpu_rank_links(cpu_place& place, const link_graph_view& graph, std::uint32_t steps)
+        : order(place, graph, steps), links(order.links(graph)), bounds(link_pieces(place, graph.offsets)) {}
+
+    degree_ordering order;
+    link_graph_view links;              ///< sources are positions of contributions
+    std::vector<std::uint32_t> bounds;  ///< of the nodes of a unit of work
+};
+
 namespace {
 
 using totals = pass_totals;
@@ -35,14 +46,15 @@ struct step_mode {
 
 class iteration {
   public:
-    iteration(cpu_place& place, const link_graph_view& graph, const fixed_page_rank_params& params)
+    iteration(cpu_place& place, const link_graph_view& graph, const fixed_page_rank_params& params,
+              const cpu_rank_links& links)
         : place_(place),
           graph_(graph),
           params_(params),
           weighted_(!params.link_weights.empty()),
-          order_(place, graph, params.max_iterations),
-          links_(order_.links(graph)),
-          bounds_(link_pieces(place, graph.offsets)),
+          order_(links.order),
+          links_(links.links),
+          bounds_(links.bounds),
           ranks_(place, graph.nodes, "the ranks"),
           residuals_(place, graph.nodes, "the residuals") {}
 
@@ -225,9 +237,9 @@ class iteration {
     const link_graph_view& graph_;
     const fixed_page_rank_params& params_;
     bool weighted_, stays_wide_ = false;
-    degree_ordering order_;
-    link_graph_view links_;  ///< sources are positions of contributions
-    std::vector<std::uint32_t> bounds_;
+    const degree_ordering& order_;
+    const link_graph_view& links_;
+    const std::vector<std::uint32_t>& bounds_;
     cpu_array<std::int64_t> ranks_, residuals_;
     std::tuple<two_arrays<std::int32_t>, two_arrays<std::int64_t>> contributions_;
     std::size_t turn_ = 0;  ///< which of two_arrays is read
@@ -238,9 +250,16 @@ class iteration {
 }  // namespace
 
 fixed_page_rank_result fixed_page_rank(cpu_place& place, const link_graph_view& graph,
-                                       const fixed_page_rank_params& params) {
+                                       const fixed_page_rank_params& params, kept_rank_links<cpu_place>& kept,
+                                       std::uint32_t steps) {
     if (graph.nodes == 0) return {};
-    return iteration(place, graph, params).run();
+    if (!kept) kept = std::make_shared<cpu_rank_links>(place, graph, steps);
+    return iteration(place, graph, params, *kept).run();
+}
+fixed_page_rank_result fixed_page_rank(cpu_place& place, const link_graph_view& graph,
+                                       const fixed_page_rank_params& params) {
+    kept_rank_links<cpu_place> links;
+    return fixed_page_rank(place, graph, params, links, params.max_iterations);
 }
 
 }  // namespace quern::link_rank_detail

@@ -5,6 +5,7 @@
 // steps. Kernels enqueued after the end do nothing.
 #include <algorithm>
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <type_traits>
 
@@ -16,6 +17,14 @@
 #include "ops/link_rank/sliced_ell.cuh"
 
 namespace quern::link_rank_detail {
+
+struct cuda_rank_links {
+    cuda_array<std::uint64_t> degrees;  ///< by slot
+    node_slots slots;
+    std::optional<sliced_ell> slices;  ///< one of the two is used
+    std::optional<link_tiles> tiles;
+};
+
 namespace {
 
 using cuda::launch_shape;
@@ -269,14 +278,13 @@ __global__ void __launch_bounds__(block_threads, 4)
 class iteration {
   public:
     iteration(cuda_place& place, const link_graph_view& graph, const fixed_page_rank_params& params,
-              const sliced_ell_layout& layout)
+              const sliced_ell_layout& layout, kept_rank_links<cuda_place>& kept)
         : place_(place),
           graph_(graph),
           params_(params),
           weighted_(!params.link_weights.empty()),
           pairs_((std::uint64_t{graph.nodes} + max_hot_groups + 4) / 2),  // three more may be read
           state_(place, 1),
-          degrees_(place, 2 * pairs_, "out-degrees"),
           ranks_(place, 2 * pairs_, "the ranks"),
           residuals_(place, 2 * pairs_, "the residuals"),
           low_(place, 2 * pairs_, "sums of links"),
@@ -285,17 +293,10 @@ class iteration {
           wide_(place, 2 * pairs_, "what nodes send"),
           teleport_(place, params.teleport.empty() ? 0 : 2 * pairs_, "the preference"),
           preference_(place, params.preference.empty() ? 0 : 2 * pairs_, "the preference"),
-          start_(place, params.start.empty() ? 0 : 2 * pairs_, "ranks to begin with"),
-          slots_{graph.nodes, graph.nodes, nullptr} {
-        if (!weighted_ && !has_huge_node()) {
-            try {
-                slices_.emplace(place_, graph_, layout);
-                slots_ = slices_->slots();
-            } catch (const out_of_memory&) {  // NOLINT(bugprone-empty-catch): then as they stand, in tiles
-            }
-        }
+          start_(place, params.start.empty() ? 0 : 2 * pairs_, "ranks to begin with") {
+        if (!kept) kept = make_links(layout);  // last: tiles take most of the memory that is left
+        links_ = kept;
         bring_nodes();
-        if (!slices_) tiles_.emplace(place_, graph_, params_.link_weights);
     }
 
     fixed_page_rank_result run() {
@@ -305,7 +306,7 @@ class iteration {
         bool summed_wide = true, take_wide = true, stays_wide = weighted_;
         for (step_state seen;;) {
             place_.ctx().check_stop();
-            const std::uint32_t steps = tiles_ && tiles_->streams() ? 1 : steps_unseen;
+            const std::uint32_t steps = links_->tiles && links_->tiles->streams() ? 1 : steps_unseen;
             for (std::uint32_t i = 0; i < steps; ++i) {
                 step(summed_wide, take_wide);
                 summed_wide = take_wide;
@@ -324,7 +325,7 @@ class iteration {
   private:
     fixed_page_rank_result result_of(const step_state& seen) {
         fixed_page_rank_result result;
-        result.ranks = values_of_nodes(place_, slots_, ranks_, low_);
+        result.ranks = values_of_nodes(place_, links_->slots, ranks_, low_);
         result.iterations = seen.iterations;
         result.change = seen.change;
         result.converged = seen.converged != 0;
@@ -340,14 +341,29 @@ class iteration {
         return false;
     }
 
-    /// Copies the data of each node, by slot.
+    std::shared_ptr<cuda_rank_links> make_links(const sliced_ell_layout& layout) {
+        auto made = std::make_shared<cuda_rank_links>();
+        made->degrees = cuda_array<std::uint64_t>(place_, 2 * pairs_, "out-degrees");
+        made->slots = {graph_.nodes, graph_.nodes, nullptr};
+        if (!weighted_ && !has_huge_node()) {
+            try {
+                made->slices.emplace(place_, graph_, layout);
+                made->slots = made->slices->slots();
+            } catch (const out_of_memory&) {  // NOLINT(bugprone-empty-catch): then as they stand, in tiles
+            }
+        }
+        place_.fill_bytes(made->degrees.data(), 0xff, made->degrees.span().size_bytes());
+        to_slots(place_, made->slots, graph_.out_degrees, made->degrees, low_);
+        if (!made->slices) made->tiles.emplace(place_, graph_, params_.link_weights);
+        return made;
+    }
+
+    /// Copies what this call has of each node, by slot.
     void bring_nodes() {
-        place_.fill_bytes(degrees_.data(), 0xff, degrees_.span().size_bytes());
-        to_slots(place_, slots_, graph_.out_degrees, degrees_, low_);
         const auto bring = [&](const auto& values, const auto& array) {
             if (values.empty()) return;
             place_.fill_bytes(array.data(), 0, array.span().size_bytes());
-            to_slots(place_, slots_, values, array, low_);
+            to_slots(place_, links_->slots, values, array, low_);
         };
         bring(params_.teleport, teleport_);
         bring(params_.preference, preference_);
@@ -363,7 +379,7 @@ class iteration {
             else
                 return reinterpret_cast<ulonglong2*>(array.data());
         };
-        return {pairs_,      two(degrees_),         two(ranks_),       two(residuals_), two(low_),
+        return {pairs_,      two(links_->degrees),  two(ranks_),       two(residuals_), two(low_),
                 two(high_),  two(narrow_),          two(wide_),        two(teleport_),  two(preference_),
                 two(start_), params_.teleport_each, params_.start_each};
     }
@@ -390,16 +406,18 @@ class iteration {
     }
     void add_links(bool wide) {
         const auto* halted = reinterpret_cast<const std::uint32_t*>(&state_.data()->halted);
+        const std::optional<sliced_ell>& slices = links_->slices;
+        const std::optional<link_tiles>& tiles = links_->tiles;
         if (weighted_)
-            tiles_->add_weighted(place_, wide_.data(), low_.data(), high_.data(), halted);
-        else if (slices_ && wide)
-            slices_->add(place_, wide_.data(), low_.data(), halted);
-        else if (slices_)
-            slices_->add(place_, narrow_.data(), low_.data(), halted);
+            tiles->add_weighted(place_, wide_.data(), low_.data(), high_.data(), halted);
+        else if (slices && wide)
+            slices->add(place_, wide_.data(), low_.data(), halted);
+        else if (slices)
+            slices->add(place_, narrow_.data(), low_.data(), halted);
         else if (wide)
-            tiles_->add(place_, wide_.data(), low_.data(), halted);
+            tiles->add(place_, wide_.data(), low_.data(), halted);
         else
-            tiles_->add(place_, narrow_.data(), low_.data(), halted);
+            tiles->add(place_, narrow_.data(), low_.data(), halted);
     }
     void launch(void (*kernel)(node_arrays, constants, step_state*)) {
         const unsigned blocks = cuda::blocks_for(pairs_, block_threads);
@@ -415,7 +433,6 @@ class iteration {
     bool weighted_;
     std::uint64_t pairs_;
     cuda_array<step_state> state_;
-    cuda_array<std::uint64_t> degrees_;
     cuda_array<std::int64_t> ranks_, residuals_;
     cuda_array<std::uint64_t> low_, high_;
     cuda_array<std::int32_t> narrow_;
@@ -423,9 +440,7 @@ class iteration {
     cuda_array<std::int64_t> teleport_;
     cuda_array<std::uint64_t> preference_;
     cuda_array<std::int64_t> start_;
-    node_slots slots_;
-    std::optional<sliced_ell> slices_;  ///< one of the two is used
-    std::optional<link_tiles> tiles_;
+    std::shared_ptr<const cuda_rank_links> links_;
 };
 
 }  // namespace
@@ -434,11 +449,18 @@ fixed_page_rank_result fixed_page_rank(cuda_place& place, const link_graph_view&
                                        const fixed_page_rank_params& params,
                                        const sliced_ell_layout& layout) {
     if (graph.nodes == 0) return {};
-    return iteration(place, graph, params, layout).run();
+    kept_rank_links<cuda_place> links;
+    return iteration(place, graph, params, layout, links).run();
 }
 fixed_page_rank_result fixed_page_rank(cuda_place& place, const link_graph_view& graph,
                                        const fixed_page_rank_params& params) {
-    return fixed_page_rank(place, graph, params, {});
+    return fixed_page_rank(place, graph, params, sliced_ell_layout{});
+}
+fixed_page_rank_result fixed_page_rank(cuda_place& place, const link_graph_view& graph,
+                                       const fixed_page_rank_params& params,
+                                       kept_rank_links<cuda_place>& kept, std::uint32_t /*steps*/) {
+    if (graph.nodes == 0) return {};
+    return iteration(place, graph, params, {}, kept).run();
 }
 
 }  // namespace quern::link_rank_detail

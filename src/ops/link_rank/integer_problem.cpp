@@ -6,6 +6,7 @@
 #include <limits>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "device/cpu/parallel.hpp"
 #include "ops/link_rank/fixed_arithmetic.hpp"
@@ -82,13 +83,10 @@ class weight_scales {
     std::vector<int> greatest_;  ///< maximum binary exponent of each node's weights; empty: no scaling needed
 };
 
-/// Memory of an integer_problem: shares and fractions of links, sums of nodes' weights; the scaled preference, also in two
-/// grids; the start.
-std::uint64_t problem_bytes(const link_graph_view& graph, const page_rank_options& options) {
-    const std::uint64_t weights =
-        graph.weights.empty() ? 0 : 2 * graph.weights.size_bytes() + graph.nodes * 2 * sizeof(double);
+/// Memory of an integer_problem: the scaled preference, also in two grids; the start.
+std::uint64_t problem_bytes(const page_rank_options& options) {
     const std::uint64_t start = options.start.empty() ? options.preference.size() : options.start.size();
-    return weights + (3 * options.preference.size() + start) * sizeof(double);
+    return (3 * options.preference.size() + start) * sizeof(double);
 }
 
 }  // namespace
@@ -146,9 +144,36 @@ std::vector<double> from_units(std::span<const std::int64_t> ranks) {
     return values;
 }
 
+link_fractions::link_fractions(cpu_place& place, const link_graph_view& graph)
+    : memory_(place.memory(), graph.weights.size() * sizeof(std::uint64_t), "the weights of links") {
+    if (!graph.out_degrees.empty())
+        max_links_ = *std::max_element(graph.out_degrees.begin(), graph.out_degrees.end());
+    if (graph.weights.empty()) return;
+    const primitives::budget_share shares_and_sums(
+        place.memory(), graph.weights.size_bytes() + graph.nodes * 2 * sizeof(double), "the shares of links");
+    const std::vector<double> shares = link_shares(place, graph);
+    weights_.resize(shares.size());
+    const std::size_t pieces = pieces_for(place, shares.size(), min_piece);
+    for_each_piece(place, pieces, [&](std::size_t p) {
+        const auto [begin, end] = piece_of(shares.size(), pieces, p);
+        for (std::size_t e = begin; e < end; ++e) weights_[e] = as_fraction(shares[e]);
+    });
+}
+
 integer_problem::integer_problem(cpu_place& place, const link_graph_view& graph,
                                  const page_rank_options& options)
-    : memory_(place.memory(), problem_bytes(graph, options), "what is asked of a graph"),
+    : integer_problem(place, graph, std::make_unique<const link_fractions>(place, graph), options) {}
+
+integer_problem::integer_problem(cpu_place& place, const link_graph_view& graph,
+                                 std::unique_ptr<const link_fractions> own, const page_rank_options& options)
+    : integer_problem(place, graph, *own, options) {
+    own_ = std::move(own);
+}
+
+integer_problem::integer_problem(cpu_place& place, const link_graph_view& graph,
+                                 const link_fractions& fractions, const page_rank_options& options)
+    : fractions_(fractions),
+      memory_(place.memory(), problem_bytes(options), "what is asked of a graph"),
       nodes_(graph.nodes),
       damping_(options.damping) {
     constexpr std::uint64_t one = std::uint64_t{1} << 62;
@@ -160,11 +185,10 @@ integer_problem::integer_problem(cpu_place& place, const link_graph_view& graph,
     params_.start_each = static_cast<std::int64_t>(one / nodes_);
     const wide_natural jumping = (wide_natural{1} << 64) - params_.alpha;
     params_.teleport_each = static_cast<std::int64_t>((jumping >> 2) / nodes_);
-    max_links_ = *std::max_element(graph.out_degrees.begin(), graph.out_degrees.end());
+    params_.link_weights = fractions.weights();
     if (!options.preference.empty()) set_preference(options.preference);
     if (!options.start.empty() || !options.preference.empty())
         set_start(options.start.empty() ? options.preference : options.start);
-    if (!graph.weights.empty()) set_weights(place, graph);
     // Without a preference it is 1/n each; the two rules are then equal.
     if (options.preference.empty() && options.dangling == dangling_rule::preference)
         params_.dangling = dangling_rule::uniform;
@@ -189,16 +213,11 @@ void integer_problem::set_start(std::span<const double> start) {
     params_.start = start_;
 }
 
-void integer_problem::set_weights(cpu_place& place, const link_graph_view& graph) {
-    for (const double share : link_shares(place, graph)) link_weights_.push_back(as_fraction(share));
-    params_.link_weights = link_weights_;
-}
-
 // Let P be the exact step's matrix, ‖P‖₁ <= 1, and e the rounding errors of the residual over all steps. The true ranks
 // differ from z by (αP + α²P² + …)ρ + (1 + αP + α²P² + …)e, so by at most (α·L + ‖e‖₁) / (1 − α). In units of 2^-62:
 double integer_problem::error_bound(const fixed_page_rank_result& result) const {
     const auto n = static_cast<double>(nodes_), steps = static_cast<double>(result.iterations);
-    const double links = static_cast<double>(max_links_), rest = 1 - damping_;
+    const double links = static_cast<double>(fractions_.max_links()), rest = 1 - damping_;
     // The total ever taken, relative to 1: first 1, then the sum of the residuals, which start at 2 at most and fall.
     const double all_taken = 1 + (2 + 2 * steps * n * unit) / rest;
 
@@ -210,20 +229,17 @@ double integer_problem::error_bound(const fixed_page_rank_result& result) const 
             rest * 2560 + all_taken * (1536 + n / 8);  // the preference in doubles, times 2^62; times 2^64
         rounding += steps * (n + 1) / 2;               // each node's share of E
     }
-    if (!link_weights_.empty()) rounding += steps * n / 2 + all_taken * (1600 + links / 4);  // sums; p
+    if (!fractions_.weights().empty()) rounding += steps * n / 2 + all_taken * (1600 + links / 4);  // sums; p
     const double change = static_cast<double>(result.change);
     const double whole = (damping_ * change + rounding) / rest * unit;
     return whole * (1 + 0x1p-30) + 0x1p-51;  // rounding of this arithmetic; ranks in doubles
 }
 
-integer_hits_problem::integer_hits_problem(cpu_place& place, const link_graph_view& graph,
-                                           const hits_options& options)
+integer_hits_problem::integer_hits_problem(cpu_place& place, const link_graph_view& graph)
     : memory_(
           place.memory(),
           graph.sources.size_bytes() + 2 * graph.weights.size_bytes() + 3 * graph.out_degrees.size_bytes(),
           "the links back") {
-    params_.tolerance = in_units(options.tolerance);
-    params_.max_iterations = options.max_iterations;
     const std::size_t links = graph.sources.size();
     if (!graph.weights.empty()) {
         const double greatest = *std::max_element(graph.weights.begin(), graph.weights.end());
@@ -254,9 +270,11 @@ integer_hits_problem::integer_hits_problem(cpu_place& place, const link_graph_vi
             if (!back_weights_.empty()) back_weights_[at] = link_weights_[e];
         }
     }
-    params_.repeat_bits = digits(max) - 1;
-    params_.link_weights = link_weights_;
-    params_.back_weights = back_weights_;
+    repeat_bits_ = digits(max) - 1;
+}
+
+fixed_hits_params integer_hits_problem::params(const hits_options& options) const {
+    return {in_units(options.tolerance), options.max_iterations, repeat_bits_, link_weights_, back_weights_};
 }
 
 }  // namespace quern::link_rank_detail

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -29,10 +30,27 @@ std::vector<double> distribution(std::span<const double> values);
 /// weights.
 std::vector<double> link_shares(cpu_place& place, const link_graph_view& graph);
 
+/// What integer_problem needs of the links, for any options.
+class link_fractions {
+  public:
+    link_fractions(cpu_place& place, const link_graph_view& graph);
+
+    std::span<const std::uint64_t> weights() const { return weights_; }  ///< p_uv·2^63; empty: no weights
+    std::uint64_t max_links() const { return max_links_; }               ///< maximum out-degree
+
+  private:
+    primitives::budget_share memory_;  ///< counts the array
+    std::vector<std::uint64_t> weights_;
+    std::uint64_t max_links_ = 0;
+};
+
 /// A fixed_page_rank_params together with the arrays that it points to.
 class integer_problem {
   public:
     integer_problem(cpu_place& place, const link_graph_view& graph, const page_rank_options& options);
+    /// The same with the fractions of this graph, which outlive this object.
+    integer_problem(cpu_place& place, const link_graph_view& graph, const link_fractions& fractions,
+                    const page_rank_options& options);
     integer_problem(const integer_problem&) = delete;  // the question points into this object
     integer_problem& operator=(const integer_problem&) = delete;
 
@@ -41,27 +59,30 @@ class integer_problem {
     double error_bound(const fixed_page_rank_result& result) const;
 
   private:
+    integer_problem(cpu_place& place, const link_graph_view& graph, std::unique_ptr<const link_fractions> own,
+                    const page_rank_options& options);
     void set_preference(std::span<const double> preference);
     void set_start(std::span<const double> start);
-    void set_weights(cpu_place& place, const link_graph_view& graph);
 
+    std::unique_ptr<const link_fractions> own_;  ///< null: the caller's
+    const link_fractions& fractions_;
     primitives::budget_share memory_;  ///< counts the arrays
     std::uint32_t nodes_;
     double damping_;
-    std::uint64_t max_links_ = 0;  ///< maximum out-degree
     std::vector<std::int64_t> teleport_, start_;
-    std::vector<std::uint64_t> preference_, link_weights_;
+    std::vector<std::uint64_t> preference_;
     fixed_page_rank_params params_;
 };
 
-/// A fixed_hits_params together with the reversed links and all other arrays that it points to.
+/// The reversed links, and all other arrays that a fixed_hits_params points to.
 class integer_hits_problem {
   public:
-    integer_hits_problem(cpu_place& place, const link_graph_view& graph, const hits_options& options);
-    integer_hits_problem(const integer_hits_problem&) = delete;  // the question points into this object
+    integer_hits_problem(cpu_place& place, const link_graph_view& graph);
+    integer_hits_problem(const integer_hits_problem&) = delete;  // parameters point into this object
     integer_hits_problem& operator=(const integer_hits_problem&) = delete;
 
-    const fixed_hits_params& params() const { return params_; }
+    /// They point into this object.
+    fixed_hits_params params(const hits_options& options) const;
     /// The links out of each node, as links into it.
     link_graph_view back() const {
         return {in_degrees_.empty() ? 0 : static_cast<std::uint32_t>(in_degrees_.size()),
@@ -75,7 +96,7 @@ class integer_hits_problem {
     primitives::budget_share memory_;  ///< counts the arrays
     std::vector<std::uint64_t> offsets_, in_degrees_, link_weights_, back_weights_;
     std::vector<std::uint32_t> targets_;
-    fixed_hits_params params_;
+    unsigned repeat_bits_ = 0;
 };
 
 /// The smallest whole number of units of 2^-62 that is not below `tolerance`.

@@ -24,10 +24,10 @@ class fixed_hits_test : public on_place<Tested> {
   protected:
     void expect_reference(const link_graph& graph, const hits_options& options, const std::string& what) {
         cpu_place host(context::cpu(1));
-        const integer_hits_problem requested(host, graph.view(), options);
-        const fixed_hits_result found =
-            fixed_hits(this->place(), graph.view(), requested.back(), requested.params());
-        const fixed_hits_result expected = reference::fixed_hits(graph.view(), requested.params());
+        const integer_hits_problem requested(host, graph.view());
+        const fixed_hits_params params = requested.params(options);
+        const fixed_hits_result found = fixed_hits(this->place(), graph.view(), requested.back(), params);
+        const fixed_hits_result expected = reference::fixed_hits(graph.view(), params);
         EXPECT_EQ(found.authorities, expected.authorities) << what;
         EXPECT_EQ(found.hubs, expected.hubs) << what;
         EXPECT_EQ(found.iterations, expected.iterations) << what;

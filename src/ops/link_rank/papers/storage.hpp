@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "device/array.hpp"
@@ -100,22 +101,45 @@ inline double rounding_of_step(const link_graph_view& graph, rank_storage storag
     return roundings * 0x1p-53;
 }
 
-/// Ranks, iterations, change, error_bound and converged; the order stays empty. The graph has nodes and has been checked.
-/// `host` prepares the matrix.
+/// The shares of a graph's links as a matrix in memory of the place.
 template <class Place>
-link_ranks stored_page_rank(Place& place, cpu_place& host, const link_graph_view& graph,
-                            const page_rank_options& options) {
-    using namespace primitives;
-    const budget_share memory(host.memory(), graph.sources.size() * sizeof(double), "the shares of links");
-    const std::vector<double> shares = link_shares(host, graph);
-    const csr_view<double> rows{graph.nodes, graph.nodes, graph.offsets, graph.sources, shares};
-    power_iteration<Place> iteration(place, graph, options);
-    link_ranks found = with_format(host, options.storage, rows, [&](auto stored) {
-        const auto matrix = to_place(place, std::move(stored));
-        return iteration.run([&](span_on<Place, const double> x, span_on<Place, double> y) {
-            multiply_in(place, options.storage, matrix, x, y);
+class stored_links {
+  public:
+    /// The graph has nodes and has been checked. `host` prepares the matrix.
+    stored_links(Place& place, cpu_place& host, const link_graph_view& graph, rank_storage storage)
+        : storage_(storage) {
+        const primitives::budget_share memory(host.memory(), graph.sources.size() * sizeof(double),
+                                              "the shares of links");
+        const std::vector<double> shares = link_shares(host, graph);
+        const primitives::csr_view<double> rows{graph.nodes, graph.nodes, graph.offsets, graph.sources,
+                                                shares};
+        primitives::with_format(host, storage, rows, [&](auto stored) {
+            matrix_ = primitives::to_place(place, std::move(stored));
         });
-    });
+        place.synchronise();
+    }
+
+    rank_storage storage() const { return storage_; }
+    void multiply(Place& place, span_on<Place, const double> x, span_on<Place, double> y) const {
+        std::visit([&](const auto& matrix) { primitives::multiply_in(place, storage_, matrix, x, y); },
+                   matrix_);
+    }
+
+  private:
+    rank_storage storage_;
+    std::variant<primitives::csr_matrix<Place, double>, primitives::coo_matrix<Place, double>,
+                 primitives::ell_matrix<Place, double>, primitives::brc_matrix<Place, double>,
+                 primitives::brcp_matrix<Place, double>>
+        matrix_;
+};
+
+/// Ranks, iterations, change, error_bound and converged; the order stays empty. `links` are those of the graph.
+template <class Place>
+link_ranks stored_page_rank(Place& place, const stored_links<Place>& links, const link_graph_view& graph,
+                            const page_rank_options& options) {
+    power_iteration<Place> iteration(place, graph, options);
+    link_ranks found = iteration.run(
+        [&](span_on<Place, const double> x, span_on<Place, double> y) { links.multiply(place, x, y); });
     const double arithmetic = 2 * rounding_of_step(graph, options.storage);
     found.error_bound = (options.damping * found.change + arithmetic) / (1 - options.damping) * (1 + 0x1p-30);
     return found;
