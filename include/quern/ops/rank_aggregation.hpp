@@ -119,6 +119,9 @@ class ranked_list_set {
     /// and list) stays there, and later calls of `automatic` use it.
     aggregation_result top_k(const aggregation_options& options);
 
+    /// That calls have left on host and device, besides the memory of the views.
+    std::uint64_t bytes() const;
+
   private:
     struct state;
     std::unique_ptr<state> state_;

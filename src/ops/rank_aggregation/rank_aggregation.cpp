@@ -106,7 +106,7 @@ class held_lists {
   public:
     held_lists(Place& place, cpu_place& /*host*/, std::span<const ranked_list_view<Score>> lists,
                std::uint32_t objects, bool keep)
-        : rules_(rules_of(lists)), lists_(place, lists, objects) {
+        : place_(place), rules_(rules_of(lists)), lists_(place, lists, objects) {
         if (keep) lists_.refuse_faults(nullptr);  // now, for any rule
     }
 
@@ -130,7 +130,10 @@ class held_lists {
         return result;
     }
 
+    std::uint64_t bytes() const { return place_.memory().used(); }
+
   private:
+    Place& place_;
     std::vector<list_rule> rules_;
     device_lists<Score> lists_;
 };
@@ -149,6 +152,8 @@ class held_lists<cpu_place, Score> {
         const scoring rule(rules_of(lists), options);
         return on_cpu(place_, rule, lists, objects_, clipped(options, objects_), costs_);
     }
+
+    std::uint64_t bytes() const { return place_.memory().used() + place_.kept(); }
 
   private:
     cpu_place& place_;
@@ -223,6 +228,12 @@ ranked_list_set& ranked_list_set::operator=(ranked_list_set&&) noexcept = defaul
 
 aggregation_result ranked_list_set::top_k(const aggregation_options& options) {
     return std::visit([&](auto& lists) { return top_k_of(lists, options); }, state_->lists);
+}
+
+std::uint64_t ranked_list_set::bytes() const {
+    return std::visit(
+        [](const auto& lists) { return lists.visit([](const auto& held) { return held.bytes(); }); },
+        state_->lists);
 }
 
 }  // namespace quern
