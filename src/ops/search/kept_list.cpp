@@ -172,12 +172,15 @@ kept_list keep_list(const collection_view& collection, const query_term& term, c
         if (term.list.document_frequency == 0)
             return scored_postings();  // as in window_search: no part at all
         const Scorer scorer(collection, term.list, options);
-        list.background = scorer.background();
+        list.background = weighted(scorer.background(), term.weight);
         return score(collection, term.list, scorer);
     });
+    if (term.weight != weight_one)
+        for (std::int64_t& part : made.parts) part = weighted_part(part, term.weight);
     if (options.title_weight != 0 && term.list.document_frequency != 0 &&
         term.titles.document_frequency != 0) {
-        add_titles(collection, term.titles, title_part(collection, term.list, options.title_weight), made);
+        const std::int64_t of_title = title_part(collection, term.list, options.title_weight);
+        add_titles(collection, term.titles, weighted_part(of_title, term.weight), made);
         made.frequencies = std::vector<std::uint8_t>();
     }
     list.documents = std::move(made.documents);

@@ -57,7 +57,7 @@ std::uint64_t kept_bytes(std::uint64_t size, std::uint64_t documents);
 /// Whether lists of the model can be kept: a score is a sum of parts, without one of the document's length.
 bool can_be_kept(ranking_model model);
 
-/// The list of a term with weight_one, including the part of its titles: once, whatever term.count is. Throws damaged_store.
+/// The list of a term, including the part of its titles: once, whatever term.count is. Throws damaged_store.
 /// `form`: kept_form_for by default. Cost: O(postings), 8 or 12 bytes for each, or 8 for each document.
 kept_list keep_list(const collection_view& collection, const query_term& term, const ranking_options& options,
                     std::optional<kept_form> form = {});
