@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 #include <span>
 
@@ -53,9 +54,9 @@ void check_update(const build_options& options, const text_choice& text) {
     if (!options.fields.kept.empty())
         throw usage_error(fmt::format(
             "--keep-fields cannot be combined with {}, which keeps the fields of the store", option));
-    if (!options.skip.empty())
-        throw usage_error(
-            fmt::format("--skip cannot be combined with {}, which runs the stages of the store", option));
+    if (!options.skip.empty() || options.ngrams)
+        throw usage_error(fmt::format("{} cannot be combined with {}, which runs the stages of the store",
+                                      options.ngrams ? "--ngrams" : "--skip", option));
     if (text.any())
         throw usage_error(
             fmt::format("text options cannot be combined with {}, which uses those of the store", option));
@@ -77,7 +78,11 @@ void check_sync(const build_options& options, const text_choice& text) {
     if (!options.fields.kept.empty() && options.fields.kept != info.kept_fields) refuse("--keep-fields");
     std::set<build_stage> skipped = all_build_stages;
     for (const build_stage stage : info.stages) skipped.erase(stage);
-    if (!options.skip.empty() && options.skip != skipped) refuse("--skip");
+    if (options.ngrams && skipped.contains(build_stage::ngrams)) refuse("--ngrams");
+    skipped.erase(build_stage::ngrams);
+    std::set<build_stage> requested = options.skip;
+    requested.erase(build_stage::ngrams);
+    if (!requested.empty() && requested != skipped) refuse("--skip");
 }
 
 /// What happened to the documents of the store that was there.
@@ -130,7 +135,8 @@ int run_build(const command& self, const std::vector<std::string>& arguments) {
     line.option("--skip", "STAGE,...",
                 "Skip stages: duplicates, ranks, thesaurus, vectors; or all. The index is always built.", "",
                 [&](const std::string& value) { options.skip = parse_stages(value); });
-    std::vector<std::string> stages(std::begin(build_stage_names), std::end(build_stage_names));
+    // The last stage, ngrams, is skipped unless it is requested for.
+    std::vector<std::string> stages(std::begin(build_stage_names), std::prev(std::end(build_stage_names)));
     stages.emplace_back("all");
     line.offer("--skip", stages);
     line.option("--report", "FILE.html",
@@ -159,6 +165,10 @@ int run_build(const command& self, const std::vector<std::string>& arguments) {
         "Make the store that of CORPUS as it is now: what is new, changed or gone there is so in the store. "
         "Without a store, an ordinary build; if nothing has changed, nothing is done.",
         options.sync);
+    line.flag("--ngrams",
+              "Also make the stage ngrams: posting lists of the pairs of frequent words, for quern search "
+              "--order.",
+              options.ngrams);
     line.option("keep_fields", options.fields);
     line.option(
         "--vectors", "FILE",

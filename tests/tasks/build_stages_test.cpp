@@ -18,12 +18,14 @@
 #include <vector>
 
 #include "corpus_fixture.hpp"
+#include "ops/search/postings.hpp"
 #include "quern/base/error.hpp"
 #include "quern/tasks/build.hpp"
 #include "quern/tasks/dedup.hpp"
 #include "quern/tasks/search.hpp"
 #include "quern/tasks/store.hpp"
 #include "tasks/store/layout.hpp"
+#include "tasks/store/ngram_index.hpp"
 #include "tasks/store/opened_store.hpp"
 #include "tasks/store_build/store_to_update.hpp"
 #include "temporary_folder.hpp"
@@ -316,6 +318,67 @@ TEST_F(build_stages_test, each_can_be_skipped) {
     EXPECT_EQ(index.duplicates, 0U);
     EXPECT_EQ(said_, "");
     EXPECT_EQ(opened_store(options.store).duplicates().size(), 0U);
+}
+
+TEST_F(build_stages_test, ngrams_lists_the_pairs_of_frequent_words) {
+    testing::made_numbers next(3);
+    std::string lines;
+    for (int d = 0; d < 400; ++d) {
+        std::string text;
+        for (int w = 0; w < 40; ++w)
+            text += "w" + std::to_string(next() % (w % 3 == 0 ? 2000 : 20)) + (w % 13 == 12 ? ". " : " ");
+        lines += line_of("d" + std::to_string(d), text);
+    }
+    auto options = options_for(lines);
+    options.skip = all_build_stages;
+    options.ngrams = true;
+    build(options, context_with(2));
+    const opened_store store(options.store);
+    EXPECT_TRUE(store.info().stages.contains(build_stage::ngrams));
+    ASSERT_NE(store.ngrams(), nullptr);
+
+    // Every pair of words, by the words in order.
+    std::map<std::pair<std::uint32_t, std::uint32_t>, std::map<std::uint32_t, std::uint32_t>> pairs;
+    const auto tokens = store.tokens();
+    for (std::uint32_t d = 0; d < store.info().documents; ++d) {
+        std::vector<std::uint32_t> words;
+        tokens.code->decode(tokens.words_of(d), words);
+        for (std::size_t i = 1; i < words.size(); ++i) ++pairs[{words[i - 1], words[i]}][d];
+    }
+    std::size_t listed = 0, others = 0;
+    for (const auto& [pair, documents] : pairs) {
+        const auto found = indexed_pair(store, pair.first, pair.second);
+        others += found ? 0 : 1;
+        if (!found) continue;
+        ++listed;
+        ASSERT_EQ(found->document_frequency, documents.size());
+        std::uint64_t occurrences = 0;
+        for (const auto& [_, frequency] : documents) occurrences += frequency;
+        EXPECT_EQ(found->collection_frequency, occurrences);
+        std::map<std::uint32_t, std::uint32_t> in_list;
+        for (search_detail::postings_cursor cursor(*found, store.collection().document_lengths);
+             !cursor.done(); cursor.next_block()) {
+            cursor.decode();
+            for (std::size_t i = 0; i < cursor.documents().size(); ++i)
+                in_list[cursor.documents()[i]] = cursor.frequencies()[i];
+        }
+        EXPECT_EQ(in_list, documents);
+    }
+    EXPECT_GT(listed, 100U);
+    EXPECT_GT(others, 100U);
+    EXPECT_EQ(store.ngrams()->dictionary().size(), listed);
+    EXPECT_GT(verify_store(options.store, context_with(2)), 0U);
+
+    // The same bytes by other threads and with less memory; kept by an update.
+    const auto made = files_of(options.store);
+    auto again = options;
+    again.force = true;
+    build(again, context_with(5, 24 << 20));
+    EXPECT_EQ(files_of(options.store), made);
+    auto more = options_for(line_of("new", "w1 w2 w3"), "more.jsonl");
+    more.update = true;
+    build(more, context_with(2));
+    EXPECT_NE(opened_store(options.store).ngrams(), nullptr);
 }
 
 /// When a build is killed: at the first message or progress of this name; with both, at the progress after the message.

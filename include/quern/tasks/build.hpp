@@ -28,17 +28,21 @@ enum class build_stage {
     ranks,       ///< PageRank of the links between documents
     thesaurus,   ///< words that are used alike, as a word space in the store
     vectors,     ///< a vector for each document, from those of its words
+    ngrams,      ///< posting lists of pairs of frequent words, for searches with an order; only if requested
 };
 /// Names as on the command line, in the order of the values.
-inline constexpr std::string_view build_stage_names[] = {"duplicates", "ranks", "thesaurus", "vectors"};
+inline constexpr std::string_view build_stage_names[] = {"duplicates", "ranks", "thesaurus", "vectors",
+                                                         "ngrams"};
 inline const std::set<build_stage> all_build_stages = {build_stage::duplicates, build_stage::ranks,
-                                                       build_stage::thesaurus, build_stage::vectors};
+                                                       build_stage::thesaurus, build_stage::vectors,
+                                                       build_stage::ngrams};
 
 /// A build from a source is not resumed, because its documents may be others the next time.
 struct build_options : corpus_input {
     std::filesystem::path store;
     text_options text;
-    std::set<build_stage> skip;  ///< stages to skip; empty: all run
+    std::set<build_stage> skip;  ///< stages to skip, besides `ngrams`; empty: all others run
+    bool ngrams = false;         ///< whether the stage `ngrams` runs, whatever `skip` says of it
     /// Adds the inputs to the existing store, as if its documents were read first, with its text options and
     /// stages, and the fields that it keeps: `text`, `skip` and `fields.kept` are ignored. docs/build.md says how the result differs from a store of all
     /// inputs.

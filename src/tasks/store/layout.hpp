@@ -66,6 +66,10 @@ inline constexpr word_index_names all_words = {"dictionary", "document_frequenci
 inline constexpr word_index_names title_words = {"title_dictionary", "title_document_frequencies",
                                                  "title_collection_frequencies", "title_posting_ends",
                                                  "title_postings"};
+/// Of pairs of words (tasks/store/ngram_index.hpp); present if the build made them.
+inline constexpr word_index_names pairs = {"pair_dictionary", "pair_document_frequencies",
+                                           "pair_collection_frequencies", "pair_posting_ends",
+                                           "pair_postings"};
 
 /// A link that did not lead to a document by its id. A later document may have that id.
 struct open_link {

@@ -64,6 +64,7 @@ opened_store::opened_store(std::filesystem::path path)
       words_(path_, info_, layout::all_words),
       title_words_(path_, info_, layout::title_words) {
     const auto open = [this](std::string_view name) { return layout::open_section(path_, info_, name); };
+    if (layout::lists_section(info_, layout::pairs.dictionary)) ngrams_.emplace(path_, info_, layout::pairs);
     ids_ = open(layout::ids);
     titles_ = open(layout::titles);
     lengths_section_ = open(layout::document_lengths);

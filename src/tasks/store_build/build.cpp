@@ -48,10 +48,10 @@ struct added_stage {
     stage_outcome (*make)(const opened_store& store, const context& ctx) = nullptr;
     std::optional<build_stage> reads = {};  ///< without this stage it makes nothing
 };
-constexpr added_stage added_stages[] = {
-    {build_stage::ranks, make_link_ranks},
-    {build_stage::thesaurus, make_thesaurus},
-    {build_stage::vectors, make_document_vectors, build_stage::thesaurus}};
+constexpr added_stage added_stages[] = {{build_stage::ranks, make_link_ranks},
+                                        {build_stage::thesaurus, make_thesaurus},
+                                        {build_stage::vectors, make_document_vectors, build_stage::thesaurus},
+                                        {build_stage::ngrams, make_ngrams}};
 
 std::string_view name_of(build_stage stage) {
     return build_stage_names[static_cast<std::size_t>(stage)];
@@ -89,6 +89,10 @@ build_options checked(const build_options& request, const context& ctx) {
     build_options options = request;
     options.update = options.changes_store();
     options.store = resolved_folder(options.store);
+    if (options.ngrams)
+        options.skip.erase(build_stage::ngrams);
+    else
+        options.skip.insert(build_stage::ngrams);
     for (const fs::path& input : options.inputs) {
         if (input == "-") continue;
         refuse_own_output(input);
@@ -407,7 +411,7 @@ class build_run {
     /// As keep_what_is_made(); returns the message for the user.
     std::string kept_after(const error& failed) {
         std::string text = of_the_store(failed), without;
-        if (at_work_ != nullptr && !options_.update)
+        if (at_work_ != nullptr && at_work_->stage != build_stage::ngrams && !options_.update)
             without = fmt::format("--skip {}", name_of(at_work_->stage));
         if (keep_what_is_made()) {
             text += "; finished stages are kept; the same command resumes from there";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The stages of a build that need the complete index: link ranks of its documents, a thesaurus of its words, and
-// vectors of its documents. Each reads a store and adds to its folder; the manifest lists the result after
+// The stages of a build that need the complete index: link ranks of its documents, a thesaurus of its words, vectors of
+// its documents, and pairs of its words. Each reads a store and adds to its folder; the manifest lists the result after
 // add_outcome().
 #pragma once
 
@@ -46,6 +46,11 @@ stage_outcome make_thesaurus(const opened_store& store, const context& ctx);
 /// Cost: one pass over the words in order, `dimensions` additions for each word of each document; the table of words'
 /// vectors in memory.
 stage_outcome make_document_vectors(const opened_store& store, const context& ctx);
+
+/// Writes the sections store_layout::pairs: the pairs of frequent words (tasks/store/ngram_index.hpp) with their documents,
+/// as the index has words. The same bytes for any threads and memory. Throws damaged_store, out_of_memory, io_error,
+/// interrupted. Cost: a hash look-up for each pair in the words in order; runs in a quarter of the memory, beyond it on disk.
+stage_outcome make_ngrams(const opened_store& store, const context& ctx);
 
 /// Writes the section `user_vectors`: the vectors given with the documents, in their order. Throws as order_vectors.
 stage_outcome keep_user_vectors(const opened_store& store, const given_vectors& given, const context& ctx);

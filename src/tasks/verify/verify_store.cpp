@@ -45,6 +45,11 @@ class word_check {
             search_detail::check_postings(store_.title_words().postings(word), lengths_);
             return std::uint64_t{0};
         });
+        if (const word_index* const pairs = store_.ngrams())
+            sum_of(pairs->dictionary().size(), [this, pairs](std::uint32_t pair) {
+                search_detail::check_postings(pairs->postings(pair), lengths_);
+                return std::uint64_t{0};
+            });
         const std::uint64_t in_order =
             sum_of(lengths_.size(), [this](std::uint32_t document) { return words_of(document); });
         if (in_postings != in_order) damaged("do not agree with the postings");
