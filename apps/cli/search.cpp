@@ -65,6 +65,8 @@ void declare(command_line& line, search_request& request) {
     line.option("delta", ranking);
     line.option("c", ranking);
     line.option("order", search);
+    line.option("order_model", search);
+    line.option("order_weights", search);
     line.option("dependence", search);
     line.option("ordered_weight", search);
     line.option("unordered_weight", search);
@@ -410,6 +412,10 @@ void refuse_idle_options(command_line& line, const search_request& request) {
     for (const char* name : {"--feedback-documents", "--feedback-terms", "--original-weight"})
         line.require_used(name, request.search.feedback != feedback_method::none,
                           "requires --feedback rm3 or bo1");
+    line.require_used("--order-model", request.search.order > 1, "requires --order above 1");
+    line.require_used("--order-weights",
+                      request.search.order > 1 && request.search.ngrams == order_model::interpolated,
+                      "requires --order above 1, and no --order-model history");
     for (const char* name : {"--ordered-weight", "--unordered-weight", "--window"})
         line.require_used(name, request.search.dependence != dependence_model::none,
                           "requires --dependence sdm");
@@ -463,8 +469,8 @@ int run_search(const command& self, const std::vector<std::string>& arguments) {
                             "and --format, without --run",
                             name));
     }
-    if (request.search.order > 1 && request.search.ranking.model != ranking_model::ql)
-        throw usage_error("--order above 1 requires --model ql");
+    if (request.search.order > 1 && !is_likelihood(request.search.ranking.model))
+        throw usage_error("--order above 1 requires --model ql, dirichlet or two-stage");
 
     session job(self, request.common);
     job.follow_links = request.corpus.follow_links;

@@ -160,6 +160,8 @@ const std::vector<api_parameter>& search_parameters() {
             at_most(100, parameter_of("feedback_terms", of_search, "10")),
             parameter_of("original_weight", of_search, "0.5"),
             parameter_of("order", of_search, "1"),
+            parameter_of("order_model", of_search, "interpolated"),
+            parameter_of("order_weights", of_search, "0.1 0.05"),
             parameter_of("title_weight", ranking, "1"),
             parameter_of("field_weights", of_search, "title=3,text=1"),
             parameter_of("field_b", of_search, "title=0.2,text=0.75"),

@@ -38,11 +38,39 @@ ids() { quern search store "$@" --quiet | cut -f 2 | LC_ALL=C sort | tr '\n' ' '
     [ "$(quern search store --topics topics --quiet --phrases on | wc -l)" -eq 2 ]
 }
 
-@test "words after histories" {
-    golden search.order.tsv quern search store apple trees bloom --quiet --model ql --order 3
+@test "n-grams: weights, models, an index of pairs" {
     quern search store apple trees bloom --quiet --model ql >plain
     quern search store apple trees bloom --quiet --model ql --order 1 | cmp - plain
-    run diff plain <(quern search store apple trees bloom --quiet --model ql --order 2)
+    quern search store apple trees bloom --quiet --model ql --order 3 >ngrams
+    run diff plain ngrams
+    [ "$status" -eq 1 ]
+    quern search store apple trees bloom --quiet --model ql --order 3 --order-weights '0.1 0.05' | cmp - ngrams
+    run diff ngrams <(quern search store apple trees bloom --quiet --model ql --order 3 --order-weights 0.5)
+    [ "$status" -eq 1 ]
+    quern search store apple trees bloom --quiet --model dirichlet --order 2 >dirichlet
+    quern search store apple trees bloom --quiet --model two-stage --order 2 >two-stage
+    seq 80 | sed 's/.*/{"id":"&","text":"apple trees bloom"}/' >many.jsonl
+    quern build many.jsonl -o pairs --ngrams --skip all --quiet
+    quern build many.jsonl -o words --skip all --quiet
+    cmp <(quern search pairs apple trees bloom -k all --model ql --order 3 --quiet) \
+        <(quern search words apple trees bloom -k all --model ql --order 3 --quiet)
+    quern verify pairs --quiet
+    quern info pairs --format tsv | grep -qxP 'stages\tngrams'
+    ends_with 2 quern build many.jsonl -o pairs --update --ngrams
+    says "--ngrams cannot be combined with --update"
+    ends_with 2 quern search store apple --model ql --order 2 --order-weights 0
+    says "order_weights: invalid value '0'"
+    ends_with 2 quern search store apple --model ql --order-weights 0.1
+    says "--order-weights requires --order above 1"
+    ends_with 2 quern search store apple --model dirichlet --order 2 --order-model history
+    says "with histories requires the model ql"
+}
+
+@test "words after histories" {
+    golden search.order.tsv quern search store apple trees bloom --quiet --model ql --order 3 --order-model history
+    quern search store apple trees bloom --quiet --model ql >plain
+    quern search store apple trees bloom --quiet --model ql --order 1 | cmp - plain
+    run diff plain <(quern search store apple trees bloom --quiet --model ql --order 2 --order-model history)
     [ "$status" -eq 1 ]
     ends_with 2 quern search store apple --order 2
     says "--model ql"
@@ -54,12 +82,12 @@ ids() { quern search store "$@" --quiet | cut -f 2 | LC_ALL=C sort | tr '\n' ' '
 @test "explanations: a column, a list, rows of a table" {
     golden search.explain.tsv quern search store '"apple trees"' bees --quiet --explain
     golden search.explain.table quern search store '"apple trees"' bees --quiet --explain --format table
-    golden search.explain.jsonl quern search store bees visit the --quiet --explain --format jsonl --model ql --order 3
+    golden search.explain.jsonl quern search store bees visit the --quiet --explain --format jsonl --model ql --order 3 --order-model history
     quern search store '"apple trees"' bees --quiet | cmp - <(quern search store '"apple trees"' bees --quiet --explain | cut -f 1-5)
 }
 
 @test "explanations add up to the score" {
-    for options in '--model bm25' '--model ql' '--model ql --order 3' '--model dirichlet --mu 7' '--model two-stage'; do
+    for options in '--model bm25' '--model ql' '--model ql --order 3' '--model ql --order 3 --order-model history' '--model dirichlet --mu 7' '--model two-stage'; do
         # shellcheck disable=SC2086 # options are several words
         quern search store 'bees bees visit the "apple flowers" hive' --quiet --explain --format jsonl -k all $options >hits
         python3 - hits <<'PYTHON'

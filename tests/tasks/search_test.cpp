@@ -87,6 +87,7 @@ class read_back {
         std::set<std::uint32_t> allowed;
         for (std::uint32_t d = 0; d < documents_.size(); ++d) allowed.insert(d);
         std::vector<std::uint32_t> before;  // the preceding words, as far as they can be a history
+        std::map<std::vector<std::uint32_t>, std::uint32_t> ngrams;
         for (const part& p : requested) {
             const bool phrase = p.quoted && p.words.size() > 1;
             if (phrase) {
@@ -106,13 +107,28 @@ class read_back {
                     continue;
                 }
                 auto& term = add_term(terms, {id});
-                if (add_history(before, options.order, histories)) ++term.continued;
+                if (options.ngrams == order_model::history) {
+                    if (add_history(before, options.order, histories)) ++term.continued;
+                    continue;
+                }
+                for (std::size_t n = 2; n <= std::min<std::size_t>(options.order, before.size()); ++n)
+                    ++ngrams[{before.end() - static_cast<std::ptrdiff_t>(n), before.end()}];
             }
         }
         std::vector<reference::query_word> words;
         for (const auto& [_, term] : terms) words.push_back(term);
+        for (const auto& [ngram, count] : ngrams) {
+            const double weight = ngram.size() == 2 ? pair_weight : longer_weight;
+            words.push_back({documents_with(ngram),
+                             count,
+                             {},
+                             0,
+                             static_cast<std::uint32_t>(std::nearbyint(weight * 65536))});
+        }
         return reference::search(lengths_, total_, words, options.ranking, options.k, histories, &allowed);
     }
+
+    static constexpr double pair_weight = 0.3, longer_weight = 0.07;
 
   private:
     static constexpr std::uint32_t no_word = ~std::uint32_t{0};
@@ -183,12 +199,12 @@ void expect_result(const search_engine& engine, const read_back& slow, const que
 }
 
 /// Words that are or are not adjacent somewhere, split into quoted and other parts.
-query random_query(const read_back& slow, std::mt19937_64& random) {
+query random_query(const read_back& slow, std::mt19937_64& random, bool quotes = true) {
     query requested;
     for (std::uint64_t parts = 1 + random() % 3; parts > 0; --parts) {
         const auto& words = slow.documents()[random() % slow.documents().size()];
         part& p = requested.emplace_back();
-        p.quoted = random() % 2 == 0;
+        p.quoted = random() % 2 == 0 && quotes;
         std::size_t at = words.empty() ? 0 : random() % words.size();
         for (std::uint64_t n = 1 + random() % 4; n > 0 && at < words.size(); --n)
             p.words.push_back(slow.word(words[at++]));
@@ -213,7 +229,9 @@ void expect_random_results(const fs::path& store, unsigned queries, std::uint64_
         options.k = i % 2 == 0 ? 10 : 100'000;
         options.ranking.title_weight = i % 4 < 2 ? 0.25 : 0;
         options.ranking.model = all_models[i % 4];
-        if (i % 4 == 1) options.order = 1 + i / 4 % 5;
+        if (i % 4 != 0) options.order = 1 + i / 4 % 5;
+        if (i % 8 == 1) options.ngrams = order_model::history;
+        options.order_weights = "0.3 0.07";
         expect_result(engine, slow, requested, options);
         if (::testing::Test::HasFatalFailure()) return;
         found += engine.search(text_of(requested), options).hits.empty() ? 0 : 1;
@@ -223,12 +241,13 @@ void expect_random_results(const fs::path& store, unsigned queries, std::uint64_
 
 class search_test : public ::testing::Test {
   protected:
-    fs::path store_of(const std::string& corpus, const text_options& text = {}) {
+    fs::path store_of(const std::string& corpus, const text_options& text = {}, bool ngrams = false) {
         write_file(folder_ / "corpus.jsonl", corpus);
         build_options options;
         options.inputs = {folder_ / "corpus.jsonl"};
         options.store = folder_ / "store";
         options.skip = all_build_stages;
+        options.ngrams = ngrams;
         options.force = true;
         options.text = text;
         context ctx = context::cpu(2);
@@ -270,6 +289,32 @@ std::string generated_corpus(std::uint32_t documents, std::uint32_t vocabulary, 
 TEST_F(search_test, answers_are_the_references) {
     expect_random_results(store_of(generated_corpus(300, 12, 1)), 120, 1);
     expect_random_results(store_of(generated_corpus(5000, 300, 2)), 60, 2);
+}
+
+TEST_F(search_test, answers_with_an_index_of_pairs_are_the_references) {
+    expect_random_results(store_of(generated_corpus(300, 12, 1), {}, true), 120, 1);
+    expect_random_results(store_of(generated_corpus(5000, 300, 2), {}, true), 60, 2);
+}
+
+TEST_F(search_test, ngrams_of_plain_words_are_the_references) {
+    for (const bool ngrams : {false, true}) {
+        const auto store = store_of(generated_corpus(700, 60, 6), {}, ngrams);
+        const auto engine = search_engine::open(store, context::cpu(1));
+        const read_back slow(store);
+        std::mt19937_64 random(9);
+        search_options options;
+        options.snippets = false;
+        options.ranking.model = ranking_model::ql;
+        options.order_weights = "0.3 0.07";
+        for (unsigned i = 0; i < 24; ++i) {
+            const query requested = random_query(slow, random, false);
+            options.order = 2 + i % 3;
+            options.k = i % 2 == 0 ? 10 : 100'000;
+            options.total = i % 3 == 0;
+            // From the second time on by kept lists.
+            for (int time = 0; time < 3; ++time) expect_result(engine, slow, requested, options);
+        }
+    }
 }
 
 TEST_F(search_test, answers_on_real_text_are_the_references) {
@@ -403,6 +448,7 @@ TEST_F(search_test, explains_what_it_counted) {
     search_options options;
     options.explain = true;
     options.order = 2;
+    options.ngrams = order_model::history;
     options.ranking.model = ranking_model::ql;
     const auto hits = engine.search("red apple apple", options).hits;
     const auto hit = std::ranges::find(hits, "b", &search_hit::id);
@@ -426,6 +472,27 @@ TEST_F(search_test, explains_what_it_counted) {
     EXPECT_NEAR(after.score, std::log(likelihood), 1e-9);
 }
 
+TEST_F(search_test, explains_ngrams) {
+    const auto engine = engine_of(garden);
+    search_options options;
+    options.explain = true;
+    options.order = 2;
+    options.ranking.model = ranking_model::ql;
+    const auto hits = engine.search("red apple apple", options).hits;
+    const auto hit = std::ranges::find(hits, "b", &search_hit::id);
+    ASSERT_NE(hit, hits.end());
+    std::vector<std::string> terms;
+    for (const auto& of : hit->explanation) terms.push_back(of.term);
+    ASSERT_THAT(terms, ElementsAre("apple", "red", "\"red apple\""));  // no document has apple apple
+    const auto& pair = hit->explanation[2];
+    EXPECT_EQ(pair.in_document, 1U);
+    EXPECT_EQ(pair.documents, 3U);
+    EXPECT_EQ(pair.in_collection, 4U);
+    EXPECT_NEAR(pair.weight, 0.1, 1e-5);
+    // All documents together have 28 words.
+    EXPECT_NEAR(pair.score, pair.weight * std::log(0.5 * 1 / 8 + 0.5 * 4 / 28), 1e-8);
+}
+
 TEST_F(search_test, snippets_of_long_documents_come_from_wherever_the_words_stand) {
     std::string text;
     while (text.size() < 5 << 20) text += "Nothing but the miller's wheel turns. ";  // without a line end
@@ -446,8 +513,20 @@ TEST_F(search_test, options_that_do_not_fit_are_refused) {
     search_options options;
     options.order = 2;
     EXPECT_THROW(engine.search("apple", options), usage_error);
-    options.ranking.model = ranking_model::ql;
+    for (const ranking_model model : {ranking_model::dirichlet, ranking_model::ql}) {
+        options.ranking.model = model;
+        EXPECT_NO_THROW(engine.search("apple", options));
+    }
+    for (const char* const weights : {"", "0", "0.1 2", "-1", "a", "nan"}) {
+        options.order_weights = weights;
+        EXPECT_THROW(engine.search("apple", options), usage_error) << weights;
+    }
+    options.order_weights = "1";
+    options.ngrams = order_model::history;
     EXPECT_NO_THROW(engine.search("apple", options));
+    options.ranking.model = ranking_model::dirichlet;
+    EXPECT_THROW(engine.search("apple", options), usage_error);
+    options.ranking.model = ranking_model::ql;
     for (const unsigned order : {0U, max_query_order + 1}) {
         options.order = order;
         EXPECT_THROW(engine.search("apple", options), usage_error);

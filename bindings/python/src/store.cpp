@@ -207,6 +207,9 @@ void refuse_idle_options(const nb::kwargs& given, const search_options& options,
     refuse_unless("like_weight", has_like, "requires like");
     for (const char* name : {"feedback_documents", "feedback_terms", "original_weight"})
         refuse_unless(name, options.feedback != feedback_method::none, "requires feedback='rm3' or 'bo1'");
+    refuse_unless("order_model", options.order > 1, "requires order above 1");
+    refuse_unless("order_weights", options.order > 1 && options.ngrams == order_model::interpolated,
+                  "requires order above 1, and not order_model='history'");
     for (const char* name : {"ordered_weight", "unordered_weight", "window"})
         refuse_unless(name, options.dependence != dependence_model::none, "requires dependence='sdm'");
 }
@@ -325,6 +328,8 @@ const parameters<search_call>& count_parameters() {
                                          "total",
                                          "count",
                                          "order",
+                                         "order_model",
+                                         "order_weights",
                                          "expand_weight",
                                          "sort",
                                          "facets",

@@ -84,6 +84,22 @@ inline constexpr std::string_view query_for_all = "*";
 enum class feedback_method { none, rm3, bo1 };
 inline constexpr std::string_view feedback_method_names[] = {"none", "rm3", "bo1"};
 
+/// Whether the model's scores are logarithms of probabilities, so that search_options::order holds.
+constexpr bool is_likelihood(ranking_model model) {
+    return model >= ranking_model::ql && model <= ranking_model::two_stage;
+}
+
+/// What a word's likelihood given the words before it is made of, with search_options::order above 1.
+enum class order_model {
+    /// The likelihoods of the word and of the n-grams that end with it, each smoothed by the collection, as a product of
+    /// powers: log-linear interpolation (Klakow 1998). docs/search.md has the formula.
+    interpolated,
+    /// The likelihood of the word after the longest history that the collection has (query_continuation); only with
+    /// ranking_model::ql.
+    history,
+};
+inline constexpr std::string_view order_model_names[] = {"interpolated", "history"};
+
 /// Whether neighbouring words of the query also count as pairs.
 enum class dependence_model { none, sdm };
 inline constexpr std::string_view dependence_model_names[] = {"none", "sdm"};
@@ -127,10 +143,13 @@ struct search_options {
     std::string field_weights;
     /// BM25F: length normalisation by field, "title=0.2,text=0.75"; of others it is `ranking.b`.
     std::string field_b;
-    /// With ranking_model::ql: the order of the n-gram model. A word's likelihood depends on the order - 1
-    /// query words before it, or on as many of them as occur before it in the collection; 1 to
-    /// max_query_order.
+    /// With a likelihood model (ql, dirichlet, two_stage): the order of the n-gram model, 1 to max_query_order. A word's
+    /// likelihood depends on the order - 1 query words before it.
     unsigned order = 1;
+    order_model ngrams = order_model::interpolated;
+    /// Of order_model::interpolated: the exponents of pairs, of three words …, of single words 1, separated by blanks; the
+    /// last one holds for all longer ones. Each above 0, to 1.
+    std::string order_weights = "0.1 0.05";
     /// Whether hits explain their scores; out_of_memory beyond a quarter of the run's memory.
     bool explain = false;
 

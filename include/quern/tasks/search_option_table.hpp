@@ -74,9 +74,16 @@ inline constexpr auto options_of<search_options> = std::array{
         "field_b", "FIELD=X,...",
         "BM25F: length normalisation by field, title=0.2,text=0.75; otherwise that of b."),
     option_for<&search_options::order>("order", "N", {.min = 1, .max = max_query_order},
-                                       "ql: order of the n-gram model. A word's likelihood depends on the N "
-                                       "- 1 query words before it, or on as many "
-                                       "of them as occur before it in the collection."),
+                                       "Likelihood models: order of the n-gram model. A word's likelihood "
+                                       "depends on the N - 1 query words before it."),
+    option_for<&search_options::ngrams>(
+        "order_model", "NAME", order_model_names,
+        "With --order: interpolated (the likelihoods of the word and of the n-grams that end with it, "
+        "weighted) or history (after the longest history that the collection has; only ql)."),
+    option_for<&search_options::order_weights>(
+        "order_weights", "X...",
+        "With --order: weights of pairs, of three words and so on, separated by blanks; of single words 1. "
+        "The last one holds for all longer n-grams."),
     option_for<&search_options::explain>("explain",
                                          "Show each term's contribution to each score: below the results in "
                                          "a table, as a last column explanation in "

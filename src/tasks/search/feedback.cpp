@@ -17,10 +17,6 @@ struct gathered_word {
     std::uint32_t documents = 0;
 };
 
-bool is_likelihood(ranking_model model) {
-    return uses_mu(model) || uses_lambda(model);
-}
-
 /// P(d) of each document.
 std::vector<double> shares_of(std::span<const scored_document> ranking, ranking_model model) {
     std::vector<double> shares;

@@ -5,8 +5,10 @@
 #include <bit>
 #include <memory>
 #include <mutex>
+#include <utility>
 
 #include "base/hash.hpp"
+#include "tasks/search/ngram_terms.hpp"
 
 namespace quern {
 namespace {
@@ -21,9 +23,11 @@ constexpr std::uint64_t documents_per_use = 1024;
 
 }  // namespace
 
-known_words::known_words(const opened_store& store, const ranking_options& options, std::uint64_t memory)
+known_words::known_words(const opened_store& store, const ranking_options& options,
+                         std::vector<std::uint32_t> order_weights, std::uint64_t memory)
     : store_(store),
       options_(options),
+      order_weights_(std::move(order_weights)),
       memory_(memory),
       slots_(std::bit_ceil(std::clamp<std::uint64_t>(2 * store.info().vocabulary, 1024, max_slots))) {
     used_ = std::min(memory_, slots_.size() * sizeof(slots_[0]));
@@ -37,29 +41,61 @@ known_words::known_word::known_word(const opened_store& store, std::string_view 
     unknown_ = !id_ && term_.titles.document_frequency == 0;
 }
 
-known_words::known_word* known_words::find(std::string_view word) {
-    const std::size_t first = hash64(word);
-    const auto slot = [&](std::size_t i) -> std::atomic<known_word*>& {
-        return slots_[(first + i) & (slots_.size() - 1)];
-    };
-    std::size_t i = 0;
-    for (; i < max_probes; ++i) {
-        known_word* const found = slot(i).load(std::memory_order_acquire);
-        if (found == nullptr) break;
-        if (found->word_ == word) return found;
+known_words::known_word::known_word(std::string_view key, const query_term& term,
+                                    search_detail::made_list made)
+    : word_(key), term_(term), unknown_(term.list.document_frequency == 0), made_(std::move(made)) {
+    if (!made_.bytes.empty()) term_.list = made_.view();
+}
+
+std::atomic<known_words::known_word*>* known_words::slot_of(std::string_view key) {
+    const std::size_t first = hash64(key);
+    for (std::size_t i = 0; i < max_probes; ++i) {
+        std::atomic<known_word*>& slot = slots_[(first + i) & (slots_.size() - 1)];
+        const known_word* const found = slot.load(std::memory_order_acquire);
+        if (found == nullptr || found->word_ == key) return &slot;
     }
+    return nullptr;
+}
+
+template <typename... Arguments>
+known_words::known_word* known_words::add(std::string_view key, std::uint64_t bytes,
+                                          Arguments&&... arguments) {
     const std::scoped_lock lock(making_);
-    for (; i < max_probes; ++i) {
-        known_word* const found = slot(i).load(std::memory_order_relaxed);
-        if (found != nullptr && found->word_ == word) return found;
-        if (found == nullptr) break;
-    }
-    const std::uint64_t bytes = sizeof(known_word) + word.size();
-    if (i == max_probes || bytes > memory_ - used_) return nullptr;
-    known_word& made = words_.emplace_back(store_, word);
+    std::atomic<known_word*>* const slot = slot_of(key);
+    if (slot == nullptr) return nullptr;
+    if (known_word* const found = slot->load(std::memory_order_relaxed)) return found;
+    bytes += sizeof(known_word) + key.size();
+    if (bytes > memory_ - used_) return nullptr;
+    known_word& made = words_.emplace_back(std::forward<Arguments>(arguments)...);
     used_ += bytes;
-    slot(i).store(&made, std::memory_order_release);
+    slot->store(&made, std::memory_order_release);
     return &made;
+}
+
+known_words::known_word* known_words::find(std::string_view word) {
+    std::atomic<known_word*>* const slot = slot_of(word);
+    if (slot == nullptr) return nullptr;
+    if (known_word* const found = slot->load(std::memory_order_acquire)) return found;
+    return add(word, 0, store_, word);
+}
+
+known_words::known_word* known_words::find_ngram(std::span<known_word* const> words) {
+    std::string key(words.front()->word_);
+    for (const known_word* const word : words.subspan(1)) key.append("\n").append(word->word_);
+    std::atomic<known_word*>* const slot = slot_of(key);
+    if (slot == nullptr) return nullptr;
+    if (known_word* const found = slot->load(std::memory_order_acquire)) return found;
+    std::vector<std::uint32_t> ids;
+    for (const known_word* const word : words) {
+        if (!word->id_) return nullptr;
+        ids.push_back(*word->id_);
+    }
+    search_detail::made_list made;
+    query_term term;
+    term.list = documents_of_ngram(store_, store_.tokens(), ids, made);
+    term.weight = order_weights_[words.size() - 2];
+    const std::uint64_t bytes = made.bytes.size();
+    return add(key, bytes, key, term, std::move(made));
 }
 
 const search_detail::kept_list* known_words::list_of(known_word& word) {
@@ -108,12 +144,15 @@ const search_detail::word_places* known_words::places_of(known_word& word,
 }
 
 std::shared_ptr<known_words> known_words_cache::find(const opened_store& store,
-                                                     const ranking_options& options) {
+                                                     const ranking_options& options,
+                                                     const std::vector<std::uint32_t>& order_weights) {
     const std::scoped_lock lock(lock_);
-    const auto found = std::ranges::find_if(kept_, [&](const auto& of) { return of->options() == options; });
+    const auto found = std::ranges::find_if(kept_, [&](const auto& of) {
+        return of->options() == options && of->order_weights() == order_weights;
+    });
     if (found == kept_.end()) {
         if (kept_.size() == max_kept) kept_.pop_back();
-        kept_.push_front(std::make_shared<known_words>(store, options, memory_));
+        kept_.push_front(std::make_shared<known_words>(store, options, order_weights, memory_));
     } else if (found != kept_.begin()) {
         std::rotate(kept_.begin(), found, found + 1);
     }

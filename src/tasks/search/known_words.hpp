@@ -9,12 +9,14 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "ops/search/kept_list.hpp"
 #include "ops/search/phrases.hpp"
+#include "ops/search/query_lists.hpp"
 #include "quern/base/context.hpp"
 #include "quern/ops/search.hpp"
 #include "tasks/store/opened_store.hpp"
@@ -25,15 +27,22 @@ namespace quern {
 class known_words {
   public:
     /// The store must outlive it.
-    known_words(const opened_store& store, const ranking_options& options, std::uint64_t memory);
+    /// `order_weights`: fixed_order_weights, if n-grams are asked for.
+    known_words(const opened_store& store, const ranking_options& options,
+                std::vector<std::uint32_t> order_weights, std::uint64_t memory);
     known_words(const known_words&) = delete;  // lists are pointed to
     known_words& operator=(const known_words&) = delete;
 
     const ranking_options& options() const { return options_; }
+    const std::vector<std::uint32_t>& order_weights() const { return order_weights_; }
+    /// The maximum number of words of an n-gram.
+    unsigned order() const { return static_cast<unsigned>(order_weights_.size()) + 1; }
 
     class known_word {
       public:
         known_word(const opened_store& store, std::string_view word);
+        /// An n-gram with its term; `made` owns the list, unless it is the store's.
+        known_word(std::string_view key, const query_term& term, search_detail::made_list made);
         std::string_view word() const { return word_; }
         bool unknown() const { return unknown_; }  ///< no document has it
         std::optional<std::uint32_t> id() const {
@@ -47,6 +56,7 @@ class known_words {
         std::optional<std::uint32_t> id_;
         query_term term_;
         bool unknown_ = false;
+        search_detail::made_list made_;
         std::atomic<std::uint32_t> uses_{0};
         std::unique_ptr<const search_detail::kept_list> owned_;
         std::atomic<const search_detail::kept_list*> list_{nullptr};
@@ -57,6 +67,9 @@ class known_words {
 
     /// Null if it cannot be kept. Valid as long as this object.
     known_word* find(std::string_view word);
+    /// An n-gram of two words or more, which documents have; it is unknown() if none has them in order. Null if it cannot be
+    /// kept. Cost at its first use: that of documents_of_ngram.
+    known_word* find_ngram(std::span<known_word* const> words);
     /// Counts a use of a word that documents have. Null until its uses have cost as much as keeping the list, or if the
     /// memory does not suffice.
     const search_detail::kept_list* list_of(known_word& word);
@@ -66,9 +79,14 @@ class known_words {
 
   private:
     const search_detail::kept_list* make_list(known_word& word);
+    /// The slot of a key, or where it may be put; null if its places are taken by others.
+    std::atomic<known_word*>* slot_of(std::string_view key);
+    template <typename... Arguments>
+    known_word* add(std::string_view key, std::uint64_t bytes, Arguments&&... arguments);
 
     const opened_store& store_;
     const ranking_options options_;
+    const std::vector<std::uint32_t> order_weights_;
     const std::uint64_t memory_;
     std::uint64_t used_ = 0;  // of memory_; with making_ held
     std::mutex making_;
@@ -76,11 +94,12 @@ class known_words {
     std::vector<std::atomic<known_word*>> slots_;  // by hash; a power of two
 };
 
-/// The known words of the last two ranking options in use. Thread-safe.
+/// The known words of the last two ranking options in use, with their weights of n-grams. Thread-safe.
 class known_words_cache {
   public:
     explicit known_words_cache(std::uint64_t memory) : memory_(memory / max_kept) {}
-    std::shared_ptr<known_words> find(const opened_store& store, const ranking_options& options);
+    std::shared_ptr<known_words> find(const opened_store& store, const ranking_options& options,
+                                      const std::vector<std::uint32_t>& order_weights);
 
   private:
     static constexpr std::size_t max_kept = 2;

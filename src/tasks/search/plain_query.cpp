@@ -10,6 +10,7 @@
 
 #include "ops/search/phrases.hpp"
 #include "tasks/search/engine_state.hpp"
+#include "tasks/search/ngram_terms.hpp"
 
 namespace quern {
 namespace {
@@ -34,6 +35,8 @@ bool finds_plain_words(const opened_store& store, const search_options& options)
     rest.syntax = defaults.syntax;
     rest.total = defaults.total;
     rest.count = defaults.count;
+    rest.order_weights = defaults.order_weights;
+    if (options.ngrams == order_model::interpolated) rest.order = defaults.order;
     return rest == defaults && (!options.snippets || options.count) && !(options.fields && store.fields()) &&
            !(options.duplicates && store.duplicates().size() != 0) && !store.info().verbatim &&
            store.info().listed == word_listing::none && options.k != 0 &&
@@ -106,6 +109,36 @@ bool merge(std::span<const plain_word> occurrences, search_detail::kept_term& te
     term.excluded = occurrences.front().excluded;
     return std::ranges::all_of(occurrences,
                                [&](const plain_word& word) { return word.excluded == term.excluded; });
+}
+
+/// Adds the n-grams of the words in their order; false if a list is not kept.
+bool add_ngrams(const text::token_list& tokens, known_words& known,
+                std::vector<search_detail::kept_term>& terms) {
+    std::vector<std::optional<known_list*>> words;
+    words.reserve(tokens.tokens.size());
+    for (const text::token& token : tokens.tokens) {
+        known_list* const word = known.find(tokens.word(token));
+        if (word == nullptr) return false;
+        const bool in_order = !word->unknown() && word->id();  // not only in titles of near-duplicates
+        words.push_back(in_order ? std::optional(word) : std::nullopt);
+    }
+    bool all_kept = true;
+    std::vector<const known_list*> found;  // of `terms` from `first` on
+    const std::size_t first = terms.size();
+    each_ngram<known_list*>(words, known.order(), [&](std::span<known_list* const> ngram) {
+        known_list* const of = all_kept ? known.find_ngram(ngram) : nullptr;
+        all_kept = of != nullptr;
+        if (!all_kept || of->unknown()) return;
+        if (const auto at = std::ranges::find(found, of); at != found.end()) {
+            ++terms[first + static_cast<std::size_t>(at - found.begin())].count;
+            return;
+        }
+        const search_detail::kept_list* const list = known.list_of(*of);
+        all_kept = list != nullptr;
+        found.push_back(of);
+        terms.push_back({list});
+    });
+    return all_kept;
 }
 
 /// The words of a phrase in order; nothing if one is not known, or not what was typed between blanks.
@@ -201,6 +234,7 @@ std::optional<search_result> search_engine::state::plain_result(std::string_view
     const query_syntax syntax = options.phrases ? options.syntax : query_syntax::words;
     const plain_kind kind = plain_kind_of(query, syntax);
     if (kind == plain_kind::other || finds_all(query, options)) return {};
+    if (options.order > 1 && kind != plain_kind::words) return {};
     if (kind == plain_kind::phrase) return plain_phrase(query, options, lists, ctx);
     // The lists of near-duplicates' titles have documents without the word.
     if (kind == plain_kind::signs && options.ranking.title_weight != 0 && store.duplicates().size() != 0)
@@ -227,11 +261,17 @@ std::optional<search_result> search_engine::state::plain_result(std::string_view
         if (term.list == nullptr) return {};
         terms[term_count++] = term;
     }
+    std::vector<search_detail::kept_term> with_ngrams;
+    std::span<const search_detail::kept_term> all(terms.data(), term_count);
+    if (options.order > 1) {
+        with_ngrams.assign(all.begin(), all.end());
+        if (!add_ngrams(tokens, *lists.known, with_ngrams)) return {};
+        all = with_ngrams;
+    }
     std::uint64_t total = 0;
     const bool counts = options.total || options.count;
-    const auto ranking =
-        search_detail::rank_kept(std::span(terms).first(term_count), store.info().documents,
-                                 options.count ? 0 : options.k, counts ? &total : nullptr, &ctx);
+    const auto ranking = search_detail::rank_kept(all, store.info().documents, options.count ? 0 : options.k,
+                                                  counts ? &total : nullptr, &ctx);
     search_result result = plain_hits(ranking, options);
     result.unknown_words = std::move(unknown);
     if (counts) result.total = total;

@@ -80,10 +80,12 @@ query_plan::query_plan(const opened_store& store, const word_space* thesaurus, a
     if (has_made_parts) add_made_parts(finder());
     add_variants(finder(), options.ranking, !options.count);
     if (has_pairs) add_pairs(options);
+    if (options.order > 1 && options.ngrams == order_model::interpolated) add_ngrams(options);
     if (options.expand != 0) add_similar(*thesaurus, options);
-    if (options.order > 1) add_histories(options.order, memory);
+    const bool has_histories = options.order > 1 && options.ngrams == order_model::history;
+    if (has_histories) add_histories(options.order, memory);
     if (options.snippets && !options.count) add_shown();
-    plan_restriction(by_terms && options.order == 1 && !options.like && fields_ == nullptr);
+    plan_restriction(by_terms && !has_histories && !options.like && fields_ == nullptr);
     if (!options.count || options.like || !by_terms) restrict();
     sort_once(unknown_words_);
     unknown_.insert(unknown_.end(), unknown_words_.begin(), unknown_words_.end());

@@ -121,6 +121,8 @@ class query_plan {
     void add_made_parts(const part_finder& finder);
     void make_part(const part_finder& finder, const query_part& part, const part_key& key);
     void add_pairs(const search_options& options);
+    /// The n-grams of the query, by search_options::order.
+    void add_ngrams(const search_options& options);
     void add_pair(std::string name, const std::vector<search_detail::phrase_posting>& found,
                   std::uint32_t count, std::uint32_t weight);
     std::size_t word_place(std::string_view word) const;

@@ -17,6 +17,7 @@
 #include "tasks/search/engine_state.hpp"
 #include "tasks/search/feedback.hpp"
 #include "tasks/search/field_weights.hpp"
+#include "tasks/search/ngram_terms.hpp"
 #include "tasks/search/plain_query.hpp"
 #include "tasks/search/snippet.hpp"
 #include "tasks/search/suggestions.hpp"
@@ -213,6 +214,22 @@ search_engine search_engine::open(const std::filesystem::path& store, const cont
     return engine;
 }
 
+namespace {
+
+/// Throws usage_error for an n-gram model that does not fit the other options.
+void check_order(const search_options& options) {
+    (void)fixed_order_weights(options.order_weights, options.order);
+    if (options.order <= 1) return;
+    if (options.ngrams == order_model::history && options.ranking.model != ranking_model::ql)
+        throw usage_error("order above 1 with histories requires the model ql");
+    if (!is_likelihood(options.ranking.model))
+        throw usage_error("order above 1 requires a likelihood model (ql, dirichlet or two-stage)");
+    if (options.dependence != dependence_model::none || options.feedback != feedback_method::none)
+        throw usage_error("order above 1 cannot be combined with feedback or a dependence model");
+}
+
+}  // namespace
+
 void search_engine::state::check(const search_options& options) const {
     if (options.text && as_recorded(*options.text) != store.info().text)
         throw usage_error(store.path().string() + " was built with other text options than the query's");
@@ -223,11 +240,8 @@ void search_engine::state::check(const search_options& options) const {
     if (options.ranking.model == ranking_model::impact && store.info().listed != word_listing::weights)
         throw usage_error("the model impact needs a store of weights, which " + store.path().string() +
                           " is not");
-    if (options.order > 1 && options.ranking.model != ranking_model::ql)
-        throw usage_error("order above 1 requires the model ql");
+    check_order(options);
     const bool has_pairs = options.dependence != dependence_model::none;
-    if (options.order > 1 && (has_pairs || options.feedback != feedback_method::none))
-        throw usage_error("order above 1 cannot be combined with feedback or a dependence model");
     if (has_pairs && options.ordered_weight + options.unordered_weight >= 1)
         throw usage_error("the weights of pairs, ordered and unordered, must be below 1 together");
     if (options.syntax == query_syntax::operators && !options.phrases)
@@ -253,7 +267,10 @@ search_engine::prepared::prepared(const state& of, const search_options& options
         filter = of.filters.find(of.store, options.filter, of.query_memory, ctx);
     if (!trimmed(options.sort).empty()) order.emplace(of.store, options.sort);
     if (!trimmed(options.facets).empty()) facets.emplace(of.store, options.facets);
-    if (finds_plain_words(of.store, options)) known = of.known.find(of.store, options.ranking);
+    if (finds_plain_words(of.store, options)) {
+        const std::vector<std::uint32_t> weights = fixed_order_weights(options.order_weights, options.order);
+        known = of.known.find(of.store, options.ranking, weights);
+    }
 }
 
 void search_engine::check(const search_options& options, const context& ctx) const {

@@ -40,8 +40,8 @@ std::uint64_t max_terms(std::span<const search_topic> topics, const search_optio
     const std::uint64_t words = bytes / 2 + 1;
     const std::uint64_t pairs = options.dependence == dependence_model::none ? 0 : 2;
     const std::uint64_t feedback = options.feedback == feedback_method::none ? 0 : options.feedback_terms;
-    return words * (1 + pairs + std::max<std::uint64_t>(options.expand, options.order > 1 ? 1 : 0)) +
-           feedback + other_lists;
+    return words * (1 + pairs + std::max<std::uint64_t>(options.expand, options.order - 1)) + feedback +
+           other_lists;
 }
 
 /// How many hits may be in progress: they take at most a quarter of the memory.
