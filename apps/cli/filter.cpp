@@ -80,6 +80,13 @@ void describe_rules(command_line& line, filter_request& request) {
     line.option("perplexity", request.options);
     line.option("below", request.options);
     line.option("above", request.options);
+    line.option("below_percentile", request.options);
+    line.option("above_percentile", request.options);
+    line.option(
+        "--reference", "CORPUS",
+        "With --below-percentile and --above-percentile: the documents whose percentiles are meant; may "
+        "be given more than once.",
+        "", [&](const std::string& value) { request.options.reference.push_back(file_name(value)); });
     line.option("perplexity_measure", request.options);
     line.option("model_words", request.options);
     line.offer("--language", detectable_languages());
@@ -208,10 +215,18 @@ int run_filter(const command& self, const std::vector<std::string>& arguments) {
         !options.mask_emails && !options.mask_ips)
         throw usage_error(
             "there is nothing to do (expected --rules, --rules-file, --language, --perplexity or --mask)");
-    for (const char* const name : {"--below", "--above", "--perplexity-measure", "--model-words"})
+    for (const char* const name : {"--below", "--above", "--below-percentile", "--above-percentile",
+                                   "--reference", "--perplexity-measure", "--model-words"})
         line.require_used(name, !options.perplexity.empty(), "requires --perplexity");
-    if (!options.perplexity.empty() && !options.below && !options.above)
-        throw usage_error("--perplexity needs a limit (expected --below X, --above X or both)");
+    const bool has_percentile = options.below_percentile || options.above_percentile;
+    if (has_percentile && (options.below || options.above))
+        throw usage_error("--below and --above cannot be combined with percentiles");
+    line.require_used("--reference", has_percentile, "requires --below-percentile or --above-percentile");
+    if (has_percentile && options.reference.empty()) throw usage_error("percentiles need --reference CORPUS");
+    if (!options.perplexity.empty() && !options.below && !options.above && !has_percentile)
+        throw usage_error(
+            "--perplexity needs a limit (expected --below X, --above X or both, or percentiles with "
+            "--reference)");
     line.require_used("--language-score", !options.languages.empty(), "requires --language");
     line.require_used("--resume", request.kept.ends_with('/'), "requires --output DIR/, with a slash");
     line.require_used("--sample-removed", !request.report.empty(), "requires --report");
@@ -228,6 +243,7 @@ int run_filter(const command& self, const std::vector<std::string>& arguments) {
     std::vector<std::filesystem::path> files = options.inputs;
     if (!request.rules_file.empty()) files.emplace_back(request.rules_file);
     if (!options.perplexity.empty()) files.push_back(options.perplexity);
+    files.insert(files.end(), options.reference.begin(), options.reference.end());
     if (to_folder) {
         const std::filesystem::path folder = std::filesystem::path(request.kept).parent_path();
         refuse_harm(folder, files);

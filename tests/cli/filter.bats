@@ -135,6 +135,30 @@ PY
     ends_with 2 quern filter missing.jsonl --rules c4
 }
 
+@test "percentiles of a reference: parts that are disjoint and complete" {
+    printf 'the cat sat on the mat\nthe dog sat on the mat\n' >text.txt
+    quern ngrams text.txt --tokenized --sentences --order 2 --smoothing kneser-ney --arpa text.arpa --quiet
+    for i in 1 2 3 4 5 6 7 8 9; do
+        printf '{"id":"%s","text":"the cat sat%s"}\n' "$i" "$(yes ' zebra' | head -n "$i" | tr -d '\n')"
+    done >docs.jsonl
+    filter() { quern filter docs.jsonl --perplexity text.arpa --reference docs.jsonl "$@" -o - --quiet; }
+    [ "$(filter --below-percentile 33.4 | wc -l)" -eq 4 ] # the nearest rank above 3.006
+    [ "$(filter --below-percentile 0 | wc -l)" -eq 1 ]
+    [ "$(filter --above-percentile 100 | wc -l)" -eq 0 ]
+    for measure in perplexity bits-per-byte; do
+        filter --perplexity-measure "$measure" --below-percentile 33 >head
+        filter --perplexity-measure "$measure" --above-percentile 33 --below-percentile 67 >middle
+        filter --perplexity-measure "$measure" --above-percentile 67 >tail
+        [ "$(wc -l <head)" -eq 3 ]
+        sort head middle tail | cmp - docs.jsonl
+    done
+    # As with the values themselves.
+    value=$(quern perplexity text.arpa docs.jsonl --quiet | cut -f 5 | sort -g | sed -n 3p)
+    cmp <(filter --above-percentile 33) <(quern filter docs.jsonl --perplexity text.arpa --above "$value" -o - --quiet)
+    printf '{"id":"a","text":"..."}\n' >none.jsonl
+    refused "no document of the reference has words" docs.jsonl --perplexity text.arpa --below-percentile 5 --reference none.jsonl
+}
+
 @test "perplexity: the values of quern perplexity, after the rules" {
     printf '%s\n' '{"id":"good","text":"The cat sat on the mat."}' '{"id":"bad","text":"mat on on cat zebra sat the."}' \
         '{"id":"short","text":"cat"}' '{"id":"none","text":"..."}' >docs.jsonl
@@ -154,5 +178,8 @@ PY
     quern filter docs.jsonl --perplexity text.arpa --perplexity-measure bits-per-byte --below "$bits" --quiet >removed
     grep -qF $'bad\tbits-per-byte.below\t'"$bits"$'\t' removed
     refused "--perplexity needs a limit" docs.jsonl --perplexity text.arpa
+    refused "percentiles need --reference CORPUS" docs.jsonl --perplexity text.arpa --below-percentile 50
+    refused "cannot be combined with percentiles" docs.jsonl --perplexity text.arpa --below-percentile 50 --below 9 --reference docs.jsonl
+    refused "--reference requires --below-percentile" docs.jsonl --perplexity text.arpa --below 9 --reference docs.jsonl
     refused "--below requires --perplexity" docs.jsonl --rules c4 --below 2
 }

@@ -52,6 +52,11 @@ struct filter_options : corpus_input {
     /// removed: those not below `below`, or not above `above`. Text without words is removed. Empty: none.
     std::filesystem::path perplexity;
     std::optional<double> below, above;
+    /// Instead of limits: percentiles, 0 to 100, of the values of the documents of `reference`, by nearest rank. A document is
+    /// kept at or below the one, above the other, so that parts of a corpus by the same percentiles are disjoint and complete.
+    std::optional<double> below_percentile, above_percentile;
+    std::vector<std::filesystem::path>
+        reference;  ///< a corpus, scored as it is; the fields are those of the corpus
     perplexity_measure measure = perplexity_measure::perplexity;
     model_words words_of_model = model_words::unicode;
     bool mask_emails = false, mask_ips = false;

@@ -26,6 +26,12 @@ inline constexpr auto options_of<filter_options> = std::array{
         "With --perplexity: keep documents below X; one without words is removed."),
     option_for<&filter_options::above>("above", "X", {.min = 0},
                                        "With --perplexity: keep documents above X."),
+    option_for<&filter_options::below_percentile>(
+        "below_percentile", "P", {.min = 0, .max = 100},
+        "With --perplexity: keep documents up to the P-th percentile of those of --reference."),
+    option_for<&filter_options::above_percentile>(
+        "above_percentile", "P", {.min = 0, .max = 100},
+        "With --perplexity: keep documents above the P-th percentile of those of --reference."),
     option_for<&filter_options::measure>("perplexity_measure", "NAME", perplexity_measure_names,
                                          "With --perplexity: what the limits are compared with."),
     option_for<&filter_options::words_of_model>("model_words", "NAME", model_words_names,

@@ -4,15 +4,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "base/hash.hpp"
 #include "io/corpus/record_text.hpp"
 #include "ops/text_quality/masking.hpp"
 #include "quern/base/error.hpp"
 #include "quern/base/rows.hpp"
+#include "quern/tasks/perplexity.hpp"
 #include "tasks/shared/remaining_memory.hpp"
 #include "text/language_detection.hpp"
 #include "text/letters.hpp"
@@ -97,10 +100,15 @@ std::optional<model_mixture> read_model_of(const filter_options& options, const 
 
 std::string perplexity_parameters(const filter_options& options) {
     const auto limit = [](const std::optional<double>& value) { return value ? shortest(*value) : "none"; };
-    return fmt::format("{} {} below {} above {} {}", options.perplexity.string(),
-                       perplexity_measure_names[static_cast<std::size_t>(options.measure)],
-                       limit(options.below), limit(options.above),
-                       model_words_names[static_cast<std::size_t>(options.words_of_model)]);
+    const std::string of(perplexity_measure_names[static_cast<std::size_t>(options.measure)]),
+        words(model_words_names[static_cast<std::size_t>(options.words_of_model)]);
+    if (options.reference.empty())
+        return fmt::format("{} {} below {} above {} {}", options.perplexity.string(), of,
+                           limit(options.below), limit(options.above), words);
+    std::string names;
+    for (const auto& input : options.reference) names.append(" ").append(input.string());
+    return fmt::format("{} {} below percentile {} above percentile {} {} of{}", options.perplexity.string(),
+                       of, limit(options.below_percentile), limit(options.above_percentile), words, names);
 }
 
 /// Of the words of lists, which may lie in files.
@@ -123,6 +131,36 @@ nlohmann::json parameters_of(const filter_options& options) {
         {"language_score", options.languages.empty() ? "" : to_text(options.language_score)},
         {"perplexity", options.perplexity.empty() ? "" : perplexity_parameters(options)},
         {"mask", fmt::format("{}{}", options.mask_emails ? "emails " : "", options.mask_ips ? "ips" : "")}};
+}
+
+filter_options with_percentile_limits(const filter_options& options, const context& ctx) {
+    filter_options limited = options;
+    if (options.reference.empty()) return limited;
+    perplexity_options scored;
+    scored.model = options.perplexity;
+    scored.inputs = options.reference;
+    scored.fields = options.fields;
+    scored.max_errors = options.max_errors;
+    scored.text = model_text(options);
+    scored.tokenized = options.words_of_model == model_words::tokenized;
+    std::vector<double> values;
+    perplexity(scored, ctx, [&](const perplexity_row& row) {
+        const double value =
+            options.measure == perplexity_measure::perplexity ? row.perplexity : row.bits_per_byte;
+        if (!std::isnan(value)) values.push_back(value);
+    });
+    if (values.empty()) throw usage_error("no document of the reference has words");
+    std::ranges::sort(values);
+    const auto value_at = [&](double percentile) {
+        const double rank = std::ceil(percentile / 100 * static_cast<double>(values.size()));
+        return values[static_cast<std::size_t>(std::max(rank, 1.0)) - 1];
+    };
+    // A document with exactly this value is kept below it.
+    if (options.below_percentile)
+        limited.below =
+            std::nextafter(value_at(*options.below_percentile), std::numeric_limits<double>::infinity());
+    if (options.above_percentile) limited.above = value_at(*options.above_percentile);
+    return limited;
 }
 
 document_filter::document_filter(const filter_options& options, context& ctx)

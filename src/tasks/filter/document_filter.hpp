@@ -33,6 +33,10 @@ struct judged {
 /// What the results of these options depend on, by name, for a list of the files of a folder of outputs.
 nlohmann::json parameters_of(const filter_options& options);
 
+/// The options with the limits that their percentiles mean: `below` just above the one, so that it is kept, and `above`. Scores
+/// the documents of the reference, 8 bytes each. Throws usage_error if none has words; as perplexity() does.
+filter_options with_percentile_limits(const filter_options& options, const context& ctx);
+
 class document_filter {
   public:
     /// A rule that applies, in words for a report.

@@ -55,7 +55,13 @@ void check_request(const filter_options& options) {
     if (options.rules.empty() && options.languages.empty() && options.perplexity.empty() &&
         !options.mask_emails && !options.mask_ips)
         throw usage_error("there is nothing to do (expected rules, a language, a perplexity or a mask)");
-    const bool has_limit = options.below || options.above;
+    const bool has_percentile = options.below_percentile || options.above_percentile;
+    if (has_percentile && (options.below || options.above))
+        throw usage_error("limits of a perplexity are values or percentiles, not both");
+    if (has_percentile != !options.reference.empty())
+        throw usage_error(has_percentile ? "percentiles need a reference corpus"
+                                         : "a reference corpus needs a percentile below or above");
+    const bool has_limit = options.below || options.above || has_percentile;
     if (options.resume && options.kept_folder.empty())
         throw usage_error("to resume a run requires a folder for the kept documents");
     if (options.perplexity.empty() && has_limit)
@@ -302,7 +308,8 @@ class filter_run {
 
 filter_result filter(const filter_options& options, const context& ctx) {
     check_request(options);
-    return filter_run(options, ctx).run();
+    const filter_options limited = with_percentile_limits(options, ctx);
+    return filter_run(limited, ctx).run();
 }
 
 bool is_kept_folder_complete(const filter_options& options) {
