@@ -11,6 +11,7 @@
 #include <map>
 #include <random>
 
+#include "quern/base/choose_device.hpp"
 #include "quern/base/error.hpp"
 #include "tasks/dictionary/word_collector.hpp"
 #include "temporary_folder.hpp"
@@ -197,6 +198,23 @@ TEST_F(dictionary_task, finds_many_words_at_once_and_counts_the_unknown) {
         EXPECT_EQ(made.find(views, ids, context_with(threads, folder_)), unknown);
         for (std::size_t i = 0; i < ids.size(); ++i)
             ASSERT_EQ(ids[i], made.find(views[i]).value_or(made.size()));
+    }
+    // Elsewhere the same ids; a device that is asked for and missing is an error.
+    const std::vector<std::uint32_t> expected = ids;
+    ids.assign(ids.size(), 0);
+    bool has_gpu = true;
+    try {
+        choose_device(context::cuda(), "this test");
+    } catch (const device_error&) {
+        has_gpu = false;
+    }
+    for (int time = 0; time < 2; ++time) {
+        if (has_gpu) {
+            EXPECT_EQ(made.find(views, ids, context::cuda()), unknown);
+            EXPECT_EQ(ids, expected);
+        } else {
+            EXPECT_THROW(made.find(views, ids, context::cuda()), device_error);
+        }
     }
     ids.pop_back();
     EXPECT_THROW(made.find(views, ids, context::cpu(1)), usage_error);
