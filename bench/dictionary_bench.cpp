@@ -5,6 +5,8 @@
 //   dictionary_bench make COUNT > WORDS     word-like strings: stems, compounds and endings by Zipf's law
 //   dictionary_bench measure WORDS THREADS ROUNDS
 //   dictionary_bench cut TEXT THREADS ROUNDS
+//   dictionary_bench text WORDS TEXT THREADS ROUNDS   a text, a document on each line, of which WORDS lacks some words: the
+//                       share of n-grams with one, and milliseconds of each step to the likelihoods of n-grams of order 4
 //   dictionary_bench near WORDS 1 ROUNDS        milliseconds for all words near a misspelt one, by edits
 #include <fmt/format.h>
 
@@ -22,7 +24,9 @@
 #include "device/cpu/cpu_place.hpp"
 #include "generator/random_numbers.hpp"
 #include "generator/spelling.hpp"
+#include "ops/ngram_likelihood/order/ngram_order.hpp"
 #include "primitives/dictionary/text_to_ids.hpp"
+#include "quern/ops/ngram_likelihood.hpp"
 #include "text/dictionary.hpp"
 #include "text/near_words.hpp"
 
@@ -213,6 +217,71 @@ void near(const char* path, int rounds) {
     }
 }
 
+/// Of the n-grams of a text, the percentage of those with an unknown word.
+double percent_unknown(const ngram_collection& collection, std::size_t n) {
+    std::uint64_t all = 0, unknown = 0;
+    for (std::size_t d = 1; d < collection.documents.size(); ++d) {
+        std::uint64_t since = 0;  // words after the last unknown one
+        for (std::uint64_t i = collection.documents[d - 1], first = i; i < collection.documents[d]; ++i) {
+            since = collection.words[i] == collection.vocabulary ? 0 : since + 1;
+            if (i + 1 < first + n) continue;
+            ++all;
+            unknown += since < n ? 1 : 0;
+        }
+    }
+    return 100 * static_cast<double>(unknown) / static_cast<double>(std::max<std::uint64_t>(all, 1));
+}
+
+void text_to_likelihoods(const char* words_path, const char* text_path, unsigned threads, int rounds) {
+    constexpr unsigned order = 4;  // the paper's figure 6
+    std::vector<std::string> words = lines_of(read_file(words_path));
+    std::ranges::sort(words);
+    words.erase(std::ranges::unique(words).begin(), words.end());
+    text::dictionary_builder builder;
+    for (const std::string& word : words) builder.append(word);
+    const std::string stored = builder.finish();
+    const auto view = text::dictionary_view::open(stored);
+    require(view.has_value(), "the dictionary does not open");
+    const std::string text = read_file(text_path);
+    const std::vector<std::uint8_t> bytes(text.begin(), text.end());
+    std::vector<std::uint64_t> documents = {0};
+    for (std::size_t i = 0; i < text.size(); ++i)
+        if (text[i] == '\n' || i + 1 == text.size()) documents.push_back(i + 1);
+
+    cpu_place place(context::cpu(threads));
+    primitives::tokenized_text<cpu_place> cut;
+    const double to_cut = median_seconds(rounds, [&] {
+        cut = primitives::tokenize_runs(place, bytes, documents, primitives::run_of::letters);
+    });
+    std::vector<std::uint32_t> ids(cut.begins.size());
+    const double to_find = median_seconds(rounds, [&] {
+        primitives::find_words(place, view->list(), cut.letters.span(), cut.begins.span(), cut.ends.span(),
+                               ids);
+    });
+    const ngram_collection collection{
+        .words = ids, .documents = cut.document_offsets.span(), .vocabulary = view->size()};
+    const double to_sort = median_seconds(rounds, [&] {
+        const ngram_detail::document_table table(place, collection.documents);
+        require(
+            !ngram_detail::packed_order<std::uint32_t>(place, collection, table, order).positions().empty(),
+            "there are no n-grams");
+    });
+    const double counted = median_seconds(rounds, [&] {
+        ngram_likelihood(collection, {.order = order, .only = true}, context::cpu(threads),
+                         [](const ngram_rows&) {});
+    });
+    print("words", static_cast<double>(ids.size()));
+    for (const std::size_t n : {1U, 2U, 4U, 8U}) {
+        const std::string name = fmt::format("unknown {}", n);
+        print(name.c_str(), percent_unknown(collection, n));
+    }
+    print("cut", 1e3 * to_cut);
+    print("find", 1e3 * to_find);
+    print("sort", 1e3 * to_sort);
+    print("count", 1e3 * std::max(0.0, counted - to_sort));
+    print("whole", 1e3 * (to_cut + to_find + counted));
+}
+
 void cut(const char* path, unsigned threads, int rounds) {
     const std::string text = read_file(path);
     const std::vector<std::uint8_t> bytes(text.begin(), text.end());
@@ -234,6 +303,11 @@ int main(int argc, char** argv) try {
     const std::string what = argc > 2 ? argv[1] : "";
     if (what == "make") {
         quern::make(std::stoul(argv[2]));
+        return 0;
+    }
+    if (what == "text" && argc == 6) {
+        quern::text_to_likelihoods(argv[2], argv[3], static_cast<unsigned>(std::stoul(argv[4])),
+                                   std::stoi(argv[5]));
         return 0;
     }
     if (argc != 5)
