@@ -72,6 +72,10 @@ const parameters<build_call>& build_parameters() {
         all.add({"skip", "str | Sequence[str]", "()",
                  "Stages to skip: duplicates, ranks, thesaurus, vectors; or all. The index is always built."},
                 [](build_call& r, nb::handle given) { r.options.skip = stages_of(given); })
+            .add({"ngrams", "bool", "False",
+                  "Also make the stage ngrams: posting lists of the pairs of frequent words, for searches with "
+                  "an order."},
+                 [](build_call& r, nb::handle given) { r.options.ngrams = bool_of("ngrams", given); })
             .add({"update", "bool", "False",
                   "Add the documents to the existing store, with its text options and stages. Documents that "
                   "are already in "
@@ -138,6 +142,7 @@ void check_changes(const build_call& requested, const nb::kwargs& given) {
         refuse("force: does not go with " + with + ", which keeps the store's documents");
     refuse_given("keep_fields", "fields");
     refuse_given("skip", "stages");
+    refuse_given("ngrams", "stages");
     for (const auto& row : options_of<text_options>) refuse_given(row.name, "text options");
 }
 

@@ -39,6 +39,7 @@ def documents(count: int, seed: int = 1) -> list[dict[str, str]]:
     [
         ("wiki.xml", {}, []),
         ("notes.jsonl", {"stem": "porter", "stop_words": "en"}, ["--stem", "porter", "--stop-words", "en"]),
+        ("notes.jsonl", {"skip": "all", "ngrams": True}, ["--skip", "all", "--ngrams"]),
         ("mill", {"skip": ["thesaurus", "vectors"]}, ["--skip", "thesaurus,vectors"]),
         ("crawl.jsonl", {"skip": "all", "threads": 1, "memory": "64M"}, ["--skip", "all"]),
         (
@@ -111,7 +112,12 @@ def test_updates(tmp_path):
     quern.build(rows[:20], tmp_path / "s", skip="all", stem="porter")
     result = quern.build(rows[20:], tmp_path / "s", update=True)
     assert result.documents == 40 and result.store.text_options["stem"] == "porter"
-    for options, message in (({"skip": "all"}, "skip"), ({"stem": "none"}, "stem"), ({"force": True}, "force")):
+    for options, message in (
+        ({"skip": "all"}, "skip"),
+        ({"ngrams": True}, "ngrams"),
+        ({"stem": "none"}, "stem"),
+        ({"force": True}, "force"),
+    ):
         with pytest.raises(quern.UsageError, match=message):
             quern.build(rows, tmp_path / "s", update=True, **options)
 

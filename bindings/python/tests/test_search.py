@@ -66,6 +66,8 @@ OPTIONS = [
     {"model": "dirichlet", "mu": 10, "title_weight": 0},
     {"model": "two-stage", "mu": 10, "lambda_": 0.7, "phrases": False},
     {"model": "ql", "order": 3, "explain": True},
+    {"model": "dirichlet", "order": 2, "order_weights": "0.2"},
+    {"model": "ql", "order": 2, "order_model": "history"},
     {"k1": 1.2, "b": 0.75, "prior": 0.05, "k": "all"},
 ]
 
