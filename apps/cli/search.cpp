@@ -502,6 +502,7 @@ int run_search(const command& self, const std::vector<std::string>& arguments) {
         job.stage("open", [&, store = store_for(request.path, request.corpus, request.text, job)] {
             return search_engine::open(store, job.ctx, request.vectors);
         });
+    if (line.given("--model")) engine.require_model(request.search.ranking.model);
     if (!request.query_vector.empty() && request.topics.empty())
         request.search.vector = read_query_vector(request.query_vector, job.ctx);
     if (from_store && request.text.any()) {

@@ -103,6 +103,11 @@ search_request read_request(const parameters& given, const search_engine& engine
     given.read(request);
     given.read(request.options);
     given.read(request.options.ranking);
+    if (given.text("model") && !engine.ranks_by(request.options.ranking.model)) {
+        throw bad_request(request.options.ranking.model == ranking_model::impact
+                              ? "model: impact needs a store of learned weights"
+                              : "model: a store of learned weights is ranked by impact only");
+    }
     const bool by_fields = given.text("filter") || given.text("sort") || given.text("facets");
     const auto vector = given.text("vector");
     if (vector) {

@@ -37,7 +37,8 @@ class Retriever(pt.Transformer):
     """The documents of a store for topics: qid, query become qid, query, docno, score, rank.
 
     `store`: a `Store`, its path, or an `Index`. `k`: results per topic, or "all". `fields`: further columns of the
-    results, of "title" and "text". `options`: those of `Store.search_many`, whose defaults are the published models,
+    results, of "title" and "text". `model`: default bm25, or impact for a store of weights. `options`: those of
+    `Store.search_many`, whose defaults are the published models,
     without titles and phrases. The ranking is that of `quern search STORE --topics FILE`, to the last bit of the
     scores.
 
@@ -56,7 +57,13 @@ class Retriever(pt.Transformer):
     """
 
     def __init__(
-        self, store: Any, model: str = "bm25", k: int | str = 1000, *, fields: Sequence[str] = (), **options: Any
+        self,
+        store: Any,
+        model: str | None = None,
+        k: int | str = 1000,
+        *,
+        fields: Sequence[str] = (),
+        **options: Any,
     ) -> None:
         super().__init__()
         self.store = _retrieval.store_of(store)
@@ -64,7 +71,7 @@ class Retriever(pt.Transformer):
         for field in self.fields:
             if field not in _fields:
                 raise UsageError(f"fields: invalid value {field!r} (expected {' or '.join(_fields)})")
-        self._options = {**options, "model": model, "k": k}
+        self._options = {**options, "model": model or self.store.models[0], "k": k}
         self._check(self._options)
 
     def _check(self, options: Mapping[str, Any]) -> None:
@@ -153,7 +160,7 @@ class Index(pt.Artifact):
             self._store = _quern.open(str(self.path))
         return self._store
 
-    def retriever(self, model: str = "bm25", k: int | str = 1000, **options: Any) -> Retriever:
+    def retriever(self, model: str | None = None, k: int | str = 1000, **options: Any) -> Retriever:
         """A `Retriever` of this index."""
         return Retriever(self, model, k, **options)
 

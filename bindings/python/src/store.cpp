@@ -214,6 +214,12 @@ void refuse_idle_options(const nb::kwargs& given, const search_options& options,
         refuse_unless(name, options.dependence != dependence_model::none, "requires dependence='sdm'");
 }
 
+/// Refuses a model that does not rank the store, if the call names it.
+void require_given_model(const store& of, const nb::kwargs& given, const search_options& options) {
+    if (given.contains("model") && !given["model"].is_none())
+        of->engine().require_model(options.ranking.model);
+}
+
 std::uint32_t number_of_id(const opened_folder& of, std::string_view id, const char* what) {
     if (const auto number = of.engine().find(id)) return *number;
     const auto near = of.engine().near_id(id);
@@ -282,6 +288,7 @@ hits search(const store& self, nb::handle query, const nb::kwargs& given) {
     search_call requested = search_parameters().read_given(given);
     search_options& options = requested.search;
     refuse_idle_options(given, options, requested.like.has_value(), !options.vector.empty());
+    require_given_model(self, given, options);
     auto made = std::make_shared<found>();
     made->query = text_argument("query", query);
     if (requested.weights) {
@@ -368,6 +375,7 @@ topic_run search_many(const store& self, const nb::object& topics, const nb::kwa
     if (requested.vectors.is_valid() && !requested.vectors.is_none())
         for (const nb::handle row : nb::iter(requested.vectors)) vectors.push_back(vector_of("vectors", row));
     refuse_idle_options(given, options, requested.like.has_value(), !vectors.empty());
+    require_given_model(self, given, options);
     if (options.syntax != query_syntax::words && !given.contains("phrases")) options.phrases = true;
     if (requested.like) options.like = number_of_id(*self, *requested.like, "like: ");
     std::vector<search_topic> list;
@@ -407,6 +415,7 @@ hits explain(const store& self, nb::handle query, nb::handle id, const nb::kwarg
     search_call requested = explain_parameters().read_given(given);
     search_options& options = requested.search;
     refuse_idle_options(given, options, requested.like.has_value());
+    require_given_model(self, given, options);
     auto made = std::make_shared<found>();
     made->query = text_argument("query", query);
     if (requested.like) set_weight_of_like_alone(given, made->query, options);
@@ -785,6 +794,18 @@ path and the fingerprint, and opens the store again; it fails if the store has c
         .def_prop_ro(
             "path", [](const store& self) { return text_object(self->path().string()); },
             nb::sig("def path(self) -> str"), "Absolute path of the folder.")
+        .def_prop_ro(
+            "models",
+            [](const store& self) {
+                nb::list names;
+                for (std::size_t i = 0; i < std::size(ranking_model_names); ++i)
+                    if (self->engine().ranks_by(static_cast<ranking_model>(i)))
+                        names.append(text_object(ranking_model_names[i]));
+                return names;
+            },
+            nb::sig("def models(self) -> list[str]"),
+            "The ranking models of its searches, the usual one first: 'impact' alone for a store of weights, "
+            "else 'bm25' and the others.")
         .def_prop_ro("info", info_of, nb::sig("def info(self) -> dict[str, str | int]"),
                      "The properties that `quern info` writes: versions, text options, counts, sections with "
                      "checksums.")

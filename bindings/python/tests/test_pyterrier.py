@@ -180,6 +180,15 @@ def test_wrong_arguments(store, topics):
         Retriever(store)(pandas.concat([topics, topics]))
 
 
+def test_a_store_of_weights(tmp_path, topics):
+    store = quern.build([{"id": "p1", "vector": {"mill": 2.25}}], tmp_path / "weights").store
+    retriever = Retriever(store)
+    assert retriever.model == "impact"
+    assert retriever.search("mill^2")["score"].tolist() == [4.5]
+    with pytest.raises(quern.UsageError, match="impact only"):
+        Retriever(store, model="bm25")
+
+
 def test_an_index(sample, tmp_path, command):
     documents = [{"docno": "b", "text": "grain", "url": "u"},
                  {"docno": "a", "title": "Mill", "text": "grain", "id": "x"}]

@@ -55,6 +55,23 @@ def test_what_is_refused(tmp_path):
         quern.dedup(VECTORS)
 
 
+def test_models_of_a_store(tmp_path):
+    weights = quern.build(VECTORS, tmp_path / "weights").store
+    texts = quern.build([("a", "mill")], tmp_path / "texts").store
+    assert weights.models == ["impact"]
+    assert texts.models[0] == "bm25" and "impact" not in texts.models and "dirichlet" in texts.models
+    for store, wrong, words in ((weights, "bm25", "ranked by the model impact only"),
+                                (weights, "ql", "ranked by the model impact only"),
+                                (texts, "impact", "needs a store of weights")):
+        for search in (lambda: store.search("mill", model=wrong), lambda: store.search_many(["mill"], model=wrong),
+                       lambda: store.explain("mill", store.ids[0], model=wrong)):
+            with pytest.raises(quern.UsageError, match=words):
+                search()
+        for model in store.models:
+            assert len(store.search("mill", model=model)) > 0
+    assert scores(weights.search("mill", model="impact")) == scores(weights.search("mill"))
+
+
 def test_an_index_of_a_store(tmp_path):
     first = quern.build([("a", "red apples, red pears"), ("b", "a red car")], tmp_path / "first").store
     quern.export(first, ciff=tmp_path / "first.ciff.gz")

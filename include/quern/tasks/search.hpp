@@ -403,6 +403,11 @@ class search_engine {
     /// Throws usage_error if a search would refuse these options: one is out of range
     /// (quern/tasks/search_option_table.hpp), or the store lacks what it requires.
     void check(const search_options& options, const context& ctx) const;
+    /// Whether the store is ranked by this model: one of weights by impact alone, others by every other model.
+    bool ranks_by(ranking_model model) const;
+    /// Throws usage_error unless it is: for a model that a user names. The default in search_options, bm25, stands for
+    /// impact in a store of weights.
+    void require_model(ranking_model model) const;
     search_result search(std::string_view query, const search_options& options) const;
     /// The same, with one thread; throws `interrupted` soon after the run's stop flag is set.
     search_result search(std::string_view query, const search_options& options, const context& ctx) const;

@@ -197,6 +197,13 @@ search_hit search_engine::state::hit(const scored_document& scored, std::uint32_
     return hit;
 }
 
+bool search_engine::ranks_by(ranking_model model) const {
+    return quern::ranks_by(state_->store, model);
+}
+void search_engine::require_model(ranking_model model) const {
+    quern::require_model(state_->store, model);
+}
+
 search_engine::search_engine(std::shared_ptr<const state> s) : state_(std::move(s)) {}
 search_engine::~search_engine() = default;
 search_engine::search_engine(search_engine&&) noexcept = default;
@@ -237,9 +244,7 @@ void search_engine::state::check(const search_options& options) const {
     check_ranges(options);
     if (weighs_fields(options)) (void)field_ranking_of(options, nullptr);
     check_vector(options.vector, options);
-    if (options.ranking.model == ranking_model::impact && store.info().listed != word_listing::weights)
-        throw usage_error("the model impact needs a store of weights, which " + store.path().string() +
-                          " is not");
+    if (options.ranking.model == ranking_model::impact) quern::require_model(store, options.ranking.model);
     check_order(options);
     const bool has_pairs = options.dependence != dependence_model::none;
     if (has_pairs && options.ordered_weight + options.unordered_weight >= 1)

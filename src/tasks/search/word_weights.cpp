@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <string>
 #include <utility>
 
 #include "quern/base/error.hpp"
@@ -52,13 +53,25 @@ analysed_query weighted_query(std::string_view query) {
     return made;
 }
 
+bool ranks_by(const opened_store& store, ranking_model model) {
+    return (store.info().listed == word_listing::weights) == (model == ranking_model::impact);
+}
+
+void require_model(const opened_store& store, ranking_model model) {
+    if (ranks_by(store, model)) return;
+    const std::string path = store.path().string();
+    if (model == ranking_model::impact)
+        throw usage_error("the model impact needs a store of weights, which " + path + " is not");
+    throw usage_error(
+        path + " is a store of weights, without counts of words; it is ranked by the model impact only");
+}
+
 search_options fitted_to_weights(search_options options, const opened_store& store) {
     const auto refuse = [&](std::string_view what) {
         throw usage_error(fmt::format("{} is a store of weights, without {}", store.path().string(), what));
     };
     const ranking_options defaults;
-    if (options.ranking.model != defaults.model && options.ranking.model != ranking_model::impact)
-        refuse("counts of words; it is ranked by the model impact only");
+    if (options.ranking.model != defaults.model) require_model(store, options.ranking.model);
     if (options.feedback != feedback_method::none) refuse("counts of words, which feedback needs");
     if (options.dependence != dependence_model::none || options.order > 1) refuse("the order of words");
     if (weighs_fields(options)) refuse("fields of words");

@@ -16,6 +16,10 @@ namespace quern {
 /// Throws usage_error for a weight that is out of range.
 analysed_query weighted_query(std::string_view query);
 
+/// As search_engine::ranks_by and require_model.
+bool ranks_by(const opened_store& store, ranking_model model);
+void require_model(const opened_store& store, ranking_model model);
+
 /// The options of a query for a store of weights: what needs words of a text, and is there without being requested, is
 /// off. Throws usage_error for what only such a store cannot do.
 search_options fitted_to_weights(search_options options, const opened_store& store);
