@@ -5,9 +5,12 @@
 #include <string>
 #include <string_view>
 
+#include "quern/tasks/search.hpp"
+
 namespace quern::server {
 
-/// The parameters of /api/search with their schemas and, of some, the choices in words. Throws bad_request for parameters other than `store`.
-std::string options_json(std::string_view query);
+/// The parameters of /api/search with their schemas and, of some, the choices in words; of models those that rank the
+/// store. Throws bad_request for parameters other than `store`.
+std::string options_json(const search_engine& engine, std::string_view query);
 
 }  // namespace quern::server

@@ -242,7 +242,7 @@ http_response site::respond_store(const parsed_request& request) const {
 }
 
 http_response site::respond_options(const parsed_request& request) const {
-    return json_response(options_json(request.query));
+    return json_response(options_json(request.store->engine, request.query));
 }
 
 http_response site::respond_file(const parsed_request& request) const {

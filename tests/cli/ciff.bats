@@ -108,6 +108,10 @@ END
     cmp json.run tsv.run
     [ "$(cut -d ' ' -f 1,3,5 json.run | tr ' \n' '= ')" = "q1=p1=2.25 q1=p2=2 q1=p3=0.5 q2=p1=3 q2=p3=1.5 " ]
     refused "it is ranked by the model impact only" search passages mill --model ql
+    refused "passages is a store of weights, without counts of words; it is ranked by the model impact only" \
+        search passages mill --model bm25
+    printf '1\tmill\n' >one.tsv
+    refused "it is ranked by the model impact only" search passages --topics one.tsv --model bm25
     refused "which feedback needs" search passages mill --feedback rm3
     refused "must be a number from 0 on" search passages 'mill^-1'
     build "$data/corpus.jsonl" texts
@@ -124,10 +128,18 @@ END
         sleep 0.1
     done
     python3 - "$(grep -o 'http://[^ ]*' address | head -n 1)" <<'PY'
-import json, sys, urllib.request
+import json, sys, urllib.error, urllib.request
 with urllib.request.urlopen(sys.argv[1].rstrip("/") + "/api/search?q=mill%5E0.5") as reply:
     hits = json.load(reply)["hits"]
 assert [(hit["id"], hit["score"]) for hit in hits] == [("p1", 1.125), ("p2", 0.25)], hits
+with urllib.request.urlopen(sys.argv[1].rstrip("/") + "/api/options") as reply:
+    model = next(option for option in json.load(reply)["options"] if option["name"] == "model")
+assert model["schema"]["default"] == "impact" and [choice["value"] for choice in model["choices"]] == ["impact"], model
+try:
+    urllib.request.urlopen(sys.argv[1].rstrip("/") + "/api/search?q=mill&model=bm25")
+    raise SystemExit("bm25 was not refused")
+except urllib.error.HTTPError as error:
+    assert error.code == 400 and "ranked by impact only" in json.load(error)["detail"], error
 PY
     kill "$server"
 }

@@ -671,7 +671,7 @@ class Options(unittest.TestCase):
             described = server.json("/openapi.json")["paths"]["/api/search"]["get"]["parameters"]
             self.assertEqual([(of["name"], of["description"]) for of in options], [(of["name"], of["description"]) for of in described])
             for of, parameter in zip(options, described):
-                if of["name"] != "store":  # whose names are those of this server
+                if of["name"] not in ("store", "model"):  # whose names are those of this server, and of the store
                     self.assertEqual(of["schema"], parameter["schema"])
                 if of["choices"]:
                     self.assertEqual([choice["value"] for choice in of["choices"]], of["schema"]["enum"])
@@ -679,6 +679,8 @@ class Options(unittest.TestCase):
                     self.assertTrue(all(choice["explanation"] for choice in of["choices"]))
             self.assertEqual([of["name"] for of in options if of["choices"]], ["model", "dependence", "feedback"])
             model = next(of for of in options if of["name"] == "model")
+            every = next(of for of in described if of["name"] == "model")["schema"]
+            self.assertEqual(model["schema"], {**every, "enum": [name for name in every["enum"] if name != "impact"]})
             said = subprocess.run([QUERN, "search", store(), "x", "--model", "none"], capture_output=True, text=True).stderr
             for choice in model["choices"]:
                 self.assertIn(choice["value"], said)
