@@ -37,4 +37,9 @@ context kept_run::for_object(const context& resources) {
     return ctx;
 }
 
+bool same_resources(const context& a, const context& b) {
+    return a.device == b.device && a.threads == b.threads && a.memory_bytes == b.memory_bytes &&
+           a.gpu_memory_bytes == b.gpu_memory_bytes;
+}
+
 }  // namespace quern::python

@@ -5,11 +5,14 @@
 #include <nanobind/nanobind.h>
 
 #include <atomic>
+#include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string_view>
 #include <thread>
 #include <utility>
+#include <variant>
 
 #include "quern/base/context.hpp"
 #include "run.hpp"
@@ -76,6 +79,54 @@ class kept_run {
   private:
     std::atomic<int> stop_{0};
     const context* current_ = nullptr;  ///< of the call in progress
+};
+
+/// Whether an object made with the resources `a` serves a call with `b`.
+bool same_resources(const context& a, const context& b);
+
+/// An object of the library that the first call makes, and leaves for the next ones with the same resources and the same
+/// key: resident_matrix, resident_graph, ranked_list_set. Object has bytes().
+template <class Object, class Key = std::monostate>
+class kept_object {
+  public:
+    /// `call`: for messages, "a product of this matrix".
+    explicit kept_object(std::string_view call) : call_(call) {}
+
+    /// work(object) with the listeners of the call; make(ctx) first if no object serves it. `is_short`: as in kept_run.
+    template <class Make, class Work>
+    void call(const run_options& options, const Key& key, bool is_short, const Make& make, const Work& work) {
+        const auto turn = turns_.take(call_);
+        if (!object_ || key != key_ || !same_resources(made_for_, options.ctx)) {
+            drop();
+            run_.call(options, is_short, [&] { object_.emplace(make(run_.for_object(options.ctx))); });
+            key_ = key;
+            made_for_ = options.ctx;
+        }
+        const std::shared_ptr<void> ended(nullptr, [&](void*) { bytes_ = object_->bytes(); });
+        run_.call(options, is_short, [&] { work(*object_); });
+    }
+
+    void release() {
+        const auto turn = turns_.take(call_);
+        drop();
+    }
+    /// As the last call left it.
+    std::uint64_t bytes() const { return bytes_; }
+
+  private:
+    void drop() {
+        bytes_ = 0;
+        const nanobind::gil_scoped_release released;
+        object_.reset();
+    }
+
+    std::string_view call_;
+    turns turns_;
+    kept_run run_;
+    std::optional<Object> object_;
+    Key key_{};
+    context made_for_;
+    std::uint64_t bytes_ = 0;  ///< the interpreter's lock protects it
 };
 
 }  // namespace quern::python

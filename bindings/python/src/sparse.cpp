@@ -50,56 +50,30 @@ const parameters<product_call> product_parameters =
 // ---- The matrix on its place ----
 
 /// The matrix as the last product needed it; the next one with the same resources uses it again.
+struct either_matrix {
+    std::variant<resident_matrix<float>, resident_matrix<double>> matrix;
+    std::uint64_t bytes() const {
+        return std::visit([](const auto& of_type) { return of_type.bytes(); }, matrix);
+    }
+};
 class kept_products {
   public:
     /// Calls work(matrix) under the listeners of the call.
     template <class Value, class Work>
     void call(const sparse_matrix_view<Value>& view, sparse_storage storage, const run_options& options,
               const Work& work) {
-        const auto turn = turns_.take("a product of this matrix");
-        const bool is_short = view.value.size() <= short_work;
-        if (!fits(storage, options.ctx)) {
-            release();
-            run_.call(options, is_short,
-                      [&] { matrix_ = resident_matrix<Value>(view, storage, run_.for_object(options.ctx)); });
-            storage_ = storage;
-            made_for_ = options.ctx;
-        }
-        run_.call(options, is_short, [&] { work(std::get<resident_matrix<Value>>(matrix_)); });
+        kept_.call(
+            options, storage, view.value.size() <= short_work,
+            [&](const context& ctx) { return either_matrix{resident_matrix<Value>(view, storage, ctx)}; },
+            [&](either_matrix& made) { work(std::get<resident_matrix<Value>>(made.matrix)); });
     }
-    void release_in_turn() {
-        const auto turn = turns_.take("a product of this matrix");
-        release();
-    }
-    std::uint64_t bytes() const {
-        return std::visit(
-            []<class Matrix>(const Matrix& matrix) -> std::uint64_t {
-                if constexpr (std::is_same_v<Matrix, std::monostate>)
-                    return 0;
-                else
-                    return matrix.bytes();
-            },
-            matrix_);
-    }
+    void release() { kept_.release(); }
+    std::uint64_t bytes() const { return kept_.bytes(); }
 
   private:
     static constexpr std::uint64_t short_work = std::uint64_t{1} << 20;  ///< entries: some milliseconds
 
-    void release() {
-        const nb::gil_scoped_release released;
-        matrix_.emplace<std::monostate>();
-    }
-    bool fits(sparse_storage storage, const context& ctx) const {
-        return matrix_.index() != 0 && storage == storage_ && ctx.device == made_for_.device &&
-               ctx.threads == made_for_.threads && ctx.memory_bytes == made_for_.memory_bytes &&
-               ctx.gpu_memory_bytes == made_for_.gpu_memory_bytes;
-    }
-
-    turns turns_;
-    kept_run run_;
-    std::variant<std::monostate, resident_matrix<float>, resident_matrix<double>> matrix_;
-    sparse_storage storage_ = sparse_storage::automatic;
-    context made_for_;
+    kept_object<either_matrix, sparse_storage> kept_{"a product of this matrix"};
 };
 
 // ---- The matrix ----
@@ -474,7 +448,7 @@ same storage, device, threads and memory, until release(). brc, brcp: blocks of 
             "DeviceArray where x lies "
             "on a GPU.")
         .def(
-            "release", [](const python_matrix& matrix) { matrix.kept().release_in_turn(); },
+            "release", [](const python_matrix& matrix) { matrix.kept().release(); },
             "Frees what products keep: the matrix in its storage format, on its device. The next one "
             "converts it again.")
         .def_prop_ro(
