@@ -18,6 +18,7 @@
 #include "arrays.hpp"
 #include "errors.hpp"
 #include "fingerprint.hpp"
+#include "kept_run.hpp"
 #include "module.hpp"
 #include "parameters.hpp"
 #include "quern/base/error.hpp"
@@ -237,10 +238,23 @@ class python_graph {
     link_graph_view links() const { return read_ ? read_->links() : own_.view(); }
     const std::shared_ptr<const node_ids>& ids() const { return ids_; }
 
+    /// work(graph) on the links as the last call left them, of at most so many steps.
+    template <class Work>
+    void call(const run_options& options, std::uint32_t steps, const Work& work) const {
+        const bool is_short = links().sources.size() <= short_work && steps <= short_steps;
+        kept_.call(
+            options, {}, is_short, [&](const context& ctx) { return resident_graph(links(), ctx); }, work);
+    }
+    kept_object<resident_graph>& kept() const { return kept_; }
+
   private:
+    static constexpr std::uint64_t short_work = std::uint64_t{1} << 14;  ///< links: some milliseconds
+    static constexpr std::uint32_t short_steps = 1000;
+
     std::shared_ptr<const node_ids> ids_;
     std::optional<node_graph> read_;
     link_graph own_;
+    mutable kept_object<resident_graph> kept_{"a call of this graph"};  ///< ends before the links
 };
 
 /// The nodes of the links: numbers below `nodes`.
@@ -531,15 +545,17 @@ python_ranks page_rank_of(const python_graph& graph, const nb::kwargs& given) {
         start = node_numbers(graph, requested.warm, "warm", true);
         requested.options.start = start;
     }
-    return result_of(graph.ids(), run_for(requested.run, [&](const context& ctx) {
-                         return page_rank(graph.links(), requested.options, ctx);
-                     }));
+    link_ranks found;
+    graph.call(requested.run, requested.options.max_iterations,
+               [&](resident_graph& links) { found = links.page_rank(requested.options); });
+    return result_of(graph.ids(), std::move(found));
 }
 
 python_ranks hits_of(const python_graph& graph, const nb::kwargs& given) {
     const hits_call requested = hits_parameters.read(given);
-    hits_scores found = run_for(
-        requested.run, [&](const context& ctx) { return hits(graph.links(), requested.options, ctx); });
+    hits_scores found;
+    graph.call(requested.run, requested.options.max_iterations,
+               [&](resident_graph& links) { found = links.hits(requested.options); });
     python_ranks made = result_of(graph.ids(), std::move(found.authorities));
     made.hubs = std::make_shared<const std::vector<double>>(std::move(found.hubs.ranks));
     return made;
@@ -757,7 +773,9 @@ r = damping * (G'r + d v) + (1 - damping) * v, where G_ij is the weight of i -> 
 nodes without outgoing links, and v the preference. Ranks are fixed-point integers: the same bits for any order of links,
 number of threads and device (docs/link_rank.md has the proof of `error`). Ties by node. A graph without nodes has none.
 
-Raises UsageError for options out of range, OutOfMemory, DeviceError. Cost: a step reads 4 bytes per link and gathers 4.
+Raises UsageError for options out of range, OutOfMemory, DeviceError. Cost: a step reads 4 bytes per link and gathers 4. The
+first call checks the links and arranges them on the device, where they stay for calls with the same device, threads and
+memory, until release(): further preferences, warm starts and parameters need only their steps.
 
 >>> import quern
 >>> ranks = quern.Graph.from_edges([0, 1, 2], [1, 2, 0]).pagerank()
@@ -769,6 +787,13 @@ Raises UsageError for options out of range, OutOfMemory, DeviceError. Cost: a st
 
 a = A'h, h = A a, from h = 1/n. With several largest eigenvalues (a disconnected graph) the result is the limit from this
 start. Without links all are 0. `order` is by authority. Otherwise as pagerank.)"))
+        .def(
+            "release", [](const python_graph& graph) { graph.kept().release(); },
+            "Frees what calls keep: the links as they are arranged on the device. The next call arranges "
+            "them again.")
+        .def_prop_ro(
+            "kept_bytes", [](const python_graph& graph) { return graph.kept().bytes(); },
+            "What the last call left on host and device, besides the graph; 0 before the first.")
         .def_prop_ro(
             "nodes", [](const python_graph& graph) { return graph.links().nodes; }, "The number of nodes.")
         .def_prop_ro(

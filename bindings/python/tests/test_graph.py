@@ -316,3 +316,66 @@ def test_ranks_are_a_mapping():
     ranks = quern.Graph.from_edges(numpy.array([0, 1, 2]), numpy.array([1, 2, 0])).pagerank()
     assert dict(ranks) == {int(i): float(r) for i, r in zip(ranks.ids, ranks.ranks)}
     assert list(ranks) == ranks.keys() and len(ranks) == 3
+
+
+# ---- What calls keep ----
+
+
+def same(found, expected):
+    return (found.fingerprint == expected.fingerprint and found.iterations == expected.iterations
+            and found.change == expected.change and found.converged == expected.converged)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_graph_is_arranged_once(edges, weighted):
+    weights = numpy.arange(1.0, 401) if weighted else None
+    kept = quern.Graph.from_edges(*edges, weights)
+    calls = [lambda graph: graph.pagerank(), lambda graph: graph.pagerank(personalize=[3, 7], tolerance=1e-9),
+             lambda graph: graph.hits(), lambda graph: graph.pagerank(warm=numpy.arange(1.0, 51), dangling="none"),
+             lambda graph: graph.pagerank(storage="csr"), lambda graph: graph.pagerank(storage="brcp"),
+             lambda graph: graph.hits(tolerance=1e-9), lambda graph: graph.pagerank(threads=1)]
+    assert kept.kept_bytes == 0
+    for call in calls + calls[::-1]:
+        assert same(call(kept), call(quern.Graph.from_edges(*edges, weights)))
+    kept.hits()
+    assert kept.kept_bytes > 4 * kept.links  # the links, reversed
+    assert pickle.loads(pickle.dumps(kept)).kept_bytes == 0
+    kept.release()
+    assert kept.kept_bytes == 0
+    assert same(kept.pagerank(), quern.Graph.from_edges(*edges, weights).pagerank())
+    with pytest.raises(quern.UsageError, match="damping"):
+        kept.pagerank(damping=1)
+    assert same(kept.hits(), quern.Graph.from_edges(*edges, weights).hits())
+
+
+def test_other_resources_arrange_a_graph_anew(edges):
+    graph = quern.Graph.from_edges(*edges)
+    graph.hits()
+    kept = graph.kept_bytes
+    graph.pagerank()
+    assert graph.kept_bytes >= kept  # the reversed links are still there
+    graph.pagerank(threads=1)
+    assert graph.kept_bytes < kept
+    with pytest.raises(quern.OutOfMemory):
+        quern.Graph.from_edges(*numpy.random.default_rng(1).integers(0, 100_000, (2, 1_000_000))).hits(memory="2M")
+
+
+def test_graphs_take_turns_and_survive_a_fork(edges, in_threads_and_a_fork):
+    graph = quern.Graph.from_edges(*edges)
+    ranks, hubs = graph.pagerank().fingerprint, graph.hits().fingerprint
+    in_threads_and_a_fork(lambda: all(
+        graph.pagerank().fingerprint == ranks and graph.hits().fingerprint == hubs for _ in range(20)))
+
+
+def test_no_call_from_the_progress_of_a_call(edges):
+    graph = quern.Graph.from_edges(*edges)
+    said = []
+
+    def listen(*_):
+        try:
+            graph.pagerank()
+        except quern.UsageError as error:
+            said.append(str(error))
+
+    graph.pagerank(storage="csr", tolerance=1e-300, max_iterations=200_000, progress=listen)
+    assert said and all("a call of this graph is running on this thread" in text for text in said)
