@@ -4,7 +4,7 @@
 Clean a corpus      filter, dedup, dedup_parts, decontaminate, Deduplicator, DuplicateStream, signatures
 Search              build, open, Store, Run, evaluate, compare, fuse, export
 Words and n-grams   Thesaurus, Dictionary, ngrams, NgramModel, ngram_likelihood, LanguageModel, perplexity
-Arrays and graphs   VectorSet, NearestNeighbors, Graph, SparseMatrix, top_k
+Arrays and graphs   VectorSet, NearestNeighbors, Graph, SparseMatrix, RankedLists, top_k
 For all calls       config (threads, memory, device ...), doctor (what this machine offers), Error
 
 help(quern.dedup) shows the parameters of a function. Other libraries: quern.pyterrier, quern.ir, quern.langchain,
@@ -66,7 +66,7 @@ from ._quern import (
 from ._store import Counts, Document, MarkedText
 
 # Vectors, graphs and lists
-from ._quern import DeviceArray, Graph, LinkRanks, Product, SparseMatrix, TopK, VectorSet, top_k
+from ._quern import DeviceArray, Graph, LinkRanks, Product, RankedLists, SparseMatrix, TopK, VectorSet, top_k
 from ._vectors import Neighbors, NearestNeighbors, RangeNeighbors
 
 # Words and n-grams
@@ -104,6 +104,7 @@ __all__ = [
     "PartsResult",
     "Product",
     "RangeNeighbors",
+    "RankedLists",
     "Run",
     "SparseMatrix",
     "StorageError",

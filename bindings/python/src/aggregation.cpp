@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// quern.top_k: the best objects over several ranked lists.
+// quern.top_k and quern.RankedLists: the best objects over several ranked lists.
 #include <nanobind/stl/string.h>
 
 #include <algorithm>
@@ -15,12 +15,14 @@
 #include "arrays.hpp"
 #include "errors.hpp"
 #include "fingerprint.hpp"
+#include "kept_run.hpp"
 #include "module.hpp"
 #include "parameters.hpp"
 #include "quern/base/error.hpp"
 #include "quern/base/rows.hpp"
 #include "quern/ops/rank_aggregation_option_table.hpp"
 #include "table.hpp"
+#include "texts.hpp"
 
 namespace nb = nanobind;
 
@@ -35,35 +37,57 @@ struct top_k_call : call {
     std::optional<std::uint32_t> objects;
 };
 
-const parameters<top_k_call>& call_parameters() {
+parameters<top_k_call>& add_rule(parameters<top_k_call>& to) {
     static const option_description rule = [] {
         option_description named = option_of<aggregation_options>("aggregate");
         named.name = "score";
         return named;
     }();
-    static const parameters<top_k_call> all =
-        parameters<top_k_call>("top_k")
-            .add(
-                text_of(rule, std::uint64_t{0}),
-                [](top_k_call& requested, nb::handle given) {
-                    option_of<aggregation_options>("aggregate").set(requested.options, value_of(rule, given));
-                })
-            .table<&top_k_call::options>({"top", "aggregate"})
-            .add({"weights", "Sequence[float] | None", "None",
-                  "One for each list; positive. Default: 1 each."},
-                 [](top_k_call& requested, nb::handle given) { requested.weights = nb::borrow(given); })
-            .add({"floors", "float | Sequence[float] | None", "None",
-                  "Score of an object that a list lacks; one for each list, or one for all. No score of a "
-                  "list is below it. "
-                  "Default: 0."},
-                 [](top_k_call& requested, nb::handle given) { requested.floors = nb::borrow(given); })
-            .add({"objects", "int | None", "None",
-                  "Ids are below this number. Needed with generators; else found in the lists."},
-                 [](top_k_call& requested, nb::handle given) {
-                     requested.objects =
-                         static_cast<std::uint32_t>(whole_of("objects", given, 0, max_objects));
-                 })
-            .common();
+    return to
+        .add(text_of(rule, std::uint64_t{0}),
+             [](top_k_call& requested, nb::handle given) {
+                 option_of<aggregation_options>("aggregate").set(requested.options, value_of(rule, given));
+             })
+        .table<&top_k_call::options>({"top", "aggregate"});
+}
+parameters<top_k_call>& add_lists(parameters<top_k_call>& to, const char* objects_help) {
+    return to
+        .add({"weights", "Sequence[float] | None", "None", "One for each list; positive. Default: 1 each."},
+             [](top_k_call& requested, nb::handle given) { requested.weights = nb::borrow(given); })
+        .add({"floors", "float | Sequence[float] | None", "None",
+              "Score of an object that a list lacks; one for each list, or one for all. No score of a "
+              "list is below it. "
+              "Default: 0."},
+             [](top_k_call& requested, nb::handle given) { requested.floors = nb::borrow(given); })
+        .add({"objects", "int | None", "None", objects_help}, [](top_k_call& requested, nb::handle given) {
+            requested.objects = static_cast<std::uint32_t>(whole_of("objects", given, 0, max_objects));
+        });
+}
+
+const parameters<top_k_call>& call_parameters() {
+    static const parameters<top_k_call> all = [] {
+        parameters<top_k_call> made("top_k");
+        add_lists(add_rule(made),
+                  "Ids are below this number. Needed with generators; else found in the lists.");
+        made.common();
+        return made;
+    }();
+    return all;
+}
+const parameters<top_k_call>& lists_parameters() {
+    static const parameters<top_k_call> all = [] {
+        parameters<top_k_call> made("RankedLists");
+        add_lists(made, "Ids are below this number. Default: found in the lists.");
+        return made;
+    }();
+    return all;
+}
+const parameters<top_k_call>& method_parameters() {
+    static const parameters<top_k_call> all = [] {
+        parameters<top_k_call> made("top_k");
+        add_rule(made).common();
+        return made;
+    }();
     return all;
 }
 
@@ -81,9 +105,11 @@ struct held_list {
     std::vector<nb::object> kept;
     std::vector<std::string> texts;  ///< ids that are texts
     std::vector<std::uint32_t> numbers;
+    bool is_numbered = false;  ///< the ids are `numbers`, else `narrow`
     std::vector<double> doubles;
 
     std::size_t size() const { return score_array.size(); }
+    std::span<const std::uint32_t> ids() const { return is_numbered ? numbers : narrow; }
 };
 
 bool is_pulled(nb::handle given) {
@@ -186,10 +212,12 @@ numbering number_texts(std::deque<held_list>& lists) {
         return integers && a.size() != b.size() ? a.size() < b.size() : a < b;
     };
     std::ranges::sort(made.texts, less);
-    for (held_list& list : lists)
+    for (held_list& list : lists) {
+        list.is_numbered = true;
         for (const std::string& text : list.texts)
             list.numbers.push_back(static_cast<std::uint32_t>(
                 std::ranges::lower_bound(made.texts, text, less) - made.texts.begin()));
+    }
     return made;
 }
 
@@ -209,6 +237,7 @@ numbering number_integers(std::deque<held_list>& lists, const std::optional<std:
             made.size = static_cast<std::uint32_t>(size);
             for (std::size_t i = 0; i < lists.size(); ++i) {
                 held_list& list = lists[i];
+                list.is_numbered = list.narrow.empty();
                 list.numbers.reserve(list.wide.size());
                 for (std::size_t at = 0; at < list.wide.size(); ++at) {
                     if (list.wide[at] >= size)
@@ -234,7 +263,7 @@ numbering number_integers(std::deque<held_list>& lists, const std::optional<std:
         };
         for (const std::uint64_t id : list.wide) number(id);
         for (const std::uint32_t id : list.narrow) number(id);
-        list.narrow = {};
+        list.is_numbered = true;
     }
     return made;
 }
@@ -332,37 +361,38 @@ class python_stream final : public ranked_stream {
 /// As quern.TopK.
 struct python_top_k {
     aggregation_result found;
-    numbering ids;
+    std::shared_ptr<const numbering> ids = std::make_shared<const numbering>();
 
-    std::string text(std::size_t at) const {
+    bool has_texts() const { return !ids->texts.empty(); }
+    std::uint64_t integer(std::size_t at) const {
         const std::uint32_t number = found.ids[at];
-        if (!ids.texts.empty()) return ids.texts[number];
-        return std::to_string(ids.integers.empty() ? number : ids.integers[number]);
+        return ids->integers.empty() ? number : ids->integers[number];
+    }
+    std::string text(std::size_t at) const {
+        return has_texts() ? ids->texts[found.ids[at]] : std::to_string(integer(at));
     }
 };
 
 nb::object ids_of(const python_top_k& top) {
-    if (!top.ids.texts.empty()) {
+    if (top.has_texts()) {
         nb::list texts;
         for (std::size_t at = 0; at < top.found.ids.size(); ++at) texts.append(nb::str(top.text(at).c_str()));
         return texts;
     }
     std::vector<std::uint64_t> numbers;
-    for (const std::uint32_t number : top.found.ids)
-        numbers.push_back(top.ids.integers.empty() ? number : top.ids.integers[number]);
+    for (std::size_t at = 0; at < top.found.ids.size(); ++at) numbers.push_back(top.integer(at));
     return array_from(std::move(numbers));
 }
 
 table table_of(const python_top_k& top) {
     table rows("objects");
-    if (!top.ids.texts.empty()) {
+    if (top.has_texts()) {
         text_column texts;
         for (std::size_t at = 0; at < top.found.ids.size(); ++at) texts.add(top.text(at));
         rows.add("id", std::move(texts));
     } else {
         number_column<std::uint64_t> numbers;
-        for (const std::uint32_t number : top.found.ids)
-            numbers.push_back(top.ids.integers.empty() ? number : top.ids.integers[number]);
+        for (std::size_t at = 0; at < top.found.ids.size(); ++at) numbers.push_back(top.integer(at));
         rows.add("id", std::move(numbers));
     }
     rows.add("score", number_column<double>(top.found.scores));
@@ -392,9 +422,9 @@ std::vector<double> numbers_for(nb::handle given, std::size_t lists, double usua
 }
 
 template <class Score>
-aggregation_result top_k_of(std::deque<held_list>& lists, const numbering& ids,
-                            const std::vector<double>& weights, const std::vector<double>& floors,
-                            const top_k_call& requested) {
+std::vector<ranked_list_view<Score>> views_of(std::deque<held_list>& lists,
+                                              const std::vector<double>& weights,
+                                              const std::vector<double>& floors) {
     std::vector<ranked_list_view<Score>> views;
     for (std::size_t i = 0; i < lists.size(); ++i) {
         held_list& list = lists[i];
@@ -410,13 +440,55 @@ aggregation_result top_k_of(std::deque<held_list>& lists, const numbering& ids,
         } else {
             scores = numbers_of<float>(list.score_array, "scores");
         }
-        const std::span<const std::uint32_t> numbers = list.narrow.empty() ? list.numbers : list.narrow;
-        views.push_back({numbers, scores, weights[i], floors[i]});
+        views.push_back({list.ids(), scores, weights[i], floors[i]});
     }
-    return run_for(requested.run, [&](const context& ctx) {
-        return top_k<Score>(std::span<const ranked_list_view<Score>>(views), ids.size, requested.options,
-                            ctx);
-    });
+    return views;
+}
+
+/// Lists of a call, in memory.
+struct lists_in_memory {
+    std::deque<held_list> lists;
+    std::shared_ptr<const numbering> ids;
+    std::vector<double> weights, floors;
+    bool is_narrow = false;  ///< all scores are floats
+    std::vector<ranked_list_view<float>> narrow;
+    std::vector<ranked_list_view<double>> wide;
+
+    lists_in_memory(const std::vector<nb::object>& given, const top_k_call& requested)
+        : lists(given.size()),
+          weights(numbers_for(requested.weights, given.size(), 1, "weights", false)),
+          floors(numbers_for(requested.floors, given.size(), 0, "floors", true)),
+          is_narrow(!given.empty()) {
+        for (std::size_t i = 0; i < given.size(); ++i) {
+            read_list(lists[i], given[i], i);
+            is_narrow = is_narrow && lists[i].score_array.type == number_type::f32;
+        }
+        ids = std::make_shared<const numbering>(number_ids(lists, requested.objects));
+        if (is_narrow)
+            narrow = views_of<float>(lists, weights, floors);
+        else
+            wide = views_of<double>(lists, weights, floors);
+    }
+    lists_in_memory(const lists_in_memory&) = delete;  // views point into it
+    lists_in_memory& operator=(const lists_in_memory&) = delete;
+    /// work(views)
+    template <class Work>
+    auto visit(const Work& work) const {
+        return is_narrow ? work(std::span<const ranked_list_view<float>>(narrow))
+                         : work(std::span<const ranked_list_view<double>>(wide));
+    }
+};
+
+/// Names the list of a fault as Python does.
+template <class Work>
+void naming_lists(const Work& work) {
+    try {
+        work();
+    } catch (const list_fault& fault) {
+        throw invalid_value(name_of_list(fault.list()) + ", position " + std::to_string(fault.position()) +
+                                ": " + fault.what(),
+                            fault.position());
+    }
 }
 
 aggregation_result top_k_pulled(const std::vector<nb::object>& iterators, std::uint32_t objects,
@@ -451,11 +523,11 @@ python_top_k top_k_of_lists(nb::handle lists, nb::handle k, const nb::kwargs& gi
     requested.options.k = k_of(k);
     std::vector<nb::object> all;
     for (const nb::handle list : nb::borrow<nb::object>(lists)) all.push_back(nb::borrow(list));
-    const auto weights = numbers_for(requested.weights, all.size(), 1, "weights", false);
-    const auto floors = numbers_for(requested.floors, all.size(), 0, "floors", true);
     python_top_k made;
-    try {
+    naming_lists([&] {
         if (std::ranges::any_of(all, is_pulled)) {
+            const auto weights = numbers_for(requested.weights, all.size(), 1, "weights", false);
+            const auto floors = numbers_for(requested.floors, all.size(), 0, "floors", true);
             if (!requested.objects)
                 refuse(
                     "objects: needed with lists that are pulled, for the memory of their ids (expected a "
@@ -467,23 +539,86 @@ python_top_k top_k_of_lists(nb::handle lists, nb::handle k, const nb::kwargs& gi
                 list = nb::steal(PyObject_GetIter(entries.ptr()));
             }
             made.found = top_k_pulled(all, *requested.objects, weights, floors, requested);
-            return made;
+            return;
         }
-        std::deque<held_list> held(all.size());
-        bool all_narrow = !all.empty();
-        for (std::size_t i = 0; i < all.size(); ++i) {
-            read_list(held[i], all[i], i);
-            all_narrow = all_narrow && held[i].score_array.type == number_type::f32;
-        }
-        made.ids = number_ids(held, requested.objects);
-        made.found = all_narrow ? top_k_of<float>(held, made.ids, weights, floors, requested)
-                                : top_k_of<double>(held, made.ids, weights, floors, requested);
-    } catch (const list_fault& fault) {
-        throw invalid_value(name_of_list(fault.list()) + ", position " + std::to_string(fault.position()) +
-                                ": " + fault.what(),
-                            fault.position());
-    }
+        const lists_in_memory held(all, requested);
+        made.ids = held.ids;
+        made.found = held.visit([&](auto views) {
+            return run_for(requested.run, [&](const context& ctx) {
+                return top_k(views, held.ids->size, requested.options, ctx);
+            });
+        });
+    });
     return made;
+}
+
+// ---- Lists that stay ----
+
+/// As quern.RankedLists.
+class python_ranked_lists {
+  public:
+    python_ranked_lists(nb::handle given, const nb::kwargs& options)
+        : requested_(lists_parameters().read(options)), lists_(read(given), requested_) {}
+
+    const lists_in_memory& lists() const { return lists_; }
+    const top_k_call& requested() const { return requested_; }
+    kept_object<ranked_list_set>& kept() { return kept_; }
+
+    python_top_k top_k(nb::handle k, const nb::kwargs& given) {
+        top_k_call requested = method_parameters().read(given);
+        requested.options.k = k_of(k);
+        python_top_k made;
+        made.ids = lists_.ids;
+        const auto make = [&](const context& ctx) {
+            return lists_.visit([&](auto views) { return ranked_list_set(views, lists_.ids->size, ctx); });
+        };
+        naming_lists([&] {
+            kept_.call(requested.run, {}, entries() <= short_work, make,
+                       [&](ranked_list_set& set) { made.found = set.top_k(requested.options); });
+        });
+        return made;
+    }
+    std::uint64_t entries() const {
+        std::uint64_t sum = 0;
+        for (const held_list& list : lists_.lists) sum += list.size();
+        return sum;
+    }
+
+  private:
+    static constexpr std::uint64_t short_work = std::uint64_t{1} << 16;  ///< entries: some milliseconds
+
+    static std::vector<nb::object> read(nb::handle given) {
+        std::vector<nb::object> all;
+        for (const nb::handle list : nb::borrow<nb::object>(given)) {
+            if (is_pulled(list))
+                refuse_type(name_of_list(all.size()),
+                            "a pair (ids, scores) of arrays, which can be read again",
+                            "an iterator, which quern.top_k takes");
+            all.push_back(nb::borrow(list));
+        }
+        return all;
+    }
+
+    top_k_call requested_;
+    lists_in_memory lists_;
+    kept_object<ranked_list_set> kept_{"a call of these lists"};  ///< ends before the lists
+};
+
+/// The ids as they were given: an array, or a list of texts.
+nb::object given_ids(const held_list& list, nb::handle owner) {
+    if (!list.texts.empty()) {
+        nb::list texts;
+        for (const std::string& text : list.texts) texts.append(text_object(text));
+        return texts;
+    }
+    return list.narrow.empty() ? view_array(list.wide, owner) : view_array(list.narrow, owner);
+}
+nb::object given_scores(const held_list& list, nb::handle owner) {
+    const auto view = [&]<class Score>(Score /*type*/) {
+        return view_array(std::span(reinterpret_cast<const Score*>(list.score_array.data), list.size()),
+                          owner);
+    };
+    return list.score_array.type == number_type::f32 ? view(float{}) : view(double{});
 }
 
 }  // namespace
@@ -520,9 +655,9 @@ void declare_aggregation(nb::module_& module) {
                 if (at < 0 || at >= size) throw nb::index_error("rank out of range");
                 const auto rank = static_cast<std::size_t>(at);
                 const std::string text = top.text(rank);
-                const nb::object id = top.ids.texts.empty()
-                                          ? nb::steal(PyLong_FromString(text.c_str(), nullptr, 10))
-                                          : nb::object(nb::str(text.c_str()));
+                const nb::object id = top.has_texts()
+                                          ? nb::object(nb::str(text.c_str()))
+                                          : nb::steal(PyLong_FromString(text.c_str(), nullptr, 10));
                 return nb::make_tuple(id, top.found.scores[rank]);
             },
             nb::arg("rank"), nb::sig("def __getitem__(self, rank: int, /) -> tuple[int | str, float]"))
@@ -537,7 +672,7 @@ void declare_aggregation(nb::module_& module) {
                 nb::list kept;
                 for (std::size_t at = 0; at < top.found.ids.size(); ++at)
                     kept.append(nb::str(top.text(at).c_str()));
-                return nb::make_tuple(kept, !top.ids.texts.empty(),
+                return nb::make_tuple(kept, top.has_texts(),
                                       array_from(std::vector<double>(top.found.scores)),
                                       array_from(std::vector<std::uint64_t>(top.found.depths)),
                                       top.found.candidates, top.found.read_all, top.found.place);
@@ -548,13 +683,15 @@ void declare_aggregation(nb::module_& module) {
             [](python_top_k& self, const nb::tuple& state) {
                 python_top_k made;
                 const bool texts = nb::cast<bool>(state[1]);
+                numbering ids;
                 for (const nb::handle id : state[0]) {
                     made.found.ids.push_back(static_cast<std::uint32_t>(made.found.ids.size()));
                     if (texts)
-                        made.ids.texts.push_back(nb::cast<std::string>(id));
+                        ids.texts.push_back(nb::cast<std::string>(id));
                     else
-                        made.ids.integers.push_back(std::stoull(nb::cast<std::string>(id)));
+                        ids.integers.push_back(std::stoull(nb::cast<std::string>(id)));
                 }
+                made.ids = std::make_shared<const numbering>(std::move(ids));
                 host_array scores = read_array(state[2], "scores"), depths = read_array(state[3], "depths");
                 const auto score_values = numbers_of<double>(scores, "scores");
                 const auto depth_values = numbers_of<std::uint64_t>(depths, "depths");
@@ -579,6 +716,73 @@ void declare_aggregation(nb::module_& module) {
             },
             nb::sig("def _repr_html_(self) -> str"));
 
+    nb::class_<python_ranked_lists>(module, "RankedLists",
+                                    R"(Ranked lists that are read once, for many calls of top_k.
+
+>>> import quern
+>>> lists = quern.RankedLists([(["b", "a"], [0.9, 0.5]), (["a", "c"], [0.8, 0.1])])
+>>> list(lists.top_k(k=2))
+[('a', 1.3), ('b', 0.9)]
+>>> [id for id, score in lists.top_k(k=3, score="rrf", constant=10)]
+['a', 'b', 'c']
+>>> len(lists), lists.objects
+(2, 3))")
+        .def(
+            "__init__",
+            [](python_ranked_lists* self, const nb::object& lists, const nb::kwargs& given) {
+                new (self) python_ranked_lists(lists, given);
+            },
+            nb::arg("lists").none(), nb::arg("options"),
+            nb::sig(lists_parameters().constructor_signature("lists: Sequence[object]")),
+            lists_parameters().doc(R"(Reads the lists and numbers their ids.
+
+lists: at most 64, each a pair (ids, scores) by falling score, as quern.top_k takes them, but no iterators. Arrays of NumPy are
+used where they lie, if ids are uint32 and scores of all lists have one type; those of a GPU are copied to the host once. Do
+not change them afterwards. Raises TypeError and UsageError; the faults of the lists themselves are found by the calls.)"))
+        .def(
+            "top_k",
+            [](python_ranked_lists& lists, const nb::object& k, const nb::kwargs& given) {
+                return lists.top_k(k, given);
+            },
+            nb::arg("k").none() = 10, nb::arg("options"),
+            nb::sig(method_parameters().signature("self, k: int | Literal['all'] | None = 10", "TopK")),
+            method_parameters().doc(R"(The k best objects, as quern.top_k returns them: the same ids and bits.
+
+The first call copies the lists to the device, where they stay for calls with the same device, threads and memory, until
+release(). A GPU checks them then, and keeps the table of all scores if a call had to read everything; the CPU reads them where
+they lie. Methods other than auto and segmented run on the CPU only: give device='cpu'.)"))
+        .def(
+            "release", [](python_ranked_lists& lists) { lists.kept().release(); },
+            "Frees what calls keep on the device. The next call copies the lists again.")
+        .def_prop_ro(
+            "kept_bytes", [](python_ranked_lists& lists) { return lists.kept().bytes(); },
+            "What the last call left on host and device, besides the lists; 0 before the first.")
+        .def_prop_ro(
+            "objects", [](const python_ranked_lists& lists) { return lists.lists().ids->size; },
+            "The number of different ids; of small whole numbers, one more than the greatest.")
+        .def_prop_ro("entries", &python_ranked_lists::entries, "Of all lists.")
+        .def("__len__", [](const python_ranked_lists& lists) { return lists.lists().lists.size(); })
+        .def(
+            "__reduce__",
+            [](nb::handle self) {
+                const auto& lists = nb::cast<const python_ranked_lists&>(self);
+                nb::list pairs;
+                for (const held_list& list : lists.lists().lists)
+                    pairs.append(nb::make_tuple(given_ids(list, self), given_scores(list, self)));
+                const auto& objects = lists.requested().objects;
+                return nb::module_::import_("quern._lists")
+                    .attr("reduce")(pairs, array_from(std::vector<double>(lists.lists().weights)),
+                                    array_from(std::vector<double>(lists.lists().floors)),
+                                    objects ? nb::cast(*objects) : nb::object(nb::none()));
+            },
+            nb::sig("def __reduce__(self) -> tuple[Any, ...]"))
+        .def(
+            "__repr__",
+            [](nb::handle self) { return nb::module_::import_("quern._lists").attr("text_of")(self); },
+            nb::sig("def __repr__(self) -> str"))
+        .def("_repr_html_",
+             [](nb::handle self) { return "<code>" + nb::cast<std::string>(nb::repr(self)) + "</code>"; });
+
     const auto& all = call_parameters();
     module.def(
         "top_k", top_k_of_lists, nb::arg("lists").none(), nb::arg("k").none() = 10, nb::arg("options"),
@@ -592,7 +796,7 @@ more than one step beyond what the result needs (then give `objects`). k: None o
 
 Returns a TopK: `ids`, `scores`, `depths` (entries read of each list), `candidates`. Scores are one sum (minimum, maximum,
 product) over the lists in their order, in double; ties by rising id, as numbers if all ids are integers, else by bytes. Every
-method and device gives the same ids and bits.
+method and device gives the same ids and bits. For many calls with the same lists: quern.RankedLists.
 
 Raises InvalidInput with `position` for a score that rises, is not finite or below the floor, and for a repeated id, as far as
 a list is read; UsageError and TypeError for other faults. Method: docs/rank_aggregation.md; Fagin, Lotem and Naor 2003, "Optimal

@@ -198,3 +198,74 @@ def test_refused(lists, options, error, words):
 def test_iterators_of_texts_are_refused() -> None:
     with pytest.raises(TypeError, match="whole numbers as ids"):
         quern.top_k([iter([(["a", "b"], [2.0, 1.0])])], objects=10)
+
+
+# ---- Lists that stay ----
+
+
+def made_lists(count=3, entries=400, dtype="float64", seed=1):
+    draw = numpy.random.default_rng(seed)
+    return [(draw.permutation(2 * entries)[:entries], -numpy.sort(-draw.integers(0, 90, entries).astype(dtype)))
+            for _ in range(count)]
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("kind", ["int64", "uint32", "texts", "wide"])
+def test_lists_that_stay(dtype, kind):
+    lists = made_lists(dtype=dtype)
+    convert = {"int64": lambda ids: ids, "uint32": lambda ids: ids.astype("uint32"),
+               "texts": lambda ids: [f"d{id}" for id in ids], "wide": lambda ids: ids.astype("uint64") << 40}[kind]
+    lists = [(convert(ids), scores) for ids, scores in lists]
+    options = {"weights": [1, 0.5, 2], "floors": [0, -1, 0]}
+    kept = quern.RankedLists(lists, **options)
+    assert len(kept) == 3 and kept.entries == 1200 and kept.kept_bytes == 0
+    again = pickle.loads(pickle.dumps(kept, protocol=5))
+    for k in (1, 20, None):
+        for method in METHODS:
+            for rule in ("sum", "rrf", "min"):
+                expected = quern.top_k(lists, k, score=rule, method=method, **options)
+                for one in (kept, again):
+                    found = one.top_k(k, score=rule, method=method)
+                    assert list(found) == list(expected) and found.fingerprint == expected.fingerprint
+    assert repr(again) == repr(kept) and kept._repr_html_() == f"<code>{kept!r}</code>"
+    kept.release()
+    assert kept.kept_bytes == 0
+    assert list(kept.top_k(5, threads=1)) == list(quern.top_k(lists, 5, **options))
+
+
+def test_mixed_types_and_objects():
+    lists = [([4, 2], numpy.array([0.5, 0.25], "float32")), ([2, 9], [0.75, 0.5])]
+    kept = quern.RankedLists(lists, objects=10)
+    assert list(kept.top_k()) == list(quern.top_k(lists, objects=10)) and kept.objects == 10
+    assert repr(kept) == "RankedLists(2 lists, 4 entries, 10 objects)"
+    assert list(quern.RankedLists([([], [])]).top_k()) == []
+
+
+def test_lists_that_stay_are_refused():
+    for lists, error, words in [
+        ([iter([(1, 0.5)])], TypeError, r"lists\[0\]: expected a pair .* an iterator, which quern.top_k takes"),
+        ([1], TypeError, r"lists\[0\]: expected a pair"),
+        ([([1], [0.5, 0.25])], quern.UsageError, "1 ids and 2 scores"),
+    ]:
+        with pytest.raises(error, match=words):
+            quern.RankedLists(lists)
+    with pytest.raises(quern.UsageError, match="expected ids below objects"):
+        quern.RankedLists([([5], [0.5])], objects=5)
+    with pytest.raises(TypeError, match="unexpected keyword argument"):
+        quern.RankedLists([([5], [0.5])], k=3)
+    rising = quern.RankedLists([([1, 2], [0.1, 0.2])])
+    for _ in range(2):
+        with pytest.raises(quern.InvalidInput, match=r"lists\[0\], position 1: the score is greater") as raised:
+            rising.top_k(2)
+        assert raised.value.position == 1
+    with pytest.raises(quern.UsageError, match="no lists"):
+        quern.RankedLists([]).top_k()
+    with pytest.raises(quern.UsageError, match="k: invalid value"):
+        quern.RankedLists([([1], [1.0])]).top_k(0)
+
+
+def test_lists_that_stay_take_turns(in_threads_and_a_fork):
+    lists = made_lists()
+    kept = quern.RankedLists(lists)
+    expected = [quern.top_k(lists, k).fingerprint for k in range(1, 20)]
+    in_threads_and_a_fork(lambda: [kept.top_k(k).fingerprint for k in range(1, 20)] == expected)

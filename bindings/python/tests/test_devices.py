@@ -353,3 +353,58 @@ def test_ranked_lists_of_the_gpu():
     expected = quern.top_k(lists, k=20, device="cpu")
     found = quern.top_k([(on_gpu(ids), on_gpu(scores)) for ids, scores in lists], k=20)
     assert found.fingerprint == expected.fingerprint and found.place.startswith("cuda:0")
+
+
+# ---- Graphs and lists that stay ----
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_graphs_stay_on_the_gpu(weighted):
+    draw = numpy.random.default_rng(10)
+    src, dst = draw.integers(0, 50_000, 400_000), draw.integers(0, 50_000, 400_000) ** 2 % 50_000
+    weights = draw.integers(1, 100, 400_000).astype("float64") if weighted else None
+    on_cpu, kept = quern.Graph.from_edges(src, dst, weights), quern.Graph.from_edges(src, dst, weights)
+    seeds = on_cpu.ids[:7].tolist()
+    calls = [lambda graph, **on: graph.pagerank(**on), lambda graph, **on: graph.pagerank(personalize=seeds, **on),
+             lambda graph, **on: graph.hits(**on), lambda graph, **on: graph.pagerank(storage="csr", **on)]
+    for call in calls + calls[::-1]:
+        found = call(kept, device="cuda")
+        assert found.place.startswith("cuda:0") and found.fingerprint == call(on_cpu, device="cpu").fingerprint
+    left = kept.kept_bytes
+    assert left > 4 * kept.links
+    kept.pagerank(device="cuda")
+    assert kept.kept_bytes == left
+    kept.release()
+    assert kept.kept_bytes == 0
+    assert kept.pagerank(device="cuda").fingerprint == on_cpu.pagerank(device="cpu").fingerprint
+
+
+def test_graphs_of_the_gpu():
+    draw = numpy.random.default_rng(11)
+    src, dst = draw.integers(0, 900, 9000), draw.integers(0, 900, 9000)
+    expected = quern.Graph.from_edges(src, dst).pagerank(device="cpu")
+    graph = quern.Graph.from_edges(on_gpu(src), on_gpu(dst))
+    preference = numpy.arange(1.0, graph.nodes + 1)
+    assert graph.pagerank().fingerprint == expected.fingerprint
+    assert graph.pagerank(personalize=on_gpu(preference)).fingerprint == graph.pagerank(personalize=preference).fingerprint
+
+
+def test_ranked_lists_stay_on_the_gpu():
+    draw = numpy.random.default_rng(12)
+    lists = [(draw.permutation(100_000).astype("uint32"), -numpy.sort(-draw.random(100_000).astype("float32")))
+             for _ in range(4)]
+    kept = quern.RankedLists([(on_gpu(ids.astype("int64")), on_gpu(scores)) for ids, scores in lists])
+    for k in (1, 50, 100_000):
+        for options in ({}, {"score": "rrf"}, {"method": "segmented"}, {"score": "min"}):
+            found = kept.top_k(k, device="cuda", **options)
+            expected = quern.top_k(lists, k, device="cpu", **options)
+            assert found.place.startswith("cuda:0") and found.fingerprint == expected.fingerprint
+    assert kept.kept_bytes >= 4 * 100_000 * 8
+    with pytest.raises(quern.UsageError, match="runs on cpu only"):
+        kept.top_k(5, method="nra", device="cuda")
+    assert kept.top_k(5, method="nra", device="cpu").fingerprint == kept.top_k(5, device="cuda").fingerprint
+    kept.release()
+    assert kept.kept_bytes == 0
+    rising = quern.RankedLists([(numpy.array([1, 2], "uint32"), numpy.array([0.25, 0.5]))])
+    with pytest.raises(quern.InvalidInput, match=r"lists\[0\], position 1: the score is greater"):
+        rising.top_k(1, device="cuda")
