@@ -2,7 +2,7 @@
 """Search, near-duplicates, n-grams and ranks of text, exact, with the same bits on every machine.
 
 Clean a corpus      filter, dedup, dedup_parts, decontaminate, Deduplicator, DuplicateStream, signatures
-Search              build, open, Store, Run, evaluate, compare, fuse, export
+Search              build, open, Store, Run, evaluate, compare, fuse, export, SourceFolder
 Words and n-grams   Thesaurus, Dictionary, ngrams, NgramModel, ngram_likelihood, LanguageModel, perplexity
 Arrays and graphs   VectorSet, NearestNeighbors, Graph, SparseMatrix, RankedLists, top_k
 For all calls       config (threads, memory, device ...), doctor (what this machine offers), Error
@@ -55,6 +55,7 @@ from ._quern import (
     Hits,
     Ids,
     Run,
+    SourceFolder,
     Store,
     build,
     compare,
@@ -63,7 +64,7 @@ from ._quern import (
     fuse,
     open,
 )
-from ._store import Counts, Document, MarkedText
+from ._store import Counts, Document, MarkedText, SourceDocument, SourceImage
 
 # Vectors, graphs and lists
 from ._quern import DeviceArray, Graph, LinkRanks, Product, RankedLists, SparseMatrix, TopK, VectorSet, top_k
@@ -106,6 +107,9 @@ __all__ = [
     "RangeNeighbors",
     "RankedLists",
     "Run",
+    "SourceDocument",
+    "SourceFolder",
+    "SourceImage",
     "SparseMatrix",
     "StorageError",
     "Store",

@@ -83,6 +83,27 @@ class Document(NamedTuple):
         return f"Document({self.id!r}, {self.title!r}, {self.words:,} words)"
 
 
+class SourceDocument(NamedTuple):
+    """A document of a SourceFolder."""
+
+    form: str
+    text: str
+    links: Any
+
+    def __repr__(self) -> str:
+        return f"SourceDocument({self.form!r}, {len(self.text):,} characters, {len(self.links):,} links)"
+
+
+class SourceImage(NamedTuple):
+    """An image of a SourceFolder."""
+
+    media_type: str
+    data: bytes
+
+    def __repr__(self) -> str:
+        return f"SourceImage({self.media_type!r}, {len(self.data):,} bytes)"
+
+
 @dataclass(frozen=True)
 class Counts:
     """How often words follow each other in a store."""

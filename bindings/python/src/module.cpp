@@ -29,6 +29,7 @@ NB_MODULE(_quern, module) {
     declare_run(module);
     declare_store(module);
     declare_build(module);
+    declare_source_folder(module);
     declare_export(module);
     declare_evaluation(module);
     declare_fusion(module);

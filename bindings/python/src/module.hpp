@@ -20,6 +20,7 @@ void declare_export(nanobind::module_& module);
 void declare_evaluation(nanobind::module_& module);
 void declare_fusion(nanobind::module_& module);
 void declare_run(nanobind::module_& module);
+void declare_source_folder(nanobind::module_& module);
 void declare_store(nanobind::module_& module);
 
 void declare_dictionary(nanobind::module_& module);
