@@ -5,12 +5,22 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/unique_ptr.h>
 
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "module.hpp"
+#include "outputs.hpp"
 #include "parameters.hpp"
 #include "quern/base/error.hpp"
 #include "quern/base/text_option_table.hpp"
 #include "quern/tasks/language_model_option_table.hpp"
 #include "quern/tasks/perplexity_option_table.hpp"
+#include "reopened.hpp"
 #include "table.hpp"
 #include "texts.hpp"
 #include "word_arguments.hpp"
@@ -23,6 +33,9 @@ namespace {
 struct model_call : call {
     perplexity_options options;
     text_options text;
+};
+struct compact_call : call {
+    compact_model_options options;
 };
 struct generate_call : call {
     generate_options options;
@@ -39,6 +52,23 @@ std::unique_ptr<opened_model> open_model(nb::handle path, model_call& call) {
     auto model =
         run_for(call.run, [&](const context& ctx) { return language_model::open(call.options, ctx); });
     return std::make_unique<opened_model>(opened_model{call.options.model.string(), std::move(model)});
+}
+
+nb::dict make_compact(nb::handle source, nb::handle path, compact_call& call) {
+    const std::filesystem::path from = text_of("source", source);
+    call.options.file = text_of("path", path);
+    check_result_file(call.options.file, call.options.force, std::span(&from, 1), ".bin");
+    const language_model_info made =
+        run_for(call.run, [&](const context& ctx) { return make_compact_model(from, call.options, ctx); });
+    nb::list ngrams;
+    for (const std::uint64_t of_length : made.ngrams) ngrams.append(of_length);
+    nb::dict all;
+    all["words"] = made.words;
+    all["ngrams"] = ngrams;
+    all["quantized_bits"] = made.quantized_bits;
+    all["file_bytes"] = made.file_bytes;
+    all["checksum"] = hexadecimal(made.checksum);
+    return all;
 }
 
 perplexity_row score_of(const opened_model& m, nb::handle text) {
@@ -125,6 +155,11 @@ void declare_language_model(nb::module_& module) {
     generation.table<&generate_call::options>({"generate"}).common();
     static parameters<call> scoring("scores");
     scoring.common();
+    static parameters<compact_call> compacting("make_compact");
+    compacting.table<&compact_call::options>()
+        .add({"overwrite", "bool", "False", "Replace an existing file."},
+             [](compact_call& r, nb::handle given) { r.options.force = bool_of("overwrite", given); })
+        .common();
 
     nb::class_<opened_model> of(module, "LanguageModel",
                                 R"(A back-off language model, or several interpolated, opened once.
@@ -148,6 +183,21 @@ Its methods may be called from several threads at once.)");
         options.doc("Reads a model: an ARPA file, plain or compressed, from `NgramModel.to_arpa`, KenLM or "
                     "SRILM; or one that "
                     "quern model wrote. The text options must be those with which it was made."));
+    of.def_static(
+        "make_compact",
+        [](const nb::object& source, const nb::object& path, const nb::kwargs& given) {
+            compact_call call = compacting.read(given);
+            return make_compact(source, path, call);
+        },
+        nb::arg("source"), nb::arg("path"), nb::arg("options"),
+        nb::sig(compacting.signature("source: str | os.PathLike[str], path: str | os.PathLike[str]",
+                                     "dict[str, Any]")),
+        compacting.doc(
+            "Writes a model in the ARPA format, `source`, as a compact one, `path`: a file that is mapped "
+            "instead of read, in a fraction of the memory. `open`, `quern.perplexity` and `quern.filter` "
+            "take both; the scores are the same to the bit, unless it is quantized.\n\n"
+            "Returns its words, n-grams of each length, quantized_bits, file_bytes and checksum. Raises "
+            "UsageError for an existing file without `overwrite`, InvalidInput with the line."));
     of.def(
           "score", [](const opened_model& m, nb::handle text) { return score_of(m, text).logarithm; },
           nb::arg("text"), nb::sig("def score(self, text: str) -> float"),

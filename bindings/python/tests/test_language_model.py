@@ -56,6 +56,27 @@ def test_interpolation(model, tmp_path):
     assert both.weights == [0.25, 0.75]
 
 
+@pytest.mark.parametrize("quantize", [0, 8])
+def test_compact(model, tmp_path, command, quantize):
+    path, lines = model
+    made = quern.LanguageModel.make_compact(path, tmp_path / "small.bin", quantize=quantize)
+    command("model", path, "-o", tmp_path / "by_program.bin", "--quantize", quantize)
+    assert (tmp_path / "small.bin").read_bytes() == (tmp_path / "by_program.bin").read_bytes()
+    opened, small = (quern.LanguageModel.open(p, tokenized=True) for p in (path, tmp_path / "small.bin"))
+    assert made["quantized_bits"] == quantize and sum(made["ngrams"]) == opened.ngrams
+    assert made["file_bytes"] == (tmp_path / "small.bin").stat().st_size < path.stat().st_size
+    same = [small.score(line) == opened.score(line) for line in lines]
+    assert all(same) if quantize == 0 else not all(same)
+    with pytest.raises(quern.UsageError, match="exists"):
+        quern.LanguageModel.make_compact(path, tmp_path / "small.bin")
+    quern.LanguageModel.make_compact(path, tmp_path / "small.bin", overwrite=True)
+    with pytest.raises(quern.UsageError, match="quantize: invalid value"):
+        quern.LanguageModel.make_compact(path, tmp_path / "other.bin", quantize=17)
+    with pytest.raises(quern.UsageError, match="no such"):
+        quern.LanguageModel.make_compact(tmp_path / "absent.arpa", tmp_path / "other.bin")
+    assert not (tmp_path / "other.bin").exists()
+
+
 def test_filter(model):
     path, _ = model
     result = quern.filter(["w1 w1 w2", "absent words here"], perplexity=path, below=100)
