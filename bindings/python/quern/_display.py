@@ -55,6 +55,13 @@ def dedup_html(result: Any) -> str:
     return f"<div><p>{result.documents:,} documents, {result.dropped:,} dropped</p>{removed}</div>"
 
 
+def result_html(result: Any, table: str) -> str:
+    """What a result says of itself, and the first rows of one of its tables."""
+    rows = getattr(result, table)
+    shown = table_html(rows) if len(rows) else ""
+    return f"<div><p>{html.escape(repr(result))}</p>{shown}</div>"
+
+
 def _count(number: int, one: str) -> str:
     return f"{number:,} {one}" if number == 1 else f"{number:,} {one}s"
 

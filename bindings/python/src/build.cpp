@@ -294,7 +294,13 @@ void declare_build(nb::module_& module) {
         .def(
             "__repr__",
             [](nb::handle self) { return nb::module_::import_("quern._display").attr("build_text")(self); },
-            nb::sig("def __repr__(self) -> str"));
+            nb::sig("def __repr__(self) -> str"))
+        .def(
+            "_repr_html_",
+            [](nb::handle self) {
+                return nb::module_::import_("quern._display").attr("result_html")(self, "issues");
+            },
+            nb::sig("def _repr_html_(self) -> str"));
 
     module.def(
         "build", build_store, nb::arg("documents").none(), nb::arg("store"), nb::arg("kwargs"),

@@ -264,7 +264,13 @@ void declare_decontaminate(nb::module_& module) {
                        ", items=" + std::to_string(f.result.found.items) +
                        ", found_items=" + std::to_string(f.result.found.found_items) + ")";
             },
-            nb::sig("def __repr__(self) -> str"));
+            nb::sig("def __repr__(self) -> str"))
+        .def(
+            "_repr_html_",
+            [](nb::handle self) {
+                return nb::module_::import_("quern._display").attr("result_html")(self, "matches");
+            },
+            nb::sig("def _repr_html_(self) -> str"));
 
     static parameters<decontaminate_call> options("decontaminate");
     options.table<&decontaminate_call::options, &decontaminate_options::contamination>();

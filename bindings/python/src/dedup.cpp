@@ -657,7 +657,13 @@ void declare_parts(nb::module_& module) {
                        ", changed=" + std::to_string(f.changed()) +
                        ", dropped=" + std::to_string(f.dropped()) + ")";
             },
-            nb::sig("def __repr__(self) -> str"));
+            nb::sig("def __repr__(self) -> str"))
+        .def(
+            "_repr_html_",
+            [](nb::handle self) {
+                return nb::module_::import_("quern._display").attr("result_html")(self, "cuts");
+            },
+            nb::sig("def _repr_html_(self) -> str"));
 
     static parameters<parts_call> options("dedup_parts");
     options.table<&parts_call::options>();

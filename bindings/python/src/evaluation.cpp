@@ -227,6 +227,18 @@ table means_table(const run_comparison& self) {
     return rows;
 }
 
+std::string fingerprint_of_means(const run_comparison& self) {
+    std::vector<std::string> columns = {"run"};
+    for (const measure& of : self.options.measures) columns.push_back(of.name);
+    return fingerprint_of_rows(columns, [&](row_writer& rows) {
+        for (std::size_t r = 0; r < self.runs.size(); ++r) {
+            std::vector<cell> cells = {std::string_view(self.runs[r])};
+            for (const double mean : self.measured[r].all) cells.emplace_back(mean);
+            rows.row(cells);
+        }
+    });
+}
+
 table run_topics_table(const run_comparison& self) {
     text_column names, topics;
     std::vector<number_column<double>> values(self.options.measures.size());
@@ -356,6 +368,13 @@ void declare_evaluation(nb::module_& module) {
         .def("write_report", write_report, nb::arg("path"),
              nb::sig("def write_report(self, path: object) -> None"),
              "Writes the page of `quern evaluate --report`: means, tests and a plot of the topics, as HTML.")
+        .def_prop_ro("fingerprint", fingerprint_of_means,
+                     "XXH3-64 of the rows that `quern evaluate --format tsv` writes for several runs with "
+                     "these names.")
+        .def(
+            "__repr__",
+            [](nb::handle self) { return nb::borrow<nb::object>(self.attr("runs").attr("__repr__")()); },
+            nb::sig("def __repr__(self) -> str"))
         .def(
             "_repr_html_",
             [](nb::handle self) { return nb::borrow<nb::object>(self.attr("runs").attr("_repr_html_")()); },

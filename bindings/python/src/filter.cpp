@@ -259,7 +259,13 @@ void declare_result(nb::module_& module) {
                        ", removed=" + std::to_string(f.result->found.removed) +
                        ", changed=" + std::to_string(f.result->found.changed) + ")";
             },
-            nb::sig("def __repr__(self) -> str"));
+            nb::sig("def __repr__(self) -> str"))
+        .def(
+            "_repr_html_",
+            [](nb::handle self) {
+                return nb::module_::import_("quern._display").attr("result_html")(self, "rules");
+            },
+            nb::sig("def _repr_html_(self) -> str"));
 }
 
 }  // namespace

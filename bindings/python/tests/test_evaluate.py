@@ -245,3 +245,10 @@ def test_results_can_be_pickled():
     assert isinstance(copy, quern.Evaluation) and copy.mean == result.mean and copy.fingerprint == result.fingerprint
     assert copy.topics.to_dicts() == result.topics.to_dicts() and copy.missing_topics == ["t2"]
     assert repr(copy) == repr(result) and copy._repr_html_() == result._repr_html_()
+
+
+def test_a_comparison_is_that_of_the_program(sample, command):
+    found = quern.compare("judgements.txt", {"words.run": "words.run", "dense.run": "dense.run"})
+    written = command("evaluate", "judgements.txt", "words.run", "dense.run", "--format", "tsv")
+    assert found.fingerprint == xxhash.xxh3_64_hexdigest(written)
+    assert repr(found).startswith("runs: 2") and "<table>" in found._repr_html_()
