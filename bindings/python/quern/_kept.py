@@ -7,7 +7,16 @@ import copyreg
 from typing import Any
 
 from . import _quern
-from ._quern import BuildResult, DedupResult, Evaluation, UsageError
+from ._quern import (
+    BuildResult,
+    Comparison,
+    DecontaminateResult,
+    DedupResult,
+    Evaluation,
+    FilterResult,
+    PartsResult,
+    UsageError,
+)
 
 _kinds: dict[str, Any] = {}
 
@@ -79,5 +88,5 @@ def _reduced(result: Any) -> tuple[Any, ...]:
     return restored, (kind.__name__, values)
 
 
-for _kind in (BuildResult, DedupResult, Evaluation):
+for _kind in (BuildResult, Comparison, DecontaminateResult, DedupResult, Evaluation, FilterResult, PartsResult):
     copyreg.pickle(_kind, _reduced)
