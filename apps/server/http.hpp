@@ -53,6 +53,10 @@ class http_service {
     virtual http_response handle(const http_request& request, const std::atomic<int>& stop) = 0;
     /// A response that the connections send themselves: to a malformed request, or to one beyond a limit.
     virtual http_response refusal(unsigned status, std::string_view detail) = 0;
+    /// A response to a method that no address takes.
+    virtual http_response refusal_of_method(const http_request& /*request*/) {
+        return refusal(405, "unsupported method (expected GET or HEAD)");
+    }
     /// Called by the thread of the connections.
     virtual void note(const http_exchange& exchange) = 0;
 };

@@ -165,8 +165,8 @@ void connection::take_request() {
     const bool is_read = header.method() == http::verb::get || head_;
     if (has_body && (is_read || request.is_post)) return refuse(413, "a request body is not supported");
     if (!is_read) {
-        target_ = std::move(request.target);
-        return respond(server_.service.refusal(405, "unsupported method (expected GET or HEAD)"));
+        target_ = request.target;
+        return respond(server_.service.refusal_of_method(request));
     }
     if (!request.target.starts_with('/')) return refuse(400, "invalid request target (expected a leading /)");
     target_ = request.target;

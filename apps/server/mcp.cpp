@@ -4,13 +4,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <exception>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "quern/base/error.hpp"
+#include "server/json_values.hpp"
 #include "server/json_writer.hpp"
 #include "server/responses.hpp"
 
@@ -97,43 +97,6 @@ std::string error_text(std::string_view id, const rpc_error& failure) {
     return text.take();
 }
 
-std::string_view type_of(const option_description& about) {
-    switch (about.kind) {
-        case option_kind::flag:
-            return "true or false";
-        case option_kind::whole:
-            return "a whole number";
-        case option_kind::number:
-            return "a number";
-        default:
-            return "a string";
-    }
-}
-
-/// The value of an argument as a user would type it; nothing if it is of another type.
-std::optional<std::string> text_of(const json& value, const option_description& about) {
-    switch (about.kind) {
-        case option_kind::flag:
-            if (!value.is_boolean()) return {};
-            return value.get<bool>() ? "1" : "0";
-        case option_kind::whole:
-            if (value.is_number_integer()) return value.dump();
-            if (value.is_number_float()) {  // 10.0 is an integer, too, in JSON Schema
-                constexpr double exact = 0x1p53;
-                const double number = value.get<double>();
-                if (number == std::floor(number) && std::abs(number) <= exact)
-                    return std::to_string(static_cast<std::int64_t>(number));
-            }
-            return {};
-        case option_kind::number:
-            if (!value.is_number()) return {};
-            return value.dump();
-        default:
-            if (!value.is_string()) return {};
-            return value.get<std::string>();
-    }
-}
-
 std::string names_of(const auto& list, auto name) {
     std::string names;
     for (const auto& each : list) names.append(names.empty() ? "" : ", ").append(name(each));
@@ -157,7 +120,7 @@ parameter_values values_of(const mcp_tool& tool, const json* arguments) {
                                names_of(tool.arguments, [](const auto& a) { return a.about.name; })));
         if (value.is_null() && !at->required) continue;  // as if it were not given
         auto text = text_of(value, at->about);
-        if (!text) refuse(fmt::format("{} must be {}", name, type_of(at->about)));
+        if (!text) refuse(fmt::format("{} must be {}", name, json_type_of(at->about)));
         if (at->about.kind != option_kind::flag && at->about.kind != option_kind::text) {
             try {
                 parse_value(at->about, *text);

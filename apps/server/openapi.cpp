@@ -130,6 +130,38 @@ std::string list_of(const std::vector<api_parameter>& parameters, std::span<cons
     return json.take();
 }
 
+/// The schema of a body with these parameters as members.
+std::string body_of(const std::vector<api_parameter>& parameters, std::span<const std::string_view> stores) {
+    json_writer json;
+    json.begin_object();
+    json.member("type", std::string_view("object"));
+    json.flag("additionalProperties", false);
+    json.key("properties");
+    json.begin_object();
+    for (api_parameter parameter : parameters) {
+        if (parameter.about.name == "store" && !stores.empty()) {
+            parameter.about.kind = option_kind::name;
+            parameter.about.names = stores;
+        }
+        json.key(parameter.about.name);
+        json.begin_object();
+        json.member("description", std::string_view(description_of(parameter, parameters)));
+        if (parameter.about.name == "vector") {
+            json.member("type", std::string_view("array"));
+            json.key("items");
+            json.begin_object();
+            json.member("type", std::string_view("number"));
+            json.end_object();
+        } else {
+            write_schema_members(json, parameter, flag_form::boolean);
+        }
+        json.end_object();
+    }
+    json.end_object();
+    json.end_object();
+    return json.take();
+}
+
 }  // namespace
 
 std::string openapi_document(std::string_view file, std::span<const std::string_view> stores) {
@@ -138,6 +170,7 @@ std::string openapi_document(std::string_view file, std::span<const std::string_
         replace_all(text, "\"parameters of " + std::string(name) + "\"", list_of(parameters, stores), false);
     };
     put("/api/search", search_parameters());
+    replace_all(text, "\"body of /api/search\"", body_of(search_parameters(), stores), false);
     put("/api/documents", document_parameters());
     put("/api/documents/{id}", document_path_parameters());
     put("/api/words", words_parameters());

@@ -119,6 +119,9 @@ search_request read_request(const parameters& given, const search_engine& engine
         } catch (const usage_error& e) {
             throw bad_request(std::string("vector: ") + e.what());
         }
+        if (const std::size_t size = request.options.vector.size(); size != engine.vector_dimensions())
+            throw bad_request(fmt::format("vector: {} numbers (expected {}, as the documents' vectors have)",
+                                          size, engine.vector_dimensions()));
     }
     if (given.text("q") || !(given.text("like") || by_fields || vector))
         request.query = query_of(given, limits);

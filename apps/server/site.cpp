@@ -20,6 +20,7 @@
 #include "server/dedup_api.hpp"
 #include "server/document_api.hpp"
 #include "server/file_api.hpp"
+#include "server/json_values.hpp"
 #include "server/mcp.hpp"
 #include "server/mcp_tools.hpp"
 #include "server/options_api.hpp"
@@ -36,9 +37,9 @@ struct site::route {
     std::string_view path;  ///< ends with / if an id follows
     std::string_view name;  ///< in the metrics
     bool is_ready;
-    bool needs_store;                           ///< unchanged since it was opened
-    bool takes_post;                            ///< and nothing else
-    enum class part { any, search, dedup } of;  ///< of the site: it may lack one
+    bool needs_store;                                ///< unchanged since it was opened
+    enum class method { read, post, either } takes;  ///< read: GET and HEAD
+    enum class part { any, search, dedup } of;       ///< of the site: it may lack one
     http_response (site::*handle)(const parsed_request& request) const;
 };
 
@@ -86,22 +87,22 @@ void site::report(const std::string& fault) {
 
 const site::route* site::find_route(std::string_view path) {
     using enum route::part;
+    using enum route::method;
     static constexpr route routes[] = {
-        {"/api/search", "/api/search", false, true, false, search, &site::respond_search},
-        {document_path, "/api/documents/{id}", false, true, false, search, &site::respond_document},
-        {"/api/documents", "/api/documents", false, true, false, search,
-         &site::respond_document_by_parameter},
-        {"/api/words", "/api/words", false, true, false, search, &site::respond_words},
-        {"/api/complete", "/api/complete", false, true, false, search, &site::respond_complete},
-        {"/api/statistics", "/api/statistics", false, true, false, search, &site::respond_statistics},
-        {"/api/duplicates", "/api/duplicates", false, true, false, search, &site::respond_duplicates},
-        {"/api/store", "/api/store", true, false, false, search, &site::respond_store},
-        {"/api/options", "/api/options", true, false, false, search, &site::respond_options},
-        {"/files/", "/files/{path}", false, true, false, search, &site::respond_file},
-        {"/api/dedup", "/api/dedup", false, true, true, dedup, &site::respond_dedup},
-        {"/mcp", "/mcp", false, true, true, search, &site::respond_mcp},
-        {"/healthz", "/healthz", true, true, false, any, &site::respond_health},
-        {"/metrics", "/metrics", true, false, false, any, &site::respond_metrics},
+        {"/api/search", "/api/search", false, true, either, search, &site::respond_search},
+        {document_path, "/api/documents/{id}", false, true, read, search, &site::respond_document},
+        {"/api/documents", "/api/documents", false, true, read, search, &site::respond_document_by_parameter},
+        {"/api/words", "/api/words", false, true, read, search, &site::respond_words},
+        {"/api/complete", "/api/complete", false, true, read, search, &site::respond_complete},
+        {"/api/statistics", "/api/statistics", false, true, read, search, &site::respond_statistics},
+        {"/api/duplicates", "/api/duplicates", false, true, read, search, &site::respond_duplicates},
+        {"/api/store", "/api/store", true, false, read, search, &site::respond_store},
+        {"/api/options", "/api/options", true, false, read, search, &site::respond_options},
+        {"/files/", "/files/{path}", false, true, read, search, &site::respond_file},
+        {"/api/dedup", "/api/dedup", false, true, post, dedup, &site::respond_dedup},
+        {"/mcp", "/mcp", false, true, post, search, &site::respond_mcp},
+        {"/healthz", "/healthz", true, true, read, any, &site::respond_health},
+        {"/metrics", "/metrics", true, false, read, any, &site::respond_metrics},
     };
     const auto at = std::ranges::find_if(routes, [path](const route& r) {
         return r.path.ends_with('/') ? path.starts_with(r.path) && path.size() > r.path.size()
@@ -117,9 +118,10 @@ bool site::is_ready(const http_request& request) const {
 
 std::size_t site::max_body_bytes(const http_request& request) const {
     const route* const found = find_route(split_target(request.target).path);
-    if (found == nullptr || !found->takes_post) return 0;
-    if (found->of == route::part::search) return stores_.empty() ? 0 : max_mcp_message_bytes;
-    return dedup_ != nullptr ? dedup_->body_bytes() : 0;
+    if (found == nullptr || found->takes == route::method::read) return 0;
+    if (found->of == route::part::dedup) return dedup_ != nullptr ? dedup_->body_bytes() : 0;
+    if (stores_.empty()) return 0;
+    return found->takes == route::method::either ? limits_.body_bytes : max_mcp_message_bytes;
 }
 
 http_response site::handle(const http_request& request, const std::atomic<int>& stop) {
@@ -131,7 +133,9 @@ http_response site::handle(const http_request& request, const std::atomic<int>& 
                 return refusal(404, "this server has no store to search (quern serve STORE)");
             if (found->of == route::part::dedup && dedup_ == nullptr)
                 return refusal(404, "this server compares no documents (quern serve --dedup DIR)");
-            if (request.is_post != found->takes_post) return refusal_of_method(*found);
+            if (found->takes != route::method::either &&
+                request.is_post != (found->takes == route::method::post))
+                return refusal_of_method(*found);
             const std::size_t rest = found->path.ends_with('/') ? found->path.size() : path.size();
             const served_store* const store = stores_.empty() ? nullptr : &store_named_in(query, stores_);
             response = respond_from_store(*found, {path.substr(rest), query, stop, request, store});
@@ -183,11 +187,26 @@ http_response site::refusal(unsigned status, std::string_view detail) {
 }
 
 http_response site::refusal_of_method(const route& found) {
-    http_response response = refusal(405, found.takes_post ? "unsupported method (expected POST)"
-                                                           : "unsupported method (expected GET or HEAD)");
+    const auto [allowed, expected] = [&]() -> std::pair<std::string_view, std::string_view> {
+        switch (found.takes) {
+            case route::method::post:
+                return {"POST", "unsupported method (expected POST)"};
+            case route::method::either:
+                return {"GET, HEAD, POST", "unsupported method (expected GET, HEAD or POST)"};
+            default:
+                return {"GET, HEAD", "unsupported method (expected GET or HEAD)"};
+        }
+    }();
+    http_response response = refusal(405, expected);
     for (auto& [name, value] : response.headers)
-        if (name == "Allow" && found.takes_post) value = "POST";
+        if (name == "Allow") value = allowed;
     return response;
+}
+
+http_response site::refusal_of_method(const http_request& request) {
+    const route* const found = find_route(split_target(request.target).path);
+    return found != nullptr ? refusal_of_method(*found)
+                            : refusal(405, "unsupported method (expected GET or HEAD)");
 }
 
 void site::note(const http_exchange& exchange) {
@@ -223,8 +242,20 @@ http_response site::respond_duplicates(const parsed_request& request) const {
 }
 
 http_response site::respond_search(const parsed_request& request) const {
+    if (request.sent.is_post) return respond_search_in_body(request);
     const parameters given(request.query, search_parameters());
     return json_response(search_json(request.store->engine, given, limits_, request.ctx()));
+}
+
+http_response site::respond_search_in_body(const parsed_request& request) const {
+    if (media_type(request.sent.content_type) != "application/json")
+        throw request_refused(415, "unsupported Content-Type (expected application/json)");
+    const parameters in_address(request.query, store_parameters());
+    const parameters given(values_of_body(request.sent.body, search_parameters()), search_parameters());
+    const auto name = given.text("store");
+    if (name && in_address.text("store")) throw bad_request("store is given twice");
+    const served_store& store = name ? store_of_name(*name, stores_) : *request.store;
+    return json_response(search_json(store.engine, given, limits_, request.ctx()));
 }
 
 http_response site::respond_document(const parsed_request& request) const {

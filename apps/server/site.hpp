@@ -44,6 +44,7 @@ class site : public http_service {
     std::size_t max_body_bytes(const http_request& request) const override;
     http_response handle(const http_request& request, const std::atomic<int>& stop) override;
     http_response refusal(unsigned status, std::string_view detail) override;
+    http_response refusal_of_method(const http_request& request) override;
     void note(const http_exchange& exchange) override;
 
   private:
@@ -54,6 +55,7 @@ class site : public http_service {
     /// Throws if a file of the store has changed since it was opened.
     void check_store() const;
     http_response respond_search(const parsed_request& request) const;
+    http_response respond_search_in_body(const parsed_request& request) const;
     http_response respond_words(const parsed_request& request) const;
     http_response respond_complete(const parsed_request& request) const;
     http_response respond_statistics(const parsed_request& request) const;

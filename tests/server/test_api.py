@@ -501,9 +501,10 @@ class Rest(Api):
 
     def test_other_methods(self):
         for method in ("POST", "PUT", "DELETE", "OPTIONS", "PATCH", "TRACE", "BREW"):
-            got, headers, _ = self.server.get("/api/search?q=grain", method)
-            self.assertEqual(got, 405, method)
-            self.assertEqual(headers["Allow"], "GET, HEAD")
+            for path, allowed in (("/api/words?q=grain", "GET, HEAD"), ("/nothing", "GET, HEAD"), ("/api/search?q=grain", "GET, HEAD, POST"), ("/mcp", "POST")):
+                if method not in allowed:
+                    got, headers, _ = self.server.get(path, method)
+                    self.assertEqual((got, headers["Allow"]), (405, allowed), (method, path))
 
     def test_nothing_there(self):
         for path in ("/x", "/index.html", "/../etc/passwd", "//", "/api", "/api/", "/app.js/", "/api/search/", "/%2e%2e/", "/style.css%00"):
@@ -596,7 +597,7 @@ class Description(Api):
 
     def test_examples_are_answered_as_described(self):
         for path, item in self.gets.items():
-            self.assertEqual(set(item), {"get"}, path)
+            self.assertEqual(set(item), {"get", "post"} if path == "/api/search" else {"get"}, path)
             parameters = item["get"].get("parameters", [])
             target = path
             for parameter in parameters:
@@ -654,12 +655,96 @@ class Description(Api):
 
     def test_file_is_the_one_of_the_sources_with_parameters(self):
         source = json.loads((Path(__file__).resolve().parents[2] / "web" / "openapi.json").read_text())
+        body = source["paths"]["/api/search"].pop("post")
+        described = self.api["paths"]["/api/search"].pop("post")
+        self.assertEqual((body["parameters"], body["requestBody"]["content"]["application/json"]["schema"]), ("parameters of /api/store", "body of /api/search"))
+        self.assertEqual({**body, "parameters": 0, "requestBody": 0}, {**described, "parameters": 0, "requestBody": 0})
         for path, item in source["paths"].items():
             for method, operation in item.items():
                 if "parameters" in operation and path != "/mcp":  # whose parameter is a header
                     self.assertEqual(operation["parameters"], f"parameters of {path}")
                     operation["parameters"] = self.api["paths"][path][method]["parameters"]
         self.assertEqual(self.api, source)
+
+    def test_a_search_as_a_body_is_described(self):
+        get, post = (self.api["paths"]["/api/search"][method] for method in ("get", "post"))
+        body = post["requestBody"]["content"]["application/json"]
+        self.assertEqual(list(body["schema"]["properties"]), [p["name"] for p in get["parameters"]])
+        self.assertFalse(body["schema"]["additionalProperties"])
+        self.assertEqual([p["name"] for p in post["parameters"]], ["store"])
+        status, _, said = self.server.post("/api/search", json.dumps(body["example"]))
+        self.assertEqual(status, 200)
+        conforms(json.loads(said), post["responses"]["200"]["content"]["application/json"]["schema"], self.schemas)
+
+
+class Bodies(Api):
+    """POST /api/search: the parameters as members of a JSON object."""
+    store = staticmethod(rich_store)
+
+    def said(self, body, target="/api/search", **how):
+        status, headers, text = self.server.post(target, body if isinstance(body, str) else json.dumps(body), **how)
+        return status, headers, json.loads(text)
+
+    def test_answers_are_those_of_an_address(self):
+        for given in ({"q": "grain"}, {"q": "grain stones", "k": 3, "offset": 1, "b": 0.75, "snippets": False, "total": True},
+                      {"q": "grain", "model": "ql", "lambda": 0.4, "explain": True}, {"filter": "price < 10", "sort": "-price", "k": 2.0}):
+            status, headers, said = self.said(given)
+            self.assertEqual((status, headers["Cache-Control"]), (200, "no-store"), said)
+            plain = {name: int(value) if isinstance(value, (bool, float)) and name != "lambda" and name != "b" else value for name, value in given.items()}
+            expected = self.server.json("/api/search", **plain)
+            self.assertEqual({**said, "seconds": 0}, {**expected, "seconds": 0})
+
+    def test_what_is_not_understood_is_named(self):
+        for body, detail in (("", "invalid JSON at byte 1 of the body (expected an object of parameters)"), ("{", "invalid JSON at byte 2"),
+                             ("[]", "the body must be a JSON object with the parameters"), ('{"q":{"a":{"b":1}}}', "the body is nested too deeply"),
+                             ({"query": "x"}, "unknown parameter 'query' (expected one of q, k, "), ({"q": 1}, "q must be a string"),
+                             ({"q": None}, "q must be a string"), ({"q": "x", "k": "5"}, "k must be a whole number"), ({"q": "x", "k": 1.5}, "k must be a whole number"),
+                             ({"q": "x", "k": 0}, "k: invalid value '0' (expected "), ({"q": "x", "snippets": 1}, "snippets must be true or false"),
+                             ({"q": "x", "k1": True}, "k1 must be a number"), ({"vector": "[1]"}, "vector must be a list of numbers"),
+                             ({"vector": [1, "a"]}, "vector must be a list of numbers"), ({"vector": [1]}, "vector: the store has no vectors of documents"),
+                             ('{"q":"a","q":"b"}', "q is given twice"), ({}, "q (the query) is missing"), ('{"q":"\xff"}', "invalid JSON at byte "),
+                             ('{"k":1e999}', "invalid JSON in the body: a number is too large"), ({"q": "x", "store": "none"}, "store: there is no store 'none'")):
+            with self.subTest(body=body):
+                status, headers, said = self.said(body)
+                self.assertEqual((status, headers["Content-Type"]), (400, "application/problem+json"))
+                self.assertTrue(said["detail"].startswith(detail), said["detail"])
+
+    def test_the_store_is_named_once(self):
+        name = self.server.json("/api/store")["name"]
+        for target, body in ((f"/api/search?store={name}", {"q": "grain"}), ("/api/search", {"q": "grain", "store": name})):
+            self.assertEqual(self.said(body, target)[0], 200)
+        self.assertEqual(self.said({"q": "grain", "store": name}, f"/api/search?store={name}")[2]["detail"], "store is given twice")
+        self.assertEqual(self.said({"q": "grain"}, "/api/search?k=5")[2]["detail"], "unknown parameter 'k' (expected one of store)")
+
+    def test_only_json_of_a_limited_length(self):
+        self.assertEqual(self.said({"q": "grain"}, kind="text/plain")[0], 415)
+        self.assertEqual(self.said({"q": "grain"}, kind="application/x-www-form-urlencoded")[0], 415)
+        self.assertEqual(self.said({"q": "grain"}, kind="Application/JSON; charset=utf-8")[0], 200)
+        self.assertEqual(self.said('{"q":"grain"' + " " * ((1 << 20) - 13) + "}")[0], 200)
+        self.assertEqual(self.said('{"q":"grain"' + " " * (1 << 20) + "}")[0], 413)
+        self.assertEqual(self.said({"q": "x" * 2049})[2]["detail"], "q is too long (at most 2048 bytes)")
+
+
+class Vectors(unittest.TestCase):
+    def test_a_long_vector(self):
+        rows = [[float((d + 1) * (i % 7 - 3)) for i in range(768)] for d in range(len(DOCUMENTS))]
+        rows[1][5] += 1.5
+        (folder() / "vectors.jsonl").write_text("".join(json.dumps({"id": document["id"], "vector": row}) + "\n" for document, row in zip(DOCUMENTS, rows)))
+        store()
+        hybrid = folder() / "hybrid"
+        subprocess.run([QUERN, "build", folder() / "corpus.jsonl", "-o", hybrid, "--skip", "all", "--quiet", "--vectors", folder() / "vectors.jsonl"], check=True)
+        query = [x + 0.123456789 for x in rows[1]]
+        (folder() / "query.jsonl").write_text(json.dumps({"id": "1", "vector": query}) + "\n")
+        found = subprocess.run([QUERN, "search", hybrid, "grain", "--query-vector", folder() / "query.jsonl", "--format", "jsonl", "--quiet", "-k", "3"],
+                               capture_output=True, text=True, check=True).stdout
+        expected = [(hit["id"], hit["score"]) for hit in map(json.loads, found.splitlines())]
+        with Server("--threads", "1", of=hybrid) as server:
+            status, _, said = server.post("/api/search", json.dumps({"q": "grain", "k": 3, "vector": query}))
+            self.assertEqual(status, 200, said)
+            self.assertEqual([(hit["id"], hit["score"]) for hit in json.loads(said)["hits"]], expected)
+            status, _, said = server.post("/api/search", json.dumps({"vector": query[1:]}))
+            self.assertEqual(status, 400, said)
+            self.assertTrue(json.loads(said)["detail"].startswith("vector: "), said)
 
 
 del Api  # its tests are those of its heirs
