@@ -8,6 +8,8 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <utility>
+#include <vector>
 
 #include "base/ascii.hpp"
 #include "base/failure_kinds.hpp"
@@ -15,6 +17,7 @@
 #include "io/corpus/detect.hpp"
 #include "io/corpus/documents/converter.hpp"
 #include "io/corpus/encoding.hpp"
+#include "io/corpus/kept_fields.hpp"
 #include "io/corpus/record_reader.hpp"
 #include "quern/base/error.hpp"
 
@@ -82,6 +85,7 @@ class file_parser {
                       : reading_budget{options.document_memory, budget.is_last}),
           limit_(limit_of(options, budget_.bytes)),
           max_text_(std::min<std::uint64_t>(options.max_document_bytes, UINT64_MAX / 2)),
+          fields_(options.fields),
           ctx_(ctx),
           out_(out) {}
 
@@ -149,12 +153,28 @@ class file_parser {
         made.title = std::move(text.title);
         made.text = std::move(text.text);
         made.links = std::move(text.links);
+        made.fields = fields_of(text.fields);
         if (!text.repaired.empty()) repaired = std::move(text.repaired);
         if (made.title.empty()) made.title = file_name(made.id);
         const bool damaged = !damage.empty();
         if (damaged) repaired = std::move(damage);
         if (!repaired.empty()) (damaged ? truncate : repair)(out_, shown(), 0, std::move(repaired));
         keep(out_, std::move(made), shown(), 0);
+    }
+
+    /// Those that are kept.
+    std::string fields_of(const std::vector<std::pair<std::string, std::string>>& found) {
+        if (fields_.kept.empty() || found.empty()) return {};
+        fields_writer all;
+        for (const auto& [name, value] : found) all.add_json(name, value);
+        const std::string json = all.finish();
+        named_members& named = out_.named;
+        if (!named.any_record)
+            for (const auto& [name, _] : found)
+                if (named.found.size() < named_members::max_found) named.found.push_back(name);
+        named.any_record = true;
+        kept_members kept = keep_members(json_value(json), fields_, {}, named);
+        return kept.problem.empty() ? std::move(kept.fields) : std::string();
     }
 
     /// A file without readable text is skipped like one of an unknown kind; one that the user named is rejected.
@@ -167,6 +187,7 @@ class file_parser {
     reading_budget budget_;
     document_limit limit_;
     std::uint64_t max_text_;
+    const document_fields& fields_;
     const context& ctx_;
     parsed_unit& out_;
 };

@@ -284,6 +284,39 @@ TEST(folder, titles_are_the_first_heading_or_the_file_name) {
     EXPECT_EQ(all.documents[3].title, "e.txt");
 }
 
+TEST(folder, front_matter_has_fields) {
+    const struct {
+        std::string_view bytes, fields;
+    } cases[] = {
+        {"---\ntitle: Jam\nprice: 1.50\ndate: 2024-05-01\ntags: [sweet, \"red, dark\"]\ndraft: false\n---\nx\n",
+         R"({"price":1.50,"date":"2024-05-01","tags":["sweet","red, dark"],"draft":false})"},
+        {"---\r\nyear: \"2024\"\r\nlang: de # German\r\nold: ~\r\nn: 007\r\nbig: -1e3\r\n---\r\nx",
+         R"({"year":"2024","lang":"de","n":"007","big":-1e3})"},
+        {"---\ntags:\n- a\n- 'b: c'\n- 3\nlist:\n  - x\n\n  - y\nmeta:\n  inner: 1\nlast: z\n---\nx",
+         R"({"tags":["a","b: c",3],"list":["x","y"],"last":"z"})"},
+        {"---\nabout: >\n  two\n  lines\nparts: [a,\n  b]\nnested: [[1], 2]\nmap: {a: 1}\nopen:\nx: \"say \\\"hi\\\"\"\n---\n",
+         R"({"about":"two lines","parts":["a","b"],"x":"say \"hi\""})"},
+        {"+++\nprice = 3\ntags = [\"a\", \"b\"]\ndate = 2024-05-01T12:00:00Z\n[extra]\nprice = 9\n+++\nx",
+         R"({"price":3,"tags":["a","b"],"date":"2024-05-01T12:00:00Z"})"},
+        {"# No front matter\n", ""},
+        {"---\ntitle: only\n---\n", ""},
+    };
+    for (const auto& each : cases) {
+        const temporary_folder folder;
+        folder.write("x.md", each.bytes);
+        corpus_options all, none;
+        all.fields.kept = {"*"};
+        ASSERT_EQ(read_all({folder.path()}, all).documents.at(0).fields, each.fields) << each.bytes;
+        ASSERT_EQ(read_all({folder.path()}, none).documents.at(0).fields, "");
+    }
+    const temporary_folder folder;
+    folder.write("x.md", cases[0].bytes);
+    corpus_options some;
+    some.fields.kept = {"date", "none"};
+    const auto read = read_all({folder.path()}, some);
+    EXPECT_EQ(read.documents.at(0).fields, R"({"date":"2024-05-01"})");
+}
+
 TEST(folder, front_matter_is_no_text_and_gives_the_title) {
     const struct {
         std::string_view bytes, title, text;

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "io/corpus/corpus.hpp"
@@ -49,6 +50,8 @@ struct converted {
     std::string text;   ///< UTF-8
     std::vector<std::string> links;
     std::string repaired;  ///< the repair of damage; empty if there was none
+    /// What the file says of itself besides, by name, each value in JSON.
+    std::vector<std::pair<std::string, std::string>> fields = {};
 };
 
 /// A file has no text that can be read. `category` is a short reason for the summary ("encrypted"), what() a sentence.

@@ -235,6 +235,7 @@ converted convert_markdown(const convertible& file) {
         if (repaired.empty()) repaired = "its marks are tangled: read as plain text";
     }
     if (!front.title.empty()) made.title = std::move(front.title);
+    made.fields = std::move(front.fields);
     made.repaired = std::move(repaired);
     return made;
 }
