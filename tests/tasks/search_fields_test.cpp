@@ -84,6 +84,8 @@ TEST(filter_expression, errors_name_the_place) {
     EXPECT_THAT(refused(""), HasSubstr("0: expected the name of a field"));
     EXPECT_THAT(refused("a"), HasSubstr("1: expected =, !=, <, <=, >, >=, IN"));
     EXPECT_THAT(refused("a ="), HasSubstr("3: expected a value"));
+    EXPECT_THAT(refused("a => 3"), HasSubstr("3: expected a value; write >= for at least"));
+    EXPECT_THAT(refused("a =< 3"), HasSubstr("3: expected a value; write <= for at most"));
     EXPECT_THAT(refused("\xC3\xA4 == 1"), HasSubstr("2: write = for equal values"));
     EXPECT_THAT(refused("a <> 1"), HasSubstr("2: write !="));
     EXPECT_THAT(refused("! a"), HasSubstr("0: write NOT"));

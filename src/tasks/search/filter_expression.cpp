@@ -198,7 +198,10 @@ class parser {
             from_.fail(next.position,
                        fmt::format("expected {}; a word such as {} needs quotes", expected, next.text));
         if (next.what != token::kind::word && next.what != token::kind::quoted)
-            from_.fail(next.position, fmt::format("expected {}", expected));
+            from_.fail(next.position, fmt::format("expected {}{}", expected,
+                                                  next.text == ">"   ? "; write >= for at least"
+                                                  : next.text == "<" ? "; write <= for at most"
+                                                                     : ""));
         token taken = from_.take();
         return {std::move(taken.text), taken.position, taken.what == token::kind::quoted};
     }
