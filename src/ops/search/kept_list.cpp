@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <iterator>
 
 #include "ops/search/document_bits.hpp"
 #include "ops/search/postings.hpp"
@@ -69,31 +70,6 @@ void add_titles(const collection_view& collection, const posting_list& titles, s
     to = std::move(both);
 }
 
-void set_bounds(kept_list& list) {
-    std::vector<std::int64_t> parts = list.parts;
-    for (std::size_t i = list.best.size(); i > 0; --i) {
-        const std::size_t rank = kept_list::known_ranks[i - 1];
-        if (rank > parts.size()) continue;
-        const auto at = parts.begin() + static_cast<std::ptrdiff_t>(rank - 1);
-        std::nth_element(parts.begin(), at, parts.end(), std::greater<>());
-        list.best[i - 1] = *at;
-        parts.resize(rank);  // the best of all
-    }
-    list.max = parts.empty() ? 0 : *std::ranges::max_element(parts);
-}
-
-void set_best_documents(kept_list& list) {
-    const std::size_t few = kept_list::known_ranks[1];
-    const std::int64_t worst = list.best[1];
-    if (worst == 0) return;
-    auto& best = list.best_documents;
-    for (std::size_t i = 0; i < list.parts.size(); ++i)
-        if (list.parts[i] >= worst) best.push_back({list.documents[i], list.parts[i]});
-    std::ranges::sort(best, ranks_before);
-    best.resize(few);
-    best.shrink_to_fit();
-}
-
 void set_windows(kept_list& list, std::uint64_t documents) {
     const std::size_t windows =
         static_cast<std::size_t>((documents + kept_list::window - 1) / kept_list::window);
@@ -123,17 +99,54 @@ void make_dense(kept_list& list, std::uint64_t documents) {
 
 }  // namespace
 
+const kept_list::ranks& kept_list::with_floors() const {
+    std::call_once(ranks_->floors_once, [this] {
+        std::vector<std::int64_t> left;
+        left.reserve(size);
+        std::ranges::copy_if(parts, std::back_inserter(left), [](std::int64_t part) { return part != 0; });
+        for (std::size_t i = known_ranks.size(); i > 0; --i) {
+            const std::size_t rank = known_ranks[i - 1];
+            if (rank > left.size()) continue;
+            const auto at = left.begin() + static_cast<std::ptrdiff_t>(rank - 1);
+            std::nth_element(left.begin(), at, left.end(), std::greater<>());
+            ranks_->floors[i - 1] = *at;
+            left.resize(rank);  // the best of all
+        }
+    });
+    return *ranks_;
+}
+
 std::int64_t kept_list::floor_of(std::size_t k) const {
-    for (std::size_t i = 0; i < best.size(); ++i)
-        if (k <= known_ranks[i]) return best[i];
-    return 0;
+    const auto at = std::ranges::lower_bound(known_ranks, k);
+    if (at == known_ranks.end() || *at > size) return 0;
+    return with_floors().floors[static_cast<std::size_t>(at - known_ranks.begin())];
+}
+
+std::span<const scored_document> kept_list::best_documents() const {
+    std::call_once(ranks_->documents_once, [this] {
+        // At least known_best documents have this part, if there are so many.
+        const std::int64_t worst = floor_of(known_best);
+        auto& best = ranks_->documents;
+        for (std::size_t i = 0; i < parts.size(); ++i)
+            if (parts[i] >= std::max<std::int64_t>(worst, 1))
+                best.push_back({documents.empty() ? static_cast<std::uint32_t>(i) : documents[i], parts[i]});
+        if (best.size() > known_best) {
+            const auto end = best.begin() + known_best;
+            std::ranges::nth_element(best, end, ranks_before);
+            best.resize(known_best);
+        }
+        std::ranges::sort(best, ranks_before);
+        best.shrink_to_fit();
+    });
+    return ranks_->documents;
 }
 
 std::uint64_t kept_list::bytes() const {
-    return sizeof *this + documents.capacity() * sizeof documents[0] + parts.capacity() * sizeof parts[0] +
+    return sizeof *this + sizeof(ranks) +
+           std::min<std::uint64_t>(size, known_best) * sizeof(scored_document) +
+           documents.capacity() * sizeof documents[0] + parts.capacity() * sizeof parts[0] +
            window_max.capacity() * sizeof window_max[0] + window_begin.capacity() * sizeof window_begin[0] +
-           best_documents.capacity() * sizeof best_documents[0] + bits.capacity() * sizeof bits[0] +
-           frequencies.capacity() * sizeof frequencies[0];
+           bits.capacity() * sizeof bits[0] + frequencies.capacity() * sizeof frequencies[0];
 }
 
 // Adding a window of a dense list takes an eighth of a nanosecond a document, a posting of another list one.
@@ -146,7 +159,10 @@ kept_form kept_form_for(std::uint64_t size, std::uint64_t documents) {
 
 std::uint64_t kept_bytes(std::uint64_t size, std::uint64_t documents) {
     constexpr std::uint64_t part = sizeof(std::int64_t), id = sizeof(std::uint32_t), frequency = 1;
-    constexpr std::uint64_t fixed = sizeof(kept_list) + kept_list::known_ranks[1] * sizeof(scored_document);
+    constexpr std::uint64_t ranks = 256;  // at most, of what is made for the best documents besides these
+    const std::uint64_t fixed =
+        sizeof(kept_list) + ranks +
+        std::min<std::uint64_t>(size, kept_list::known_best) * sizeof(scored_document);
     const std::uint64_t windows = (part + id) * (documents / kept_list::window + 2);
     switch (kept_form_for(size, documents)) {
         case kept_form::dense:
@@ -189,8 +205,7 @@ kept_list keep_list(const collection_view& collection, const query_term& term, c
     list.size = static_cast<std::uint32_t>(list.documents.size());
     const std::uint64_t documents = collection.document_lengths.size();
     list.form = form.value_or(kept_form_for(list.size, documents));
-    set_bounds(list);
-    set_best_documents(list);
+    list.max = list.parts.empty() ? 0 : *std::ranges::max_element(list.parts);
     if (list.form != kept_form::documents) set_windows(list, documents);
     if (list.form == kept_form::dense) make_dense(list, documents);
     return list;

@@ -5,6 +5,8 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <vector>
@@ -25,6 +27,8 @@ struct kept_list {
     static constexpr std::uint32_t window = 1024;
     /// Ranks of which the part is known.
     static constexpr std::array<std::size_t, 3> known_ranks = {10, 100, 1000};
+    /// Of so many documents the order is known.
+    static constexpr std::size_t known_best = 256;
 
     kept_form form = kept_form::documents;
     std::vector<std::uint32_t> documents;  ///< ascending; empty if dense
@@ -38,14 +42,23 @@ struct kept_list {
     std::uint32_t size = 0;       ///< documents
     std::int64_t max = 0;         ///< of the parts
     std::int64_t background = 0;  ///< of every document
-    /// The best 100 by this word alone, in order; empty if the list is shorter.
-    std::vector<scored_document> best_documents;
-    std::array<std::int64_t, known_ranks.size()>
-        best{};  ///< the part at these ranks; 0 if the list is shorter
 
-    /// At least k documents have this part or more; 0 if that is not known.
+    /// At least k documents have this part or more; 0 if that is not known. The first call reads all parts.
     std::int64_t floor_of(std::size_t k) const;
+    /// The best known_best documents by this word alone, or all if it has fewer, in order. The first call finds them.
+    std::span<const scored_document> best_documents() const;
     std::uint64_t bytes() const;
+
+  private:
+    /// Required words and phrases need none of it.
+    struct ranks {
+        std::once_flag floors_once, documents_once;
+        std::array<std::int64_t, known_ranks.size()> floors{};
+        std::vector<scored_document> documents;
+    };
+    const ranks& with_floors() const;
+
+    std::unique_ptr<ranks> ranks_ = std::make_unique<ranks>();  // of a const list, too: only once
 };
 
 /// The form that costs least, of a list of this many documents.

@@ -6,6 +6,7 @@
 // - a word of most documents is looked up, or added to all sums, without a search.
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -324,9 +325,44 @@ class kept_search {
 
 /// The best k documents of a word whose order is known.
 std::vector<scored_document> best_of_one(const kept_term& term, std::size_t k) {
-    const auto best = std::span(term.list->best_documents).first(k);
+    const auto all = term.list->best_documents();
+    const auto best = all.first(std::min(k, all.size()));
     std::vector<scored_document> found(best.begin(), best.end());
     for (scored_document& of : found) of.fixed_score = term.count * (of.fixed_score + term.list->background);
+    return found;
+}
+
+/// Whether the order of a list's k best documents is known, or of all of them.
+bool knows_order(const kept_list& list, std::size_t k) {
+    return k <= kept_list::known_best || list.size <= kept_list::known_best;
+}
+
+bool has_document(const kept_list& list, std::uint32_t document) {
+    if (list.form == kept_form::dense) return (list.bits[document / 64] >> document % 64 & 1) != 0;
+    return std::ranges::binary_search(list.documents, document);
+}
+
+/// The best k documents of one word that no excluded word has: the best of the word in turn. Nothing if the terms are others,
+/// or if too many of these are excluded.
+std::optional<std::vector<scored_document>> best_without(std::span<const kept_term> terms, std::size_t k) {
+    const kept_term* scored = nullptr;
+    for (const kept_term& term : terms) {
+        if (term.excluded) continue;
+        if (scored != nullptr || term.count == 0) return {};
+        scored = &term;
+    }
+    if (scored == nullptr || !knows_order(*scored->list, k)) return {};
+    std::vector<scored_document> found;
+    found.reserve(std::min<std::size_t>(k, scored->list->size));
+    for (const scored_document& of : scored->list->best_documents()) {
+        if (found.size() == k) break;
+        const auto excludes = [&](const kept_term& term) {
+            return term.excluded && has_document(*term.list, of.document);
+        };
+        if (std::ranges::any_of(terms, excludes)) continue;
+        found.push_back({of.document, scored->count * (of.fixed_score + scored->list->background)});
+    }
+    if (found.size() < k && scored->list->size > kept_list::known_best) return {};
     return found;
 }
 
@@ -347,9 +383,14 @@ std::vector<scored_document> rank_kept(std::span<const kept_term> terms, std::ui
         total = nullptr;
     }
     if (k == 0) return {};
-    if (terms.size() == 1 && terms[0].count != 0 && !terms[0].excluded &&
-        k <= terms[0].list->best_documents.size())
+    if (terms.size() == 1 && terms[0].count != 0 && !terms[0].excluded && knows_order(*terms[0].list, k))
         return best_of_one(terms[0], k);
+    if (std::ranges::any_of(terms, &kept_term::excluded)) {
+        if (auto best = best_without(terms, k)) {
+            if (total != nullptr) *total = count_kept(terms, documents);
+            return std::move(*best);
+        }
+    }
     return kept_search(terms, documents, k, total, ctx).run();
 }
 

@@ -113,7 +113,8 @@ TEST_P(kept_models, excluded_terms_match_reference) {
     const auto collection = random_sample(5'000, {0.9, 0.5, 0.1, 0.02, 0.002}, 22);
     for (const auto& excluded :
          {std::vector{true, false, false, false, false}, std::vector{false, true, false, true, false},
-          std::vector{false, false, true, false, false}, std::vector{false, true, true, true, true}})
+          std::vector{false, false, true, false, false}, std::vector{false, true, true, true, true},
+          std::vector{true, true, true, false, true}, std::vector{true, true, false, true, true}})
         for (const auto& required :
              {std::vector<bool>(5), std::vector{!excluded[0], false, false, !excluded[3], false}})
             for (const auto form : all_forms)
