@@ -25,6 +25,10 @@ class kept_reader {
         return at_ < list_->documents.size() && list_->documents[at_] == document;
     }
 
+    /// Of the document that was found last: its place in the list, or in the collection if the list is dense.
+    std::uint32_t place(std::uint32_t document) const {
+        return bits_ != nullptr ? document : static_cast<std::uint32_t>(at_);
+    }
     /// Of the document that was found last.
     std::uint32_t frequency() const {
         if (list_->frequencies.empty() || list_->frequencies[at_] == saturated) return unknown_frequency;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cstring>
 #include <functional>
 #include <stdexcept>
 #include <string>
@@ -62,7 +63,7 @@ struct candidates {
         std::uint32_t document;
         std::uint32_t frequency;  ///< of the document's rarest word of the phrase
         std::uint32_t word;       ///< that word
-        std::uint32_t at;         ///< its place in a kept list that leads
+        std::uint32_t at;         ///< its place in the kept list of the word whose places are known
     };
     std::array<candidate, block_size> documents{};
     std::size_t size = 0;
@@ -99,7 +100,8 @@ struct candidates {
         return size != 0;
     }
 
-    void keep_those_of(kept_reader& list, std::uint32_t word) {
+    /// `anchors`: whether the places of this list's word are known.
+    void keep_those_of(kept_reader& list, std::uint32_t word, bool anchors) {
         std::size_t kept = 0;
         for (std::size_t i = 0; i < size; ++i) {
             candidate own = documents[i];
@@ -108,6 +110,7 @@ struct candidates {
                 own.frequency = frequency;
                 own.word = word;
             }
+            if (anchors) own.at = list.place(own.document);
             documents[kept++] = own;
         }
         size = kept;
@@ -160,6 +163,9 @@ class phrase_search {
     phrase_search(const token_stream& tokens, std::string coded, const std::vector<placed_word<Word>>& placed)
         : tokens_(tokens), coded_(std::move(coded)) {
         for (const auto& word : placed) codes_.push_back(word.code);
+        const std::size_t bytes = std::min(coded_.size(), sizeof first_);
+        std::memcpy(&first_, coded_.data(), bytes);
+        std::memset(&mask_, 0xFF, bytes);
     }
 
     void search(const candidates& block) {
@@ -174,8 +180,9 @@ class phrase_search {
             if (counts.all != 0) found_.push_back({document, counts.all, counts.followed});
         }
     }
-    /// The same where the places of the leading word are known.
-    void search(const candidates& block, const word_places& places) {
+    /// The same where the places of a word are known: the one with this number.
+    void search(const candidates& block, const word_places& places, std::size_t anchor) {
+        const std::uint32_t before = codes_[anchor].begin;
         const auto begin_of = [&](std::uint32_t at) { return at == 0 ? 0 : places.ends[at - 1]; };
         for (std::size_t i = 0; i < block.size; ++i) {
             words_of_[i] = tokens_.words_of(block.documents[i].document);
@@ -185,22 +192,30 @@ class phrase_search {
             const candidates::candidate& of = block.documents[i];
             occurrence_counts counts;
             for (std::uint32_t p = begin_of(of.at); p < places.ends[of.at]; ++p)
-                count_at(words_of_[i], places.bytes[p], counts);
+                count_at(words_of_[i], places.bytes[p], before, counts);
             if (counts.all != 0) found_.push_back({of.document, counts.all, counts.followed});
         }
     }
     std::vector<phrase_posting> found() { return std::move(found_); }
 
   private:
-    /// Whether the phrase is around the leading word at `place`.
-    void count_at(std::string_view words, std::uint32_t place, occurrence_counts& counts) const {
-        const std::uint32_t before = codes_.front().begin;
+    /// Whether the phrase is around a word at `place`, which begins so many bytes after the phrase's beginning.
+    void count_at(std::string_view words, std::uint32_t place, std::uint32_t before,
+                  occurrence_counts& counts) const {
         if (place < before) return;
         const std::string_view around = words.substr(place - before);
-        if (!around.starts_with(coded_) || (place != before && !ends_a_word(words[place - before - 1])))
-            return;
+        if (!begins(around) || (place != before && !ends_a_word(words[place - before - 1]))) return;
         ++counts.all;
         counts.followed += around.size() != coded_.size() ? 1 : 0;
+    }
+
+    /// Whether `around` begins with the phrase; most are decided by their first eight bytes.
+    bool begins(std::string_view around) const {
+        if (around.size() < sizeof first_) return around.starts_with(coded_);
+        std::uint64_t there = 0;
+        std::memcpy(&there, around.data(), sizeof there);
+        return ((there ^ first_) & mask_) == 0 &&
+               (coded_.size() <= sizeof first_ || around.starts_with(coded_));
     }
 
     occurrence_counts count(std::string_view words, std::uint32_t frequency, std::uint32_t word) const {
@@ -213,6 +228,7 @@ class phrase_search {
     const token_stream& tokens_;
     const std::string coded_;
     std::vector<anchor_word> codes_;
+    std::uint64_t first_ = 0, mask_ = 0;  // the first bytes of the phrase
     std::array<std::string_view, block_size> words_of_;
     std::vector<phrase_posting> found_;
 };
@@ -251,12 +267,15 @@ std::vector<phrase_posting> find_phrase(const token_stream& tokens,
     phrase_search all(tokens, std::move(coded), placed);
     std::vector<kept_reader> others;
     for (const auto& word : std::span(placed).subspan(1)) others.emplace_back(*word.word->list);
+    const auto known =
+        std::ranges::find_if(placed, [](const auto& of) { return of.word->places != nullptr; });
+    const auto anchor = static_cast<std::size_t>(known - placed.begin());
     candidates block;
     for (std::size_t at = 0; block.take_those_of(leader, at);) {
         for (std::uint32_t i = 0; i < others.size() && block.size != 0; ++i)
-            block.keep_those_of(others[i], i + 1);
-        if (placed.front().word->places != nullptr) {
-            all.search(block, *placed.front().word->places);
+            block.keep_those_of(others[i], i + 1, i + 1 == anchor);
+        if (known != placed.end()) {
+            all.search(block, *known->word->places, anchor);
         } else {
             all.search(block);
         }
@@ -282,6 +301,14 @@ void each_place(std::string_view words, std::string_view code, Visit visit) {
 const kept_phrase_word& leading_word(std::span<const kept_phrase_word> phrase) {
     return *std::ranges::min_element(
         phrase, {}, [](const kept_phrase_word& word) { return std::tuple(holders_of(word), word.word); });
+}
+
+const kept_phrase_word& rarest_within(std::span<const kept_phrase_word> phrase) {
+    const auto fewer = [](const kept_phrase_word& a, const kept_phrase_word& b) {
+        const std::uint64_t in_a = a.occurrences * holders_of(b), in_b = b.occurrences * holders_of(a);
+        return std::tuple(in_a, holders_of(a), a.word) < std::tuple(in_b, holders_of(b), b.word);
+    };
+    return *std::ranges::min_element(phrase, fewer);
 }
 
 word_places places_of(const token_stream& tokens, std::uint32_t word, const kept_list& list,

@@ -71,14 +71,17 @@ word_places places_of(const token_stream& tokens, std::uint32_t word, const kept
 struct kept_phrase_word {
     std::uint32_t word = 0;
     const kept_list* list = nullptr;
+    std::uint64_t occurrences = 0;        ///< in the collection
     const word_places* places = nullptr;  ///< null: not known
 };
 
 /// The word that leads a search by kept lists: one with the fewest documents.
 const kept_phrase_word& leading_word(std::span<const kept_phrase_word> phrase);
+/// The word whose places are worth knowing: one with the fewest in a document, in the mean.
+const kept_phrase_word& rarest_within(std::span<const kept_phrase_word> phrase);
 
 /// The same by kept lists. Cost: the documents of the shortest list, looked up in the others,
-/// instead of decoded postings; if the places of the leading word are known, only these are read in documents with all words.
+/// instead of decoded postings; if the places of a word are known, only these are read in documents with all words.
 std::vector<phrase_posting> find_phrase(const token_stream& tokens, std::span<const kept_phrase_word> phrase);
 
 /// The k best of the documents with a phrase, as `search` finds for one term with these postings; of a model whose lists can be

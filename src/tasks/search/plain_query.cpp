@@ -169,16 +169,19 @@ std::vector<search_detail::phrase_posting> find_known_phrase(const opened_store&
     std::vector<search_detail::kept_phrase_word> kept;
     kept.reserve(words.size());
     for (known_list* const word : words)
-        if (const auto* const list = known.list_of(*word)) kept.push_back({*word->id(), list});
+        if (const auto* const list = known.list_of(*word))
+            kept.push_back({*word->id(), list, word->postings().collection_frequency});
     const search_detail::token_stream tokens = store.tokens();
     if (kept.size() == words.size()) {
-        const auto& leading = search_detail::leading_word(kept);
-        const auto at = static_cast<std::size_t>(&leading - kept.data());
+        const auto& anchor = search_detail::rarest_within(kept);
+        const auto at = static_cast<std::size_t>(&anchor - kept.data());
         const auto* const places = known.places_of(*words[at], tokens, ctx);
+        const std::uint32_t of_places = anchor.word;
         for (auto& word : kept)
-            if (word.word == leading.word) word.places = places;
+            if (word.word == of_places) word.places = places;
         // Without places, frequencies tell where to stop reading a document, which dense lists do not have.
-        if (places != nullptr || leading.list->form != search_detail::kept_form::dense)
+        if (places != nullptr ||
+            search_detail::leading_word(kept).list->form != search_detail::kept_form::dense)
             return search_detail::find_phrase(tokens, kept);
     }
     std::vector<search_detail::phrase_word> phrase;
