@@ -109,7 +109,22 @@ export function rendered(source, title, toDocument) {
   copy(parsed.body, made, new Map(source.links.map((of) => [of.address, of])), toDocument);
   const first = made.querySelector('h2');
   if (first && first.textContent.trim() === title.trim() && !first.previousElementSibling) first.remove();
+  withEvenLevels(made);
   return made;
+}
+
+// The headings below that of the page, without gaps between their levels.
+function withEvenLevels(made) {
+  const open = [];
+  for (const heading of made.querySelectorAll('h2, h3, h4, h5, h6')) {
+    const level = Number(heading.localName[1]);
+    while (open.at(-1) >= level) open.pop();
+    open.push(level);
+    if (open.length + 1 === level) continue;
+    const even = element(`h${open.length + 1}`, {}, ...heading.childNodes);
+    if (heading.id) even.id = heading.id;
+    heading.replaceWith(even);
+  }
 }
 
 // ---- marks
