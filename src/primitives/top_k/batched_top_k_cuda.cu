@@ -216,7 +216,7 @@ void sort_rows(cuda_place& place, const matrix<Key>& all) {
 /// TB/s; a block reads about 60 GB/s. If a block's memory is too small (`fits` is false) all rows would be sorted, about 10
 /// billion keys a second, with six times the memory of the keys in addition: not if that is not free.
 template <class Key>
-bool by_the_whole_device(const cuda_place& place, const matrix<Key>& all, bool fits) {
+bool by_the_whole_device(cuda_place& place, const matrix<Key>& all, bool fits) {
     const auto rows = static_cast<double>(all.rows), columns = static_cast<double>(all.columns);
     const double bytes = columns * sizeof(Key);
     if (!fits && 6 * rows * bytes > static_cast<double>(place.memory().left())) return true;
