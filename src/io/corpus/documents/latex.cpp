@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // LaTeX sources as text: commands vanish and their text stays, mathematics stay as they are written; without comments,
 // the preamble, references to labels and citations, the bibliography and drawings. Other files are not read.
-#include <unicode/unorm2.h>
-
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <string>
 #include <utility>
 
 #include "base/ascii.hpp"
 #include "base/utf8.hpp"
+#include "io/corpus/documents/latex_commands.hpp"
 #include "io/corpus/documents/text_writer.hpp"
 #include "io/corpus/encoding.hpp"
 
@@ -25,156 +25,6 @@ bool is_letter(char c) {
 template <typename List>
 bool holds(const List& list, std::string_view wanted) {
     return std::ranges::find(list, wanted) != std::end(list);
-}
-
-/// Commands whose arguments are not text, with the number of these; of others the arguments stay.
-struct command_arguments {
-    std::string_view name;
-    int count;
-};
-constexpr command_arguments without_text[] = {{"label", 1},
-                                              {"ref", 1},
-                                              {"eqref", 1},
-                                              {"pageref", 1},
-                                              {"autoref", 1},
-                                              {"cref", 1},
-                                              {"Cref", 1},
-                                              {"cite", 1},
-                                              {"citep", 1},
-                                              {"citet", 1},
-                                              {"citeauthor", 1},
-                                              {"citeyear", 1},
-                                              {"nocite", 1},
-                                              {"parencite", 1},
-                                              {"textcite", 1},
-                                              {"footcite", 1},
-                                              {"autocite", 1},
-                                              {"includegraphics", 1},
-                                              {"input", 1},
-                                              {"include", 1},
-                                              {"usepackage", 1},
-                                              {"documentclass", 1},
-                                              {"bibliography", 1},
-                                              {"bibliographystyle", 1},
-                                              {"vspace", 1},
-                                              {"hspace", 1},
-                                              {"setlength", 2},
-                                              {"addtolength", 2},
-                                              {"newcommand", 2},
-                                              {"renewcommand", 2},
-                                              {"providecommand", 2},
-                                              {"DeclareMathOperator", 2},
-                                              {"newenvironment", 3},
-                                              {"newtheorem", 2},
-                                              {"hypersetup", 1},
-                                              {"pagestyle", 1},
-                                              {"thispagestyle", 1},
-                                              {"color", 1},
-                                              {"textcolor", 1},
-                                              {"colorbox", 1},
-                                              {"href", 1},
-                                              {"addbibresource", 1},
-                                              {"graphicspath", 1},
-                                              {"setcounter", 2},
-                                              {"addtocounter", 2},
-                                              {"index", 1},
-                                              {"glossary", 1},
-                                              {"resizebox", 2},
-                                              {"scalebox", 1},
-                                              {"rotatebox", 1},
-                                              {"fontsize", 2},
-                                              {"pagenumbering", 1},
-                                              {"tableofcontents", 0},
-                                              {"multicolumn", 2},
-                                              {"multirow", 2},
-                                              {"cmidrule", 1},
-                                              {"cline", 1},
-                                              {"hyphenation", 1},
-                                              {"definecolor", 3},
-                                              {"lstset", 1},
-                                              {"usetikzlibrary", 1},
-                                              {"RequirePackage", 1},
-                                              {"bibitem", 1},
-                                              {"foreignlanguage", 1},
-                                              {"selectlanguage", 1},
-                                              {"geometry", 1},
-                                              {"includepdf", 1},
-                                              {"lstinputlisting", 1},
-                                              {"minipage", 1},
-                                              {"theoremstyle", 1}};
-
-struct named_text {
-    std::string_view name, text;
-};
-constexpr named_text characters[] = {{"ss", "\u00DF"},
-                                     {"o", "\u00F8"},
-                                     {"O", "\u00D8"},
-                                     {"ae", "\u00E6"},
-                                     {"AE", "\u00C6"},
-                                     {"oe", "\u0153"},
-                                     {"OE", "\u0152"},
-                                     {"aa", "\u00E5"},
-                                     {"AA", "\u00C5"},
-                                     {"l", "\u0142"},
-                                     {"L", "\u0141"},
-                                     {"i", "i"},
-                                     {"j", "j"},
-                                     {"S", "\u00A7"},
-                                     {"P", "\u00B6"},
-                                     {"copyright", "\u00A9"},
-                                     {"pounds", "\u00A3"},
-                                     {"euro", "\u20AC"},
-                                     {"dots", "\u2026"},
-                                     {"ldots", "\u2026"},
-                                     {"textellipsis", "\u2026"},
-                                     {"LaTeX", "LaTeX"},
-                                     {"TeX", "TeX"},
-                                     {"LaTeXe", "LaTeX2e"},
-                                     {"BibTeX", "BibTeX"},
-                                     {"textbackslash", "\\"},
-                                     {"textasciitilde", "~"},
-                                     {"textasciicircum", "^"},
-                                     {"textunderscore", "_"},
-                                     {"textbar", "|"},
-                                     {"textless", "<"},
-                                     {"textgreater", ">"},
-                                     {"textendash", "\u2013"},
-                                     {"textemdash", "\u2014"},
-                                     {"textquoteleft", "\u2018"},
-                                     {"textquoteright", "\u2019"},
-                                     {"textquotedblleft", "\u201C"},
-                                     {"textquotedblright", "\u201D"},
-                                     {"textregistered", "\u00AE"},
-                                     {"texttrademark", "\u2122"},
-                                     {"textdegree", "\u00B0"},
-                                     {"textbullet", "\u2022"},
-                                     {"slash", "/"},
-                                     {"today", ""}};
-
-/// The combining mark of an accent's command; 0 if it is none.
-char32_t mark_of(std::string_view name) {
-    constexpr std::string_view names = "'`^\"~=.cvuHrkdb";
-    constexpr std::array<char32_t, 15> marks = {0x301, 0x300, 0x302, 0x308, 0x303, 0x304, 0x307, 0x327,
-                                                0x30C, 0x306, 0x30B, 0x30A, 0x328, 0x323, 0x331};
-    if (name.size() != 1) return 0;
-    const std::size_t at = names.find(name[0]);
-    return at == std::string_view::npos ? 0 : marks[at];
-}
-
-std::string accented(std::string_view base, char32_t mark) {
-    std::string out;
-    if (base.empty()) return out;
-    std::size_t at = 0;
-    const char32_t letter = next_utf8(base, at);
-    if (letter == ill_formed) return std::string(base);
-    UErrorCode failed = U_ZERO_ERROR;
-    const UNormalizer2* const nfc = unorm2_getNFCInstance(&failed);
-    const UChar32 composed =
-        U_FAILURE(failed) ? -1
-                          : unorm2_composePair(nfc, static_cast<UChar32>(letter), static_cast<UChar32>(mark));
-    append_utf8(composed < 0 ? letter : static_cast<char32_t>(composed), out);
-    if (composed < 0) append_utf8(mark, out);
-    return out.append(base.substr(at));
 }
 
 class source_reader {
@@ -236,8 +86,11 @@ class source_reader {
             if (in_heading_) heading_ += ' ';
             return;
         }
-        for (const auto& [source, shown] : {named_text{"---", "\u2014"}, named_text{"--", "\u2013"},
-                                            named_text{"``", "\u201C"}, named_text{"''", "\u201D"}}) {
+        struct sign {
+            std::string_view source, shown;
+        };
+        for (const auto& [source, shown] :
+             {sign{"---", "\u2014"}, sign{"--", "\u2013"}, sign{"``", "\u201C"}, sign{"''", "\u201D"}}) {
             if (text_.substr(at_, source.size()) == source) {
                 at_ += source.size();
                 return add(shown);
@@ -308,7 +161,7 @@ class source_reader {
         if (name == "(") return mathematics("\\)");
         if (is_sign && " ,;:/\n\t"sv.find(name[0]) != std::string_view::npos)
             return out_.want(html_text::space);
-        if (const char32_t mark = mark_of(name); mark != 0 && accent(name, mark)) return;
+        if (const char32_t mark = latex_mark_of(name); mark != 0 && accent(name, mark)) return;
         if (is_sign) return;
         if (name == "begin") return begin_environment();
         if (name == "end") {
@@ -327,9 +180,8 @@ class source_reader {
             out_.want(html_text::space);
         if (name == "verb") return verbatim_word();
         if (name == "def" || name == "let") return skip_definition();
-        const auto* const character = std::ranges::find(characters, name, &named_text::name);
-        if (character != std::end(characters)) {
-            add(character->text);
+        if (const auto character = latex_character_of(name)) {
+            add(*character);
             // "\ss{} x" and "\ss x" alike: blanks after a command end its name.
             if (text_.substr(at_, 2) == "{}") {
                 at_ += 2;
@@ -338,12 +190,12 @@ class source_reader {
             }
             return;
         }
-        const auto* const known = std::ranges::find(without_text, name, &command_arguments::name);
-        if (known == std::end(without_text)) {
+        const std::optional<int> no_text = latex_arguments_that_are_no_text(name);
+        if (!no_text) {
             if (name == "item") return item_label();
             return skip_optional(text_, at_);
         }
-        for (int i = 0; i < known->count; ++i) {
+        for (int i = 0; i < *no_text; ++i) {
             skip_optional(text_, at_);
             skip_optional(text_, at_);
             group(text_, at_);
@@ -370,7 +222,7 @@ class source_reader {
         if (base == "\\i" || base == "\\j") base.remove_prefix(1);
         if (!base.empty() && (base[0] == '\\' || base[0] == '\n')) return false;
         at_ = next;
-        add(accented(base, mark));
+        add(with_latex_mark(base, mark));
         return true;
     }
 
