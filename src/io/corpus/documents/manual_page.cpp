@@ -2,15 +2,13 @@
 // Manual pages, in man(7) and mdoc(7) of roff: the text that they show, laid out by paragraphs. Macros that a page defines
 // are not run, conditions count as on a terminal, equations are left out.
 #include <algorithm>
-#include <array>
-#include <charconv>
-#include <map>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/ascii.hpp"
-#include "base/utf8.hpp"
+#include "io/corpus/documents/manual_escapes.hpp"
+#include "io/corpus/documents/manual_macros.hpp"
 #include "io/corpus/documents/text_writer.hpp"
 #include "io/corpus/encoding.hpp"
 
@@ -18,35 +16,6 @@ namespace quern::io {
 namespace {
 
 using namespace std::string_view_literals;
-
-struct special {
-    std::string_view name, shown;
-};
-constexpr special specials[] = {
-    {"em", "\u2014"}, {"en", "\u2013"}, {"hy", "-"},      {"bu", "\u2022"}, {"co", "\u00A9"},
-    {"rg", "\u00AE"}, {"tm", "\u2122"}, {"lq", "\u201C"}, {"rq", "\u201D"}, {"oq", "\u2018"},
-    {"cq", "\u2019"}, {"aq", "'"},      {"dq", "\""},     {"rs", "\\"},     {"ti", "~"},
-    {"ha", "^"},      {"ga", "`"},      {"bq", "\u201A"}, {"Bq", "\u201E"}, {"Fo", "\u00AB"},
-    {"Fc", "\u00BB"}, {"fo", "\u2039"}, {"fc", "\u203A"}, {"<=", "\u2264"}, {">=", "\u2265"},
-    {"!=", "\u2260"}, {"==", "\u2261"}, {"~~", "\u2248"}, {"->", "\u2192"}, {"<-", "\u2190"},
-    {"<>", "\u2194"}, {"ua", "\u2191"}, {"da", "\u2193"}, {"+-", "\u00B1"}, {"mu", "\u00D7"},
-    {"di", "\u00F7"}, {"de", "\u00B0"}, {"12", "\u00BD"}, {"14", "\u00BC"}, {"34", "\u00BE"},
-    {"sc", "\u00A7"}, {"ps", "\u00B6"}, {"dg", "\u2020"}, {"dd", "\u2021"}, {"Eu", "\u20AC"},
-    {"eu", "\u20AC"}, {"Po", "\u00A3"}, {"Ye", "\u00A5"}, {"ct", "\u00A2"}, {"mi", "\u2212"},
-    {"pl", "+"},      {"eq", "="},      {"sl", "/"},      {"ba", "|"},      {"br", "\u2502"},
-    {"ul", "_"},      {"or", "|"},      {"at", "@"},      {"sh", "#"},      {"Do", "$"},
-    {"lB", "["},      {"rB", "]"},      {"lC", "{"},      {"rC", "}"},      {"la", "\u27E8"},
-    {"ra", "\u27E9"}, {"ss", "\u00DF"}, {"ae", "\u00E6"}, {"AE", "\u00C6"}, {"oe", "\u0153"},
-    {"OE", "\u0152"}, {"/o", "\u00F8"}, {"/O", "\u00D8"}, {"oa", "\u00E5"}, {"oA", "\u00C5"},
-    {":a", "\u00E4"}, {":o", "\u00F6"}, {":u", "\u00FC"}, {":A", "\u00C4"}, {":O", "\u00D6"},
-    {":U", "\u00DC"}, {":e", "\u00EB"}, {":i", "\u00EF"}, {"'a", "\u00E1"}, {"'e", "\u00E9"},
-    {"'i", "\u00ED"}, {"'o", "\u00F3"}, {"'u", "\u00FA"}, {"'E", "\u00C9"}, {"'A", "\u00C1"},
-    {"`a", "\u00E0"}, {"`e", "\u00E8"}, {"`u", "\u00F9"}, {"^a", "\u00E2"}, {"^e", "\u00EA"},
-    {"^i", "\u00EE"}, {"^o", "\u00F4"}, {"^u", "\u00FB"}, {"~n", "\u00F1"}, {"~o", "\u00F5"},
-    {"~a", "\u00E3"}, {",c", "\u00E7"}, {",C", "\u00C7"}, {"*a", "\u03B1"}, {"*b", "\u03B2"},
-    {"*g", "\u03B3"}, {"*d", "\u03B4"}, {"*e", "\u03B5"}, {"*l", "\u03BB"}, {"*m", "\u03BC"},
-    {"*p", "\u03C0"}, {"*s", "\u03C3"}, {"if", "\u221E"}, {"sr", "\u221A"},
-};
 
 class page_reader {
   public:
@@ -203,38 +172,6 @@ class page_reader {
 
     // Macros.
 
-    /// The arguments: separated by blanks, blanks within quotes stay.
-    static std::vector<std::string_view> arguments(std::string_view rest,
-                                                   std::vector<std::string>& unquoted) {
-        std::vector<std::string_view> out;
-        unquoted.clear();
-        unquoted.reserve(rest.size() / 2 + 1);
-        for (std::size_t at = 0; at < rest.size();) {
-            at = std::min(rest.find_first_not_of(" \t", at), rest.size());
-            if (at == rest.size() || rest.substr(at).starts_with("\\\"")) break;
-            if (rest[at] == '"') {
-                std::string text;
-                for (++at; at < rest.size(); ++at) {
-                    if (rest[at] == '"' && at + 1 < rest.size() && rest[at + 1] == '"') {
-                        ++at;
-                    } else if (rest[at] == '"') {
-                        ++at;
-                        break;
-                    }
-                    text += rest[at];
-                }
-                unquoted.push_back(std::move(text));
-                out.emplace_back(unquoted.back());
-                continue;
-            }
-            const std::size_t begin = at;
-            while (at < rest.size() && rest[at] != ' ' && rest[at] != '\t') at += rest[at] == '\\' ? 2 : 1;
-            at = std::min(at, rest.size());
-            out.push_back(rest.substr(begin, at - begin));
-        }
-        return out;
-    }
-
     static std::string joined(const std::vector<std::string_view>& words, std::string_view between) {
         std::string out;
         for (std::size_t i = 0; i < words.size(); ++i) out.append(i == 0 ? "" : between).append(words[i]);
@@ -253,7 +190,7 @@ class page_reader {
     void control(std::string_view macro, std::string_view rest) {
         if (macro.starts_with("\\\"") || macro.empty() || macro == ".") return;
         if (macro == "if" || macro == "ie" || macro == "el") return condition(macro, rest);
-        const std::vector<std::string_view> args = arguments(rest, unquoted_);
+        const std::vector<std::string_view> args = macro_arguments(rest, unquoted_);
         if (macro == "de" || macro == "de1" || macro == "am" || macro == "ig") {
             const std::size_t end = macro == "ig" ? 0 : 1;
             until_ = "." + (args.size() > end ? std::string(args[end]) : std::string("."));
@@ -385,50 +322,6 @@ class page_reader {
 
     // mdoc: the arguments of a macro may be macros.
 
-    struct enclosure {
-        std::string_view macro, open, close;
-    };
-    static const enclosure* enclosure_of(std::string_view macro) {
-        static constexpr enclosure all[] = {{"Op", "[", "]"},
-                                            {"Oo", "[", ""},
-                                            {"Oc", "", "]"},
-                                            {"Dq", "\u201C", "\u201D"},
-                                            {"Do", "\u201C", ""},
-                                            {"Dc", "", "\u201D"},
-                                            {"Sq", "\u2018", "\u2019"},
-                                            {"So", "\u2018", ""},
-                                            {"Sc", "", "\u2019"},
-                                            {"Ql", "\u2018", "\u2019"},
-                                            {"Qq", "\"", "\""},
-                                            {"Qo", "\"", ""},
-                                            {"Qc", "", "\""},
-                                            {"Pq", "(", ")"},
-                                            {"Po", "(", ""},
-                                            {"Pc", "", ")"},
-                                            {"Bq", "[", "]"},
-                                            {"Bo", "[", ""},
-                                            {"Bc", "", "]"},
-                                            {"Brq", "{", "}"},
-                                            {"Bro", "{", ""},
-                                            {"Brc", "", "}"},
-                                            {"Aq", "<", ">"},
-                                            {"Ao", "<", ""},
-                                            {"Ac", "", ">"}};
-        const auto* const found = std::ranges::find(all, macro, &enclosure::macro);
-        return found == std::end(all) ? nullptr : found;
-    }
-    static bool is_plain_macro(std::string_view macro) {
-        constexpr std::array names = {"Ad"sv, "An"sv, "Ar"sv, "Cd"sv, "Cm"sv, "Dv"sv, "Em"sv, "Er"sv, "Ev"sv,
-                                      "Fa"sv, "Fl"sv, "Fn"sv, "Ft"sv, "Ic"sv, "Li"sv, "Lk"sv, "Ms"sv, "Mt"sv,
-                                      "Nm"sv, "No"sv, "Ns"sv, "Pa"sv, "Sx"sv, "Sy"sv, "Tn"sv, "Va"sv, "Vt"sv,
-                                      "Xr"sv, "Xo"sv, "Xc"sv, "Lb"sv, "Ap"sv, "In"sv, "Nx"sv, "Ox"sv, "Fx"sv,
-                                      "Bx"sv, "Ux"sv, "St"sv, "At"sv, "Ta"sv, "Bk"sv, "Ek"sv};
-        return std::ranges::find(names, macro) != names.end();
-    }
-    static bool closes(std::string_view word) {
-        return word.size() == 1 && ".,:;)]?!"sv.find(word[0]) != std::string_view::npos;
-    }
-
     void control_mdoc(std::string_view macro, const std::vector<std::string_view>& args) {
         is_mdoc_ = true;
         if (macro == "Dd" || macro == "Os" || macro == "Db" || macro == "Bf" || macro == "Ef" ||
@@ -474,13 +367,13 @@ class page_reader {
         std::string closing;
         bool no_space = false, is_flag = false;
         const auto write_word = [&](std::string_view word) {
-            if (!closes(word) && !no_space) out_.want(html_text::space);
+            if (!closes_in_mdoc(word) && !no_space) out_.want(html_text::space);
             no_space = word == "(" || word == "[";
             out_.add(shown(word));
         };
         for (std::size_t i = at; i < all.size(); ++i) {
             const std::string_view word = all[i];
-            if (const enclosure* const found = enclosure_of(word)) {
+            if (const mdoc_enclosure* const found = mdoc_enclosure_of(word)) {
                 if (!found->open.empty()) {
                     if (!no_space) out_.want(html_text::space);
                     out_.add(found->open);
@@ -492,8 +385,9 @@ class page_reader {
                     closing.insert(0, found->close);
                 }
                 is_flag = false;
-            } else if (is_plain_macro(word)) {
-                const bool last = i + 1 == all.size() || is_plain_macro(all[i + 1]) || closes(all[i + 1]);
+            } else if (is_mdoc_macro(word)) {
+                const bool last =
+                    i + 1 == all.size() || is_mdoc_macro(all[i + 1]) || closes_in_mdoc(all[i + 1]);
                 is_flag = word == "Fl";
                 if (word == "Ns" || word == "Ap") {
                     no_space = true;
@@ -508,14 +402,14 @@ class page_reader {
                     } else if (name_.empty()) {
                         name_ = shown(all[i + 1]);
                     }
-                } else if (word == "Xr" && i + 2 < all.size() && !closes(all[i + 2])) {
+                } else if (word == "Xr" && i + 2 < all.size() && !closes_in_mdoc(all[i + 2])) {
                     write_word(std::string(all[i + 1]) + "(" + std::string(all[i + 2]) + ")");
                     i += 2;
                 } else if (word == "Fn" && i + 1 < all.size()) {
                     std::string call(all[++i]);
                     call += '(';
                     bool first = true;
-                    while (i + 1 < all.size() && !closes(all[i + 1])) {
+                    while (i + 1 < all.size() && !closes_in_mdoc(all[i + 1])) {
                         call.append(first ? "" : ", ").append(all[++i]);
                         first = false;
                     }
@@ -531,7 +425,7 @@ class page_reader {
                                : word == "Fx" ? "FreeBSD"
                                               : "BSD");
                 }
-            } else if (is_flag && !closes(word)) {
+            } else if (is_flag && !closes_in_mdoc(word)) {
                 write_word("-" + std::string(word));
             } else {
                 write_word(word);
@@ -541,167 +435,14 @@ class page_reader {
         out_.want(verbatim_ ? html_text::line : html_text::space);
     }
 
-    // Escapes.
-
-    /// The characters that a line shows.
-    std::string shown(std::string_view text) const {
-        constexpr std::size_t max_added = 64 << 10;
-        std::string out;
-        for (std::size_t at = 0; at < text.size(); ++at) {
-            if (text[at] != '\\') {
-                out += text[at];
-                continue;
-            }
-            if (++at == text.size()) break;
-            const char c = text[at];
-            switch (c) {
-                case '-':
-                    out += '-';
-                    break;
-                case 'e':
-                case '\\':
-                    out += '\\';
-                    break;
-                case ' ':
-                case '~':
-                case '0':
-                    out += ' ';
-                    break;
-                case '\'':
-                case '`':
-                case '.':
-                    out += c;
-                    break;
-                case 't':
-                    out += '\t';
-                    break;
-                case '"':
-                case '#':
-                    return out;
-                case '(':
-                    out += character(text.substr(std::min(at + 1, text.size()), 2));
-                    at += 2;
-                    break;
-                case '[':
-                    out += character(bracketed(text, at));
-                    break;
-                case '*':
-                    // Strings may be longer than their names, a line with them not much longer.
-                    if (const std::string_view name = argument(text, at);
-                        out.size() < text.size() + max_added)
-                        out += string_named(name);
-                    break;
-                case 'f':
-                case 'F':
-                case 'm':
-                case 'M':
-                case 'n':
-                case 'g':
-                case 'k':
-                case 'Y':
-                case 'V':
-                    if (at + 1 < text.size() && c == 'n' && (text[at + 1] == '+' || text[at + 1] == '-'))
-                        ++at;
-                    argument(text, at);
-                    break;
-                case 's':
-                    size(text, at);
-                    break;
-                case 'h':
-                case 'v':
-                case 'w':
-                case 'l':
-                case 'L':
-                case 'D':
-                case 'o':
-                case 'b':
-                case 'x':
-                case 'N':
-                case 'X':
-                case 'R':
-                case 'S':
-                case 'H':
-                case 'A':
-                case 'B':
-                case 'Z':
-                    quoted(text, at);
-                    break;
-                default:  // spaces without width, fonts' corrections, places to hyphenate
-                    break;
-            }
-        }
-        return out;
-    }
-
-    /// Moves `at` to the last character of an argument: "x", "(xx" or "[xxx]", after the escape's character.
-    static std::string_view argument(std::string_view text, std::size_t& at) {
-        if (at + 1 >= text.size()) return {};
-        ++at;
-        if (text[at] == '(') {
-            const std::string_view name = text.substr(at + 1, 2);
-            at += 2;
-            return name;
-        }
-        if (text[at] == '[') return bracketed(text, at);
-        return text.substr(at, 1);
-    }
-    static std::string_view bracketed(std::string_view text, std::size_t& at) {
-        const std::size_t begin = at + 1, end = std::min(text.find(']', begin), text.size());
-        at = end;
-        return text.substr(begin, end - begin);
-    }
-    static void quoted(std::string_view text, std::size_t& at) {
-        if (at + 1 >= text.size()) return;
-        const std::size_t end = text.find(text[at + 1], at + 2);
-        at = end == std::string_view::npos ? text.size() : end;
-    }
-    static void size(std::string_view text, std::size_t& at) {
-        if (at + 1 < text.size() && (text[at + 1] == '+' || text[at + 1] == '-')) ++at;
-        if (at + 1 >= text.size()) return;
-        if (text[at + 1] == '(' || text[at + 1] == '[' || text[at + 1] == '\'') {
-            if (text[at + 1] == '\'') {
-                quoted(text, at);
-            } else {
-                argument(text, at);
-            }
-            return;
-        }
-        ++at;
-        // Two digits only from 10 to 39.
-        if (at + 1 < text.size() && text[at] >= '1' && text[at] <= '3' && text[at + 1] >= '0' &&
-            text[at + 1] <= '9' && text[at - 1] == 's')
-            ++at;
-    }
-
-    std::string string_named(std::string_view name) const {
-        if (name == "lq") return "\u201C";
-        if (name == "rq") return "\u201D";
-        if (name == "R") return "\u00AE";
-        if (name == "Tm") return "\u2122";
-        const auto found = strings_.find(name);
-        return found == strings_.end() ? std::string() : found->second;
-    }
-
-    static std::string character(std::string_view name) {
-        if (name.size() >= 5 && name[0] == 'u') {
-            std::uint32_t point = 0;
-            const auto parsed = std::from_chars(name.data() + 1, name.data() + name.size(), point, 16);
-            std::string out;
-            if (parsed.ec == std::errc() && point >= ' ' && point < 0x110000 &&
-                (point < 0xD800 || point > 0xDFFF))
-                append_utf8(static_cast<char32_t>(point), out);
-            return out;
-        }
-        const auto* const found = std::ranges::find(specials, name, &special::name);
-        return found == std::end(specials) ? std::string() : std::string(found->shown);
-    }
+    std::string shown(std::string_view text) const { return shown_by_roff(text, strings_); }
 
     enum class table : std::uint8_t { none, format, rows };
 
     text_writer out_;
     const convertible& file_;
     std::string title_, name_, alias_, until_, kept_lines_;
-    std::map<std::string, std::string, std::less<>> strings_;
+    roff_strings strings_;
     std::vector<std::string> unquoted_;
     std::size_t skipped_blocks_ = 0, depth_ = 0;
     table table_ = table::none;
