@@ -14,9 +14,8 @@
 #include "io/corpus/arrow_entries.hpp"
 #include "io/corpus/column_documents.hpp"
 #include "io/corpus/column_entries.hpp"
-#include "io/corpus/encoding.hpp"
+#include "io/corpus/column_reader.hpp"
 #include "io/corpus/record_reader.hpp"
-#include "io/files/spooled_file.hpp"
 #include "quern/base/error.hpp"
 
 namespace quern::io {
@@ -90,31 +89,22 @@ class row_reader {
     std::vector<column_entries> entries_;  ///< of the sources
 };
 
-class arrow_unit final : public corpus_unit {
+class arrow_unit final : public column_unit {
   public:
     arrow_unit(std::shared_ptr<const document_plan> plan, batch_rows rows, parsed_unit notes,
                const context& ctx)
-        : plan_(std::move(plan)), rows_(std::move(rows)), notes_(std::move(notes)), ctx_(ctx) {}
-
-    bool parse_within(const reading_budget& budget, parsed_unit& out) override {
-        parsed_unit made = notes_;
-        try {
-            if (rows_.count != 0) {
-                if (const arrays loaded = load(budget, made))
-                    row_reader(*plan_, rows_, loaded, budget).parse(ctx_, made);
-            }
-        } catch (const out_of_memory&) {
-            if (budget.is_last) throw;
-            return false;
-        }
-        plan_->documents.finish(made);
-        rows_.loaded.reset();
-        out = std::move(made);
-        return true;
-    }
+        : column_unit(std::move(notes), ctx), plan_(std::move(plan)), rows_(std::move(rows)) {}
     std::uint64_t raw_bytes() const override { return rows_.bytes; }
 
   private:
+    const column_documents& documents() const override { return plan_->documents; }
+    void read_rows(const reading_budget& budget, const context& ctx, parsed_unit& out) override {
+        if (rows_.count == 0) return;
+        if (const arrays loaded = load(budget, out))
+            row_reader(*plan_, rows_, loaded, budget).parse(ctx, out);
+    }
+    void forget_rows() override { rows_.loaded.reset(); }
+
     /// Null if they cannot be loaded, which is noted.
     arrays load(const reading_budget& budget, parsed_unit& out) const {
         if (rows_.loaded) return rows_.loaded;
@@ -131,47 +121,34 @@ class arrow_unit final : public corpus_unit {
 
     std::shared_ptr<const document_plan> plan_;
     batch_rows rows_;
-    parsed_unit notes_;
-    context ctx_;
 };
 
-/// For units that are parsed on other threads: the stop flag, but no listeners.
-context without_listeners(const context& ctx) {
-    context made = ctx;
-    made.on_progress = nullptr;
-    made.on_log = nullptr;
-    return made;
-}
-
-class arrow_reader final : public corpus_reader {
+class arrow_reader final : public column_reader_base {
   public:
     arrow_reader(const std::shared_ptr<const ipc_file>& file, const corpus_options& options,
                  const context& ctx)
-        : plan_(std::make_shared<const document_plan>(file, options)),
-          messages_(file),
+        : arrow_reader(std::make_shared<const document_plan>(file, options), options, ctx) {}
+    arrow_reader(const std::shared_ptr<const document_plan>& plan, const corpus_options& options,
+                 const context& ctx)
+        : column_reader_base(plan->documents, ctx),
+          plan_(plan),
+          messages_(plan->file),
           unit_bytes_(std::max<std::uint64_t>(1, options.unit_bytes)),
-          memory_(options.document_memory / 4),
-          ctx_(ctx),
-          of_units_(without_listeners(ctx)) {
-        for (const std::uint32_t field : plan_->fields)
-            if (file->schema().fields[field].encoded) encoded_.push_back(field);
-        may_grow_ = std::ranges::any_of(plan_->fields, [&](std::uint32_t field) {
-            const arrow::field& its = file->schema().fields[field];
+          memory_(options.document_memory / 4) {
+        for (const std::uint32_t field : plan->fields)
+            if (plan->file->schema().fields[field].encoded) encoded_.push_back(field);
+        may_grow_ = std::ranges::any_of(plan->fields, [&](std::uint32_t field) {
+            const arrow::field& its = plan->file->schema().fields[field];
             return its.encoded || its.how == arrow::layout::views;
         });
-        for (const std::string& name : plan_->documents.columns().unkept) {
-            std::string shown = name;
-            repair_utf8(shown);
-            ++notes_.counts.skipped["column without a form in JSON: " + shown];
-        }
     }
 
     std::unique_ptr<corpus_unit> next() override {
         ctx_.check_stop();
         batch_rows made;
         if (left_ != 0 || begin_batch()) made = cut();
-        if (made.count == 0 && notes_.issues.empty() && notes_.counts.skipped.empty()) return nullptr;
-        return std::make_unique<arrow_unit>(plan_, std::move(made), std::exchange(notes_, {}), of_units_);
+        if (made.count == 0 && !has_notes()) return nullptr;
+        return std::make_unique<arrow_unit>(plan_, std::move(made), take_notes(), of_units_);
     }
     std::uint64_t consumed_bytes() const override {
         return is_at_end_ ? total_bytes() : std::min<std::uint64_t>(total_bytes(), batch_.batch.end);
@@ -269,7 +246,6 @@ class arrow_reader final : public corpus_reader {
     std::shared_ptr<const document_plan> plan_;
     arrow::message_reader messages_;
     std::uint64_t unit_bytes_, memory_;
-    context ctx_, of_units_;
     std::vector<std::uint32_t> encoded_;  ///< fields whose dictionaries are needed
     arrow::dictionaries known_;
     bool may_grow_ = false;  ///< a few bytes may name long texts: rows are weighed before they make a unit
@@ -277,7 +253,6 @@ class arrow_reader final : public corpus_reader {
     std::optional<arrow_weights> weights_;  ///< none: the batch is one unit
     std::uint64_t left_ = 0, line_ = 1;     ///< rows of the batch; of the next batch
     bool is_at_end_ = false;
-    parsed_unit notes_;
 };
 
 }  // namespace
@@ -290,10 +265,7 @@ std::unique_ptr<corpus_reader> read_arrow(const std::shared_ptr<const ipc_file>&
 std::unique_ptr<corpus_reader> read_arrow(const std::filesystem::path& path,
                                           std::unique_ptr<byte_source> opened, const corpus_options& options,
                                           const context& ctx) {
-    const std::uint64_t for_columns = std::min(options.document_memory, ctx.memory_limit() / 4);
-    auto file = opened ? ipc_file::of(spooled(*opened, ctx), path.native(), for_columns)
-                       : ipc_file::open(path, for_columns);
-    return read_arrow(file, options, ctx);
+    return read_arrow(open_columns<ipc_file>(path, std::move(opened), options, ctx), options, ctx);
 }
 
 }  // namespace quern::io

@@ -9,10 +9,9 @@
 
 #include "io/corpus/column_documents.hpp"
 #include "io/corpus/column_entries.hpp"
-#include "io/corpus/encoding.hpp"
+#include "io/corpus/column_reader.hpp"
 #include "io/corpus/parquet_rows.hpp"
 #include "io/corpus/record_reader.hpp"
-#include "io/files/spooled_file.hpp"
 #include "quern/base/error.hpp"
 
 namespace quern::io {
@@ -140,68 +139,48 @@ class row_reader {
         lost_;  ///< of each column: the rows before this one, counted from the first, are lost
 };
 
-class parquet_unit final : public corpus_unit {
+class parquet_unit final : public column_unit {
   public:
     parquet_unit(std::shared_ptr<const document_plan> plan, parquet_rows rows, parsed_unit notes,
                  const context& ctx)
-        : plan_(std::move(plan)), rows_(std::move(rows)), notes_(std::move(notes)), ctx_(ctx) {}
-
-    bool parse_within(const reading_budget& budget, parsed_unit& out) override {
-        parsed_unit made = notes_;
-        try {
-            row_reader(*plan_, rows_, budget).parse(ctx_, made);
-        } catch (const out_of_memory&) {
-            if (budget.is_last) throw;
-            return false;
-        }
-        if (rows_.damage) plan_->note_lost(rows_, rows_.first + rows_.count, rows_.lost, *rows_.damage, made);
-        plan_->documents.finish(made);
-        rows_.columns.clear();
-        out = std::move(made);
-        return true;
-    }
+        : column_unit(std::move(notes), ctx), plan_(std::move(plan)), rows_(std::move(rows)) {}
     std::uint64_t raw_bytes() const override { return rows_.bytes; }
 
   private:
+    const column_documents& documents() const override { return plan_->documents; }
+    void read_rows(const reading_budget& budget, const context& ctx, parsed_unit& out) override {
+        row_reader(*plan_, rows_, budget).parse(ctx, out);
+        if (rows_.damage) plan_->note_lost(rows_, rows_.first + rows_.count, rows_.lost, *rows_.damage, out);
+    }
+    void forget_rows() override { rows_.columns.clear(); }
+
     std::shared_ptr<const document_plan> plan_;
     parquet_rows rows_;
-    parsed_unit notes_;
-    context ctx_;
 };
 
-/// For units that are parsed on other threads: the stop flag, but no listeners.
-context without_listeners(const context& ctx) {
-    context made = ctx;
-    made.on_progress = nullptr;
-    made.on_log = nullptr;
-    return made;
-}
-
-class parquet_reader final : public corpus_reader {
+class parquet_reader final : public column_reader_base {
   public:
     parquet_reader(const std::shared_ptr<const parquet_file>& file, const corpus_options& options,
                    const context& ctx)
-        : plan_(std::make_shared<const document_plan>(file, options)),
-          cutter_(file, plan_->documents.leaves(),
+        : parquet_reader(std::make_shared<const document_plan>(file, options), options, ctx) {}
+    parquet_reader(const std::shared_ptr<const document_plan>& plan, const corpus_options& options,
+                   const context& ctx)
+        : column_reader_base(plan->documents, ctx),
+          plan_(plan),
+          cutter_(plan->file, plan_->documents.leaves(),
                   {std::max<std::uint64_t>(1, options.unit_bytes), plan_->documents.row_bytes(),
-                   options.document_memory / 2}),
-          ctx_(ctx),
-          of_units_(without_listeners(ctx)) {
-        if (!file->metadata().groups.empty())  // refuses what no row group can have
-            for (const std::size_t leaf : plan_->documents.leaves()) parquet::column_reader(file, 0, leaf);
-        for (const std::string& name : plan_->documents.columns().unkept) {
-            std::string shown = name;
-            repair_utf8(shown);
-            ++notes_.counts.skipped["column without a form in JSON: " + shown];
-        }
+                   options.document_memory / 2}) {
+        if (!plan->file->metadata().groups.empty())  // refuses what no row group can have
+            for (const std::size_t leaf : plan->documents.leaves())
+                parquet::column_reader(plan->file, 0, leaf);
     }
 
     std::unique_ptr<corpus_unit> next() override {
         ctx_.check_stop();
         auto rows = cutter_.next(ctx_);
-        if (!rows && notes_.counts.skipped.empty()) return nullptr;
-        return std::make_unique<parquet_unit>(plan_, rows ? std::move(*rows) : parquet_rows(),
-                                              std::exchange(notes_, {}), of_units_);
+        if (!rows && !has_notes()) return nullptr;
+        return std::make_unique<parquet_unit>(plan_, rows ? std::move(*rows) : parquet_rows(), take_notes(),
+                                              of_units_);
     }
     std::uint64_t consumed_bytes() const override {
         const std::uint64_t rows = plan_->file->metadata().rows, bytes = total_bytes();
@@ -214,8 +193,6 @@ class parquet_reader final : public corpus_reader {
   private:
     std::shared_ptr<const document_plan> plan_;
     parquet_cutter cutter_;
-    context ctx_, of_units_;
-    parsed_unit notes_;
 };
 
 }  // namespace
@@ -228,10 +205,7 @@ std::unique_ptr<corpus_reader> read_parquet(const std::shared_ptr<const parquet_
 std::unique_ptr<corpus_reader> read_parquet(const std::filesystem::path& path,
                                             std::unique_ptr<byte_source> opened,
                                             const corpus_options& options, const context& ctx) {
-    const std::uint64_t for_metadata = std::min(options.document_memory, ctx.memory_limit() / 4);
-    auto file = opened ? parquet_file::of(spooled(*opened, ctx), path.native(), for_metadata)
-                       : parquet_file::open(path, for_metadata);
-    return read_parquet(file, options, ctx);
+    return read_parquet(open_columns<parquet_file>(path, std::move(opened), options, ctx), options, ctx);
 }
 
 }  // namespace quern::io
