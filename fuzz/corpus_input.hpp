@@ -15,6 +15,7 @@
 #include "io/byte_source.hpp"
 #include "io/corpus/encoding.hpp"
 #include "io/corpus/record_reader.hpp"
+#include "quern/base/error.hpp"
 
 namespace quern::io::fuzzing {
 
@@ -87,6 +88,53 @@ inline void read_in_any_units(std::string_view bytes, const std::shared_ptr<cons
         const std::string whole = reading(std::make_unique<memory_source>(bytes), form, 1 << 20, limit);
         require(whole == reading(std::make_unique<memory_source>(bytes), form, 1, limit));
         require(whole == reading(std::make_unique<memory_source>(bytes), form, 37, limit));
+    }
+}
+
+/// The documents of a file of columns as one text; at most 4,000, as a few bytes may stand for billions of rows.
+inline std::string reading_columns(corpus_reader& reader) {
+    constexpr std::uint64_t max_documents = 4000;
+    std::uint64_t documents = 0;
+    std::string out, issues;
+    while (const auto unit = reader.next()) {
+        parsed_unit part;
+        if (!unit->parse_within({1 << 20, false}, part)) unit->parse_within({16 << 20, true}, part);
+        require(part.counts.documents == part.documents.size());
+        for (const auto& each : part.documents) {
+            require(!each.id.empty() && is_utf8(each.id) && is_utf8(each.title));
+            require(is_utf8(each.text) && is_utf8(each.fields) && is_utf8(each.record));
+            if (documents++ > max_documents) continue;
+            out += each.id + '\1' + each.title + '\1' + each.text + '\1' + each.fields + '\1' + each.record +
+                   std::to_string(each.line) + '\1';
+            for (const auto& link : each.links) out += link + '\1';
+        }
+        for (const auto& each : part.issues) issues += std::to_string(each.line) + each.reason + '\1';
+        if (documents > max_documents) return out.substr(0, 1000);
+    }
+    return out + issues;
+}
+
+/// `open` returns a reader of the file with these options, or nothing. With needed columns and with all.
+template <class Open>
+void read_columns_in_any_units(const Open& open) {
+    const auto reading = [&](std::uint64_t unit_bytes, bool everything) {
+        corpus_options options;
+        options.unit_bytes = unit_bytes;
+        options.document_memory = 16 << 20;
+        options.max_document_bytes = 1 << 20;
+        options.keep_records = everything;
+        if (everything) options.fields.kept = {"*"};
+        const std::unique_ptr<corpus_reader> reader = open(options);
+        return reader ? reading_columns(*reader) : std::string();
+    };
+    for (const bool everything : {false, true}) {
+        try {
+            const std::string whole = reading(1 << 20, everything);
+            require(whole == reading(1, everything));
+            require(whole == reading(700, everything));
+        } catch (const invalid_input&) {
+        } catch (const out_of_memory&) {
+        }
     }
 }
 
