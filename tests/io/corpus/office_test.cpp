@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <chrono>
+#include <filesystem>
 
 #include "io/compression/packers.hpp"
 #include "io/corpus/documents/converter.hpp"
@@ -286,6 +287,7 @@ TEST(office, damaged_archives_are_named_and_cost_little) {
     EXPECT_THAT(changed([](zip_member& m) { m.declared_bytes = 10; }), HasSubstr("larger than it declares"));
     EXPECT_THAT(changed([](zip_member& m) { m.declared_bytes = 100'000; }),
                 HasSubstr("smaller than it declares"));
+    EXPECT_THAT(changed([](zip_member& m) { m.declared_bytes = UINT32_MAX - 1; }), HasSubstr("more than"));
     EXPECT_THAT(changed([](zip_member& m) { m.position = 0; }), HasSubstr("entries that overlap"));
     EXPECT_THAT(changed([](zip_member& m) { m.position = 1 << 30; }), HasSubstr("outside of the file"));
     EXPECT_THAT(changed([](zip_member& m) { m.bytes.resize(m.bytes.size() - 3); }),
@@ -296,6 +298,32 @@ TEST(office, damaged_archives_are_named_and_cost_little) {
     std::string lies = good;
     lies.replace(lies.size() - 12, 8, std::string(8, '\xFF'));
     EXPECT_THAT(why_rejected("a.docx", lies), HasSubstr("central directory outside"));
+}
+
+TEST(office, names_of_entries_lead_nowhere_and_archives_within_stay_closed) {
+    const temporary_folder folder;
+    folder.write("secret.txt", "a secret");
+    std::filesystem::create_directory(folder.path() / "in");
+    auto members = word_members(paragraph("text"));
+    members.push_back({"../escaped.txt", "out"});
+    members.push_back({"/tmp/../" + (folder.path() / "absolute.txt").string(), "out"});
+    members.push_back({"word\\..\\..\\escaped.txt", "out"});
+    members.push_back({"inner.docx", zip_of(word_members(paragraph("inner"))), false});
+    folder.write("in/a.docx", zip_of(members));
+    EXPECT_EQ(read_all({folder.path() / "in"}).documents.at(0).text, "text");
+    // The main part is a file outside of the archive.
+    auto outside = word_members(paragraph("text"));
+    for (zip_member& each : outside) {
+        const std::size_t at = each.bytes.find("word/document.xml");
+        if (each.name == "_rels/.rels" && at != std::string::npos)
+            each.bytes.replace(at, 17, "../../secret.txt");
+    }
+    EXPECT_THAT(why_rejected("b.docx", zip_of(outside)), HasSubstr("damaged"));
+    std::size_t files = 0;
+    for (const auto& each : std::filesystem::recursive_directory_iterator(folder.path()))
+        files += each.is_regular_file() ? 1 : 0;
+    EXPECT_EQ(files, 2U);
+    EXPECT_FALSE(std::filesystem::exists(folder.path() / "absolute.txt"));
 }
 
 TEST(office, bombs_are_refused) {
