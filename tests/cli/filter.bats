@@ -173,10 +173,24 @@ PY
     [ "$(cut -f 1-3 removed | head -n 1)" = $'good\tperplexity.above\t'"$good" ]
     [ "$(tail -n 1 removed)" = $'none\tperplexity.below\tnan\t999' ]
     quern model text.arpa -o text.model --quiet
+    mkfifo text.fifo
     quern filter docs.jsonl --perplexity text.model --above "$good" --below 999 --quiet --threads 3 | cmp removed -
     bits=$(awk -F '\t' '$1 == "bad" { print $6 }' scores)
     quern filter docs.jsonl --perplexity text.arpa --perplexity-measure bits-per-byte --below "$bits" --quiet >removed
     grep -qF $'bad\tbits-per-byte.below\t'"$bits"$'\t' removed
+    # Another model under the same name does not go on with the outputs of the first.
+    refused "text.fifo: to resume a run, the language model must be a file" docs.jsonl --perplexity text.fifo --below 9 -o out/ --resume
+    quern filter docs.jsonl --perplexity text.model --below 999 -o out/ --resume --quiet
+    quern filter docs.jsonl --perplexity text.model --below 999 -o out/ --resume 2>said
+    grep -q 'out/ is complete already' said
+    cp text.model first.model
+    printf 'the dog sat on the mat\n' >>text.txt
+    quern ngrams text.txt --tokenized --sentences --order 3 --smoothing kneser-ney --arpa text.arpa --quiet --force
+    quern model text.arpa -o text.model --quiet --force
+    refused "is not empty" docs.jsonl --perplexity text.model --below 999 -o out/ --resume
+    cp first.model text.model
+    quern filter docs.jsonl --perplexity text.model --below 999 -o out/ --resume 2>said
+    grep -q 'out/ is complete already' said
     refused "--perplexity needs a limit" docs.jsonl --perplexity text.arpa
     refused "percentiles need --reference CORPUS" docs.jsonl --perplexity text.arpa --below-percentile 50
     refused "cannot be combined with percentiles" docs.jsonl --perplexity text.arpa --below-percentile 50 --below 9 --reference docs.jsonl

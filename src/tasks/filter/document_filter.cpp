@@ -17,6 +17,7 @@
 #include "quern/base/rows.hpp"
 #include "quern/tasks/perplexity.hpp"
 #include "tasks/shared/remaining_memory.hpp"
+#include "tasks/words/space_writer.hpp"
 #include "text/language_detection.hpp"
 #include "text/letters.hpp"
 #include "text/stop_words.hpp"
@@ -98,6 +99,20 @@ std::optional<model_mixture> read_model_of(const filter_options& options, const 
     return read_mixture(model, ctx);
 }
 
+/// Of the model's bytes: another model may come to lie under the same path. A model that is not a file that lies still, such as
+/// a pipe, can be read only once.
+std::string checksum_of_model(const filter_options& options, const context& ctx) {
+    if (options.perplexity.empty()) return {};
+    std::error_code failed;
+    if (std::filesystem::is_regular_file(options.perplexity, failed))
+        return fmt::format("{:016x}", checksum_of_file(options.perplexity, ctx));
+    if (options.resume && std::filesystem::exists(options.perplexity, failed))
+        throw usage_error(options.perplexity.string() +
+                          ": to resume a run, the language model must be a file (it cannot be compared with "
+                          "that of the earlier run)");
+    return "unknown";
+}
+
 std::string perplexity_parameters(const filter_options& options) {
     const auto limit = [](const std::optional<double>& value) { return value ? shortest(*value) : "none"; };
     const std::string of(perplexity_measure_names[static_cast<std::size_t>(options.measure)]),
@@ -122,14 +137,18 @@ std::string checksum_of_lists(const rule_choice& rules) {
 
 }  // namespace
 
-nlohmann::json parameters_of(const filter_options& options) {
+nlohmann::json parameters_of(const filter_options& options, const context& ctx) {
+    context quiet = ctx;  // the reading of the corpus is what is reported
+    quiet.on_progress = nullptr;
     return {
         {"rules", options.rules.text()},
         {"lists", checksum_of_lists(with_lists(options.rules))},
         {"words", word_split_names[static_cast<std::size_t>(options.words)]},
+        {"unicode", text::unicode_version()},
         {"languages", fmt::format("{}", fmt::join(options.languages, ","))},
         {"language_score", options.languages.empty() ? "" : to_text(options.language_score)},
         {"perplexity", options.perplexity.empty() ? "" : perplexity_parameters(options)},
+        {"model", checksum_of_model(options, quiet)},
         {"mask", fmt::format("{}{}", options.mask_emails ? "emails " : "", options.mask_ips ? "ips" : "")}};
 }
 

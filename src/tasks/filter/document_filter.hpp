@@ -30,8 +30,9 @@ struct judged {
     std::uint32_t emails = 0, ips = 0;
 };
 
-/// What the results of these options depend on, by name, for a list of the files of a folder of outputs.
-nlohmann::json parameters_of(const filter_options& options);
+/// What the results of these options depend on, by name, for a list of the files of a folder of outputs. Reads the language
+/// model, for its checksum. Throws usage_error, io_error, interrupted.
+nlohmann::json parameters_of(const filter_options& options, const context& ctx);
 
 /// The options with the limits that their percentiles mean: `below` just above the one, so that it is kept, and `above`. Scores
 /// the documents of the reference, 8 bytes each. Throws usage_error if none has words; as perplexity() does.

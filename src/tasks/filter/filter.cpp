@@ -116,9 +116,10 @@ class filter_run {
     void read_corpus() {
         if (options_.kept) kept_.emplace(options_.kept, scratch_.path(), options_.fields);
         if (!options_.kept_folder.empty())
-            folder_.emplace(kept_target{options_.kept_folder, options_,
-                                        describe_request(options_, parameters_of(options_)), options_.resume},
-                            ctx_);
+            folder_.emplace(
+                kept_target{options_.kept_folder, options_,
+                            describe_request(options_, parameters_of(options_, ctx_)), options_.resume},
+                ctx_);
         std::optional<io::corpus_place> start = io::corpus_place();
         reading_record earlier;
         if (keeps_parts())
@@ -313,7 +314,8 @@ filter_result filter(const filter_options& options, const context& ctx) {
 }
 
 bool is_kept_folder_complete(const filter_options& options) {
-    return kept_folder::is_complete(options.kept_folder, describe_request(options, parameters_of(options)));
+    return kept_folder::is_complete(options.kept_folder,
+                                    describe_request(options, parameters_of(options, context{})));
 }
 
 std::span<const std::string_view> detectable_languages() {
