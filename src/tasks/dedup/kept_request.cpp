@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <string_view>
@@ -15,6 +16,7 @@
 #include "io/corpus/encoding.hpp"
 #include "io/corpus/folder_walk.hpp"
 #include "quern/base/error.hpp"
+#include "quern/base/pdf_program.hpp"
 #include "quern/base/text_option_table.hpp"
 #include "quern/tasks/dedup_option_table.hpp"
 #include "quern/text/analyzer.hpp"
@@ -102,6 +104,10 @@ void describe_input(const fs::path& input, bool follow_links, std::vector<kept_r
     }
 }
 
+bool is_pdf(const kept_request::file& file) {
+    return file.path.ends_with(".pdf") || file.path.ends_with(".PDF");
+}
+
 std::string shown(const json& parameters, const std::string& name) {
     return parameters.contains(name) ? bytes_of_json(parameters.at(name)) : "not given";
 }
@@ -180,6 +186,8 @@ kept_request describe_request(const corpus_input& input, json parameters) {
     add_corpus(request.parameters, input);
     request.parameters["program"] = fmt::format("Quern {}, outputs {}", QUERN_VERSION, version_of_outputs);
     for (const fs::path& each : input.inputs) describe_input(each, input.follow_links, request.files);
+    if (std::ranges::any_of(request.files, is_pdf))
+        request.parameters["pdf"] = json_of_bytes(used_pdf_program().path.native());
     return request;
 }
 
