@@ -112,8 +112,10 @@ model_file::model_file(const std::filesystem::path& path) {
         if (std::exchange(last, next) > next) section.fail("has words that end before they begin");
     std::uint64_t used = 0;
     for (const std::uint64_t slot : slots_) {
-        if ((slot & UINT32_MAX) > head.words) section.fail("has a word out of range");
-        used += slot != 0 ? 1 : 0;
+        if (slot == 0) continue;
+        if ((slot & UINT32_MAX) == 0 || (slot & UINT32_MAX) > head.words)
+            section.fail("has a word out of range");
+        ++used;
     }
     if (last != head.letter_bytes || used != head.words) section.fail("has words that do not fit");
     try {
