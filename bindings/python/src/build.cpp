@@ -73,7 +73,8 @@ const parameters<build_call>& build_parameters() {
                  "Stages to skip: duplicates, ranks, thesaurus, vectors; or all. The index is always built."},
                 [](build_call& r, nb::handle given) { r.options.skip = stages_of(given); })
             .add({"ngrams", "bool", "False",
-                  "Also make the stage ngrams: posting lists of the pairs of frequent words, for searches with "
+                  "Also make the stage ngrams: posting lists of the pairs of frequent words, for searches "
+                  "with "
                   "an order."},
                  [](build_call& r, nb::handle given) { r.options.ngrams = bool_of("ngrams", given); })
             .add({"update", "bool", "False",

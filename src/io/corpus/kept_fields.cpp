@@ -107,8 +107,10 @@ std::string missing_fields(const document_fields& fields, const named_members& n
         std::ranges::replace(option, '_', '-');
         std::string said = "no record has a field \"" + names[i].second + "\" (" + option + ")";
         if (!named.any_record)
-            return said + ": fields are those of JSON lines, of CSV and TSV with a heading and of the front matter of "
-                          "Markdown, and there are none";
+            return said +
+                   ": fields are those of JSON lines, of CSV and TSV with a heading and of the front matter "
+                   "of "
+                   "Markdown, and there are none";
         for (std::size_t k = 0; k < named.found.size(); ++k)
             said += (k == 0 ? "; the first has \"" : ", \"") + named.found[k] + "\"";
         return said;

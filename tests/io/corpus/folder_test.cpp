@@ -288,13 +288,15 @@ TEST(folder, front_matter_has_fields) {
     const struct {
         std::string_view bytes, fields;
     } cases[] = {
-        {"---\ntitle: Jam\nprice: 1.50\ndate: 2024-05-01\ntags: [sweet, \"red, dark\"]\ndraft: false\n---\nx\n",
+        {"---\ntitle: Jam\nprice: 1.50\ndate: 2024-05-01\ntags: [sweet, \"red, dark\"]\ndraft: "
+         "false\n---\nx\n",
          R"({"price":1.50,"date":"2024-05-01","tags":["sweet","red, dark"],"draft":false})"},
         {"---\r\nyear: \"2024\"\r\nlang: de # German\r\nold: ~\r\nn: 007\r\nbig: -1e3\r\n---\r\nx",
          R"({"year":"2024","lang":"de","n":"007","big":-1e3})"},
         {"---\ntags:\n- a\n- 'b: c'\n- 3\nlist:\n  - x\n\n  - y\nmeta:\n  inner: 1\nlast: z\n---\nx",
          R"({"tags":["a","b: c",3],"list":["x","y"],"last":"z"})"},
-        {"---\nabout: >\n  two\n  lines\nparts: [a,\n  b]\nnested: [[1], 2]\nmap: {a: 1}\nopen:\nx: \"say \\\"hi\\\"\"\n---\n",
+        {"---\nabout: >\n  two\n  lines\nparts: [a,\n  b]\nnested: [[1], 2]\nmap: {a: 1}\nopen:\nx: \"say "
+         "\\\"hi\\\"\"\n---\n",
          R"({"about":"two lines","parts":["a","b"],"x":"say \"hi\""})"},
         {"+++\nprice = 3\ntags = [\"a\", \"b\"]\ndate = 2024-05-01T12:00:00Z\n[extra]\nprice = 9\n+++\nx",
          R"({"price":3,"tags":["a","b"],"date":"2024-05-01T12:00:00Z"})"},
