@@ -4,6 +4,7 @@ documents.jsonl, topics.tsv and qrels.txt; the store of Quern is built there. Pr
 
 import importlib.metadata
 import json
+import os
 import shutil
 import sys
 from pathlib import Path
@@ -62,6 +63,8 @@ def read(folder):
 
 
 def main():
+    out = os.dup(1)
+    os.dup2(2, 1)  # PISA writes its log to standard output
     found = {"version": importlib.metadata.version("python-terrier"), "missing": {}, "means": {}}
     for folder in map(Path, sys.argv[1:]):
         documents, topics, qrels = read(folder)
@@ -77,7 +80,7 @@ def main():
         table = pt.Experiment(list(systems.values()), topics, qrels, MEASURES, names=list(systems))
         found["means"][folder.name] = {row["name"]: [row[measure] for measure in MEASURES] for _, row in table.iterrows()}
         print(f"  {folder.name}: {len(systems)} systems", file=sys.stderr, flush=True)
-    print(json.dumps(found))
+    os.write(out, json.dumps(found).encode())
 
 
 main()
