@@ -106,7 +106,7 @@ def values(kind: str, chance: random.Random) -> Any:
     if kind == "f32":
         return chance.choice([0.5, -0.25, 2.0**20, float(chance.randint(-999, 999))])
     if kind == "f64":
-        return chance.choice([chance.random(), -1e300, 5e-324, 2.0**60])
+        return chance.choice([chance.random(), -1e300, 5e-324, 2.0**40])
     if kind == "fixed":
         return decimal.Decimal(chance.randint(-(10**15), 10**15)).scaleb(-5)
     bits = int(kind[1:])
