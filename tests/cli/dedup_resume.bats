@@ -135,7 +135,7 @@ killed_and_resumed() {
         kill -0 $process 2>/dev/null || break
         sleep 0.01
     done 2>/dev/null
-    kill -KILL $process
+    kill -KILL $process 2>/dev/null || true
     wait $process || true
     [ ! -e out ] || skip "the run was too fast to be killed"
     [ -e "$work/finished" ]

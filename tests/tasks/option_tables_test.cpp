@@ -94,7 +94,7 @@ TEST(option_tables_test, text_and_members_out_of_range_get_the_same_refusal) {
     EXPECT_GE(ranges_of_sound_table<duplicate_options>(), 5);
     EXPECT_GE(ranges_of_sound_table<dedup_options>(), 1);
     EXPECT_EQ(ranges_of_sound_table<contamination_options>(), 1);
-    EXPECT_EQ(ranges_of_sound_table<filter_options>(), 6);
+    EXPECT_EQ(ranges_of_sound_table<filter_options>(), 8);
     EXPECT_GE(ranges_of_sound_table<signature_options>(), 1);
     EXPECT_GE(ranges_of_sound_table<counting_options>(), 2);
     EXPECT_GE(ranges_of_sound_table<pmi_options>(), 2);
