@@ -96,10 +96,10 @@ bool is_json_number(std::string_view text) {
 
 /// A scalar as JSON; empty: none.
 std::string json_of_scalar(std::string_view value) {
-    const std::string text = scalar(value);
+    std::string text = scalar(value);
     const bool quoted = value.starts_with('"') || value.starts_with('\'');
     if (!quoted) {
-        const std::string small = lower(text);
+        std::string small = lower(text);
         if (small.empty() || small == "null" || small == "~") return {};
         if (small == "true" || small == "false") return small;
         if (is_json_number(text)) return text;
