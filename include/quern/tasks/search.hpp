@@ -99,6 +99,7 @@ enum class order_model {
     history,
 };
 inline constexpr std::string_view order_model_names[] = {"interpolated", "history"};
+inline constexpr std::string_view default_order_weights = "0.1 0.05";
 
 /// Whether neighbouring words of the query also count as pairs.
 enum class dependence_model { none, sdm };
@@ -149,7 +150,7 @@ struct search_options {
     order_model ngrams = order_model::interpolated;
     /// Of order_model::interpolated: the exponents of pairs, of three words …, of single words 1, separated by blanks; the
     /// last one holds for all longer ones. Each above 0, to 1.
-    std::string order_weights = "0.1 0.05";
+    std::string order_weights{default_order_weights};
     /// Whether hits explain their scores; out_of_memory beyond a quarter of the run's memory.
     bool explain = false;
 

@@ -225,7 +225,8 @@ namespace {
 
 /// Throws usage_error for an n-gram model that does not fit the other options.
 void check_order(const search_options& options) {
-    (void)fixed_order_weights(options.order_weights, options.order);
+    if (options.order_weights != default_order_weights)
+        (void)fixed_order_weights(options.order_weights, options.order);
     if (options.order <= 1) return;
     if (options.ngrams == order_model::history && options.ranking.model != ranking_model::ql)
         throw usage_error("order above 1 with histories requires the model ql");
@@ -273,7 +274,8 @@ search_engine::prepared::prepared(const state& of, const search_options& options
     if (!trimmed(options.sort).empty()) order.emplace(of.store, options.sort);
     if (!trimmed(options.facets).empty()) facets.emplace(of.store, options.facets);
     if (finds_plain_words(of.store, options)) {
-        const std::vector<std::uint32_t> weights = fixed_order_weights(options.order_weights, options.order);
+        std::vector<std::uint32_t> weights;
+        if (options.order > 1) weights = fixed_order_weights(options.order_weights, options.order);
         known = of.known.find(of.store, options.ranking, weights);
     }
 }
