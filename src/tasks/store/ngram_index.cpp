@@ -10,7 +10,9 @@ std::optional<posting_list> indexed_pair(const opened_store& store, std::uint32_
     const word_index& words = store.words();
     for (const std::uint32_t word : {first, second})
         if (!is_in_pairs(store.info().documents, words.document_frequency(word))) return {};
-    return pairs->find(pair_key(words.dictionary().word(first), words.dictionary().word(second)));
+    std::string key;
+    set_pair_key(key, words.dictionary().word(first), words.dictionary().word(second));
+    return pairs->find(key);
 }
 
 }  // namespace quern

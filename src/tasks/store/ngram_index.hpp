@@ -19,11 +19,9 @@ constexpr bool is_in_pairs(std::uint64_t documents, std::uint64_t holders) {
     return holders >= std::max<std::uint64_t>(64, documents / 128);
 }
 
-/// The pair in the index's dictionary: no word has a line end.
-inline std::string pair_key(std::string_view first, std::string_view second) {
-    std::string key(first);
-    key.append("\n").append(second);
-    return key;
+/// Makes `key` the pair as it is in the index's dictionary: no word has a line end.
+inline void set_pair_key(std::string& key, std::string_view first, std::string_view second) {
+    key.assign(first).append("\n").append(second);
 }
 
 /// The documents of a pair, its words by their ids; nothing if the store's index does not know.

@@ -45,7 +45,7 @@ search_detail::sorted_run pairs_of(const documents_to_pair& batch, const search_
         for (std::size_t i = 1; i < words.size(); ++i) {
             const std::string &before = letters[words[i - 1]], &word = letters[words[i]];
             if (before.empty() || word.empty()) continue;
-            pair.assign(before).append("\n").append(word);
+            set_pair_key(pair, before, word);
             inverter.add(pair);
         }
         inverter.end_document();
