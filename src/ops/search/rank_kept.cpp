@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "ops/search/document_bits.hpp"
 #include "ops/search/kept_list.hpp"
 #include "ops/search/score_kernels.hpp"
 #include "ops/search/search_impl.hpp"
@@ -338,7 +339,7 @@ bool knows_order(const kept_list& list, std::size_t k) {
 }
 
 bool has_document(const kept_list& list, std::uint32_t document) {
-    if (list.form == kept_form::dense) return (list.bits[document / 64] >> document % 64 & 1) != 0;
+    if (list.form == kept_form::dense) return bit_reader(list.bits).contains(document);
     return std::ranges::binary_search(list.documents, document);
 }
 
