@@ -135,7 +135,7 @@ int run_build(const command& self, const std::vector<std::string>& arguments) {
     line.option("--skip", "STAGE,...",
                 "Skip stages: duplicates, ranks, thesaurus, vectors; or all. The index is always built.", "",
                 [&](const std::string& value) { options.skip = parse_stages(value); });
-    // The last stage, ngrams, is skipped unless it is requested for.
+    // The last stage, ngrams, runs only with --ngrams.
     std::vector<std::string> stages(std::begin(build_stage_names), std::prev(std::end(build_stage_names)));
     stages.emplace_back("all");
     line.offer("--skip", stages);

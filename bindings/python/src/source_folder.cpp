@@ -117,7 +117,7 @@ True)")
                 new (self) python_folder{source_folder::open(name), name};
             },
             nb::arg("path").none(), nb::sig("def __init__(self, path: str | os.PathLike[str]) -> None"),
-            "Opens the folder. Raises UsageError if it is none.")
+            "Opens the folder. Raises UsageError if `path` is not a folder.")
         .def("document", document_of, nb::arg("id"), nb::arg("options"),
              nb::sig(file_parameters("document").signature("self, id: str", "SourceDocument | None")),
              file_parameters("document").doc(R"(The document of this id, or None.

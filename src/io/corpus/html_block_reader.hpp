@@ -79,7 +79,7 @@ class html_block_reader {
     void take_link(const html_token& tag);
     void imply_ends(html_name name, std::uint32_t is);
     static bool is_bound(const open_element& open);
-    /// The open element nearest to the top that `is_wanted`, unless one that `stops` is above it; 0 if there is none.
+    /// The open element nearest to the top that `is_wanted`, if no element that `stops` is above it; otherwise 0.
     template <typename Wanted, typename Stops>
     std::size_t find_open(Wanted&& is_wanted, Stops&& stops) const;
     void close_in_scope(html_name name, bool button_stops);

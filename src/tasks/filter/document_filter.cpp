@@ -99,8 +99,8 @@ std::optional<model_mixture> read_model_of(const filter_options& options, const 
     return read_mixture(model, ctx);
 }
 
-/// Of the model's bytes: another model may come to lie under the same path. A model that is not a file that lies still, such as
-/// a pipe, can be read only once.
+/// Of the model's bytes, since another model may have the same path later. A model that is not a regular file, such as a
+/// pipe, can be read only once.
 std::string checksum_of_model(const filter_options& options, const context& ctx) {
     if (options.perplexity.empty()) return {};
     std::error_code failed;

@@ -15,8 +15,8 @@ namespace quern::io {
 struct front_matter {
     std::size_t bytes = 0;  ///< including its last line's end; 0 if there is none
     std::string title;      ///< without quotes; empty if there is none
-    /// The other members, each with its value in JSON: what is in quotes is a string, and so is what is no number, `true`,
-    /// `false` or `null` (which is left out). Numbers are as they are written.
+    /// The other members, each with its value in JSON. Unquoted numbers, `true` and `false` keep their type, numbers as they
+    /// are written; `null` is left out; all else is a string.
     std::vector<std::pair<std::string, std::string>> fields;
 };
 

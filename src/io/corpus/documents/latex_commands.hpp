@@ -14,7 +14,7 @@ std::optional<int> latex_arguments_that_are_no_text(std::string_view command);
 /// The characters that a command shows.
 std::optional<std::string_view> latex_character_of(std::string_view command);
 
-/// The combining mark of an accent's command; 0 if it is none.
+/// The combining mark of an accent's command; 0 for other commands.
 char32_t latex_mark_of(std::string_view name);
 
 /// `base`, its first letter with the mark; composed, if Unicode has such a letter.
