@@ -22,8 +22,8 @@
 #include "tasks/search/snippet.hpp"
 #include "tasks/search/suggestions.hpp"
 #include "tasks/search/word_weights.hpp"
+#include "tasks/shared/file_checksum.hpp"
 #include "tasks/words/space_layout.hpp"
-#include "tasks/words/space_writer.hpp"
 #include "text/word_places.hpp"
 
 namespace quern {

@@ -5,11 +5,11 @@
 #include "quern/tasks/similar.hpp"
 #include "quern/tasks/store.hpp"
 #include "quern/tasks/words.hpp"
+#include "tasks/shared/file_checksum.hpp"
 #include "tasks/store/layout.hpp"
 #include "tasks/store/manifest.hpp"
 #include "tasks/store/stop_words_file.hpp"
 #include "tasks/words/space_layout.hpp"
-#include "tasks/words/space_writer.hpp"
 
 namespace quern {
 

@@ -7,11 +7,11 @@
 #include "io/store/section.hpp"
 #include "quern/ops/link_rank.hpp"
 #include "tasks/links/input_graph.hpp"
+#include "tasks/shared/file_checksum.hpp"
 #include "tasks/shared/remaining_memory.hpp"
 #include "tasks/store/layout.hpp"
 #include "tasks/store/stop_words_file.hpp"
 #include "tasks/words/space_layout.hpp"
-#include "tasks/words/space_writer.hpp"
 #include "tasks/words/words_checks.hpp"
 
 namespace quern {

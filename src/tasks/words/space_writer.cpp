@@ -5,32 +5,17 @@
 #include <memory>
 #include <numeric>
 
-#include "base/hash.hpp"
 #include "device/files/file_writer.hpp"
-#include "io/files/mapped_file.hpp"
 #include "io/files/npy.hpp"
 #include "io/store/section.hpp"
 #include "quern/base/error.hpp"
+#include "tasks/shared/file_checksum.hpp"
 #include "tasks/words/space_layout.hpp"
 
 namespace quern {
 namespace {
 
 namespace layout = space_layout;
-
-/// XXH3 of bytes that arrive in pieces.
-class running_checksum {
-  public:
-    running_checksum() { XXH3_64bits_reset(state_.get()); }
-    void add(std::string_view bytes) { XXH3_64bits_update(state_.get(), bytes.data(), bytes.size()); }
-    std::uint64_t value() const { return XXH3_64bits_digest(state_.get()); }
-
-  private:
-    struct deleter {
-        void operator()(XXH3_state_t* state) const { XXH3_freeState(state); }
-    };
-    std::unique_ptr<XXH3_state_t, deleter> state_{XXH3_createState()};
-};
 
 }  // namespace
 
@@ -130,18 +115,6 @@ std::uint64_t space_writer::bytes() const {
     std::uint64_t all = matrix_bytes_;
     for (const store_section& section : sections_) all += section.bytes;
     return all;
-}
-
-std::uint64_t checksum_of_file(const std::filesystem::path& file, const context& ctx) {
-    constexpr std::size_t piece = 8 << 20;
-    const io::mapped_file mapped(file, io::mapped_file::access::sequential);
-    running_checksum checksum;
-    for (std::size_t at = 0; at < mapped.size(); at += piece) {
-        ctx.check_stop();
-        checksum.add(mapped.text().substr(at, piece));
-        ctx.report({"verify", std::min(at + piece, mapped.size()), mapped.size(), "bytes"});
-    }
-    return checksum.value();
 }
 
 }  // namespace quern

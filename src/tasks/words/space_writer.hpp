@@ -59,7 +59,4 @@ class space_writer {
     std::uint64_t matrix_bytes_ = 0, matrix_checksum_ = 0;
 };
 
-/// Reads a file from front to back; returns its 64-bit XXH3 checksum. Throws io_error, interrupted.
-std::uint64_t checksum_of_file(const std::filesystem::path& file, const context& ctx);
-
 }  // namespace quern
