@@ -34,6 +34,9 @@ std::string outcome_of(const build_result& result) {
 }
 
 /// Comma-separated names, or `all`.
+/// Of --skip: the last stage, ngrams, runs only with --ngrams.
+constexpr auto skippable_stages = std::span(build_stage_names).first<std::size(build_stage_names) - 1>();
+
 std::set<build_stage> parse_stages(std::string_view text) {
     std::set<build_stage> stages;
     for (std::size_t begin = 0; begin <= text.size();) {
@@ -42,7 +45,7 @@ std::set<build_stage> parse_stages(std::string_view text) {
         if (name == "all")
             stages.insert(all_build_stages.begin(), all_build_stages.end());
         else
-            stages.insert(parse_name<build_stage>(name, build_stage_names));
+            stages.insert(parse_name<build_stage>(name, skippable_stages));
         begin = end + 1;
     }
     return stages;
@@ -135,8 +138,7 @@ int run_build(const command& self, const std::vector<std::string>& arguments) {
     line.option("--skip", "STAGE,...",
                 "Skip stages: duplicates, ranks, thesaurus, vectors; or all. The index is always built.", "",
                 [&](const std::string& value) { options.skip = parse_stages(value); });
-    // The last stage, ngrams, runs only with --ngrams.
-    std::vector<std::string> stages(std::begin(build_stage_names), std::prev(std::end(build_stage_names)));
+    std::vector<std::string> stages(skippable_stages.begin(), skippable_stages.end());
     stages.emplace_back("all");
     line.offer("--skip", stages);
     line.option("--report", "FILE.html",

@@ -50,7 +50,7 @@ same_bytes() { diff -r -x stats.json "$1" "$2"; }
     [ "$(property some documents)" -eq 7 ]
     [[ $(property some stages) != *ranks* ]]
     ends_with 2 quern build mills.jsonl -o none --skip rank
-    says "invalid value 'rank' (expected one of duplicates, ranks, thesaurus, vectors, ngrams)"
+    says "invalid value 'rank' (expected one of duplicates, ranks, thesaurus, vectors)"
     ends_with 2 quern build mills.jsonl -o none --skip ''
     [ ! -e none ]
 }
