@@ -248,7 +248,9 @@ def test_results_can_be_pickled():
 
 
 def test_a_comparison_is_that_of_the_program(sample, command):
-    found = quern.compare("judgements.txt", {"words.run": "words.run", "dense.run": "dense.run"})
-    written = command("evaluate", "judgements.txt", "words.run", "dense.run", "--format", "tsv")
+    (sample / "one.run").write_text("t1 Q0 Mill 1 2.0 one\nt2 Q0 Flour 1 2.0 one\n")
+    (sample / "two.run").write_text("t1 Q0 Flour 1 2.0 two\nt1 Q0 Mill 2 1.0 two\n")
+    found = quern.compare("judgements.txt", {"one.run": "one.run", "two.run": "two.run"})
+    written = command("evaluate", "judgements.txt", "one.run", "two.run", "--format", "tsv")
     assert found.fingerprint == xxhash.xxh3_64_hexdigest(written)
     assert repr(found).startswith("runs: 2") and "<table>" in found._repr_html_()
