@@ -89,7 +89,7 @@ def of_polars(path):
         if path.endswith(".parquet"):
             return polars.read_parquet(path, columns=COLUMNS).estimated_size()
         if path.endswith(".arrow"):
-            table = polars.read_ipc(path, columns=COLUMNS, memory_map=False)
+            table = polars.read_ipc(path, columns=COLUMNS)
             return table.estimated_size() + 0 * table["text"].str.len_chars().sum()
         if ".csv" in path:
             return polars.read_csv(path, columns=COLUMNS, infer_schema=False).estimated_size()
