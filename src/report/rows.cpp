@@ -170,8 +170,11 @@ void fit(std::vector<std::size_t>& widths, const std::vector<bool>& numeric, std
 }  // namespace
 
 void report::append_tsv_field(std::string& out, std::string_view text) {
+    const auto is_plain = [](char c) { return (c & 0x80) == 0 && c != '\t' && c != '\n' && c != '\r'; };
+    const auto plain = static_cast<std::size_t>(std::ranges::find_if_not(text, is_plain) - text.begin());
+    out.append(text.substr(0, plain));
     bool breaking = false;  // inside a run of tabs and line ends, which is one space
-    each_code_point(text, [&](char32_t c) {
+    each_code_point(text.substr(plain), [&](char32_t c) {
         const bool breaks = c == '\t' || c == '\n' || c == '\r';
         if (!breaks) {
             append_code_point(out, c);
