@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // From rows by n-gram to rows by document, however many there are. Rows are partitioned into buckets of neighbouring
-// documents. When its turn comes, a bucket that fits into memory is sorted; a larger one is partitioned again.
+// documents. When its turn comes, a bucket that fits into memory is sorted; a larger one is partitioned again. Threads sort
+// different buckets at once.
 //
 // Rows of one n arrive in the order of their n-grams, so that a stable sort by document and n suffices. A document that
 // fills a bucket by itself has one bucket per n, whose rows arrive in order. What does not fit into memory is kept in
@@ -12,7 +13,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
-#include <optional>
+#include <ranges>
 #include <span>
 #include <string>
 #include <system_error>
@@ -42,12 +43,15 @@ class document_rows {
     static constexpr bool with_history = std::is_same_v<Row, document_row_with_history>;
 
   public:
-    /// `offsets`: the beginning of each document among the words, and the end; must outlive it. Holds about `memory_bytes`
-    /// at most, and 4 bytes for each document.
+    /// Some rows in a row. Made by next(), ordered by any thread, also after its document_rows is gone.
+    class piece;
+
+    /// `offsets`: the beginning of each document among the words, and the end; must outlive it. With `pieces` pieces in
+    /// use and a text of each, all take about `memory_bytes` at most, and 4 bytes for each document.
     document_rows(scratch_folder& scratch, std::span<const std::uint64_t> offsets,
-                  const ngram_options& options, std::uint64_t memory_bytes)
+                  const ngram_options& options, std::uint64_t memory_bytes, std::size_t pieces)
         : document_rows(scratch, offsets, 0, options.only ? options.order : 1, options.order, memory_bytes,
-                        0) {}
+                        pieces, 0) {}
     document_rows(const document_rows&) = delete;  // it removes its scratch file
     document_rows& operator=(const document_rows&) = delete;
     ~document_rows() {
@@ -75,26 +79,47 @@ class document_rows {
         }
     }
 
-    /// Calls sink(rows) for batches of all rows, by document, n, n-gram. Once; batches are released afterwards.
-    template <class Sink>
-    void drain(const Sink& sink) {
-        if (spill_) spill_->flush();
-        for (bucket& b : buckets_) {
-            if (b.one_n)
-                pass_on(b, sink);
-            else if (b.rows <= bucket_rows_)
-                sort(b, sink);
-            else
-                partition_again(b, sink);
-            b = bucket{};
+    /// The next rows, by document, n, n-gram; false after the last. Nothing may be added after the first call.
+    bool next(piece& to) {
+        if (spill_ && next_bucket_ == 0) spill_->flush();
+        for (;; ++next_bucket_) {
+            if (finer_) {
+                if (finer_->next(to)) return true;
+                spilled_again_ += finer_->spilled_bytes();
+                finer_.reset();
+            }
+            if (next_bucket_ == buckets_.size()) return false;
+            bucket& b = buckets_[next_bucket_];
+            if (b.rows == 0) continue;
+            if (!b.one_n && b.rows > bucket_rows_) {
+                partition_again(b);
+                continue;
+            }
+            to = piece(*this);
+            if (!b.one_n) {
+                to.rest_ = std::move(b);
+                ++next_bucket_;
+                return true;
+            }
+            if (next_chunk_ == 0) chunks_ = chunks_of(b, spill_.get(), chunk_rows_);
+            for (std::uint64_t rows = 0; next_chunk_ != chunks_.size() && rows < bucket_rows_;
+                 ++next_chunk_) {
+                rows += chunks_[next_chunk_].rows;
+                to.chunks_.push_back(std::move(chunks_[next_chunk_]));
+            }
+            if (next_chunk_ == chunks_.size()) {
+                next_chunk_ = 0;
+                ++next_bucket_;
+            }
+            return true;
         }
     }
 
-    /// Of this object; those of a bucket that was partitioned again count, too, once it was drained.
+    /// Of this object; those of a bucket that was partitioned again count, too, once its last piece was made.
     std::uint64_t spilled_bytes() const { return spilled_ + spilled_again_; }
 
   private:
-    static constexpr std::uint64_t min_bucket = std::uint64_t{1} << 20, max_bucket = std::uint64_t{1} << 25;
+    static constexpr std::uint64_t min_bucket = std::uint64_t{1} << 16, max_bucket = std::uint64_t{1} << 22;
     static constexpr std::uint64_t min_chunk_rows = 128, max_chunk_rows = std::uint64_t{1} << 13;
     static constexpr std::uint64_t min_buckets = 16;  // more than n-grams have words
 
@@ -113,10 +138,16 @@ class document_rows {
         std::uint64_t filled = 0;  ///< of `open`
         std::uint64_t rows = 0;
     };
+    /// Rows in memory, or from `offset` of the scratch file on.
+    struct chunk {
+        std::unique_ptr<Row[]> held;
+        std::uint64_t offset = 0, rows = 0;
+    };
 
     /// The documents from `first` on. `depth`: how often the rows have been partitioned before.
     document_rows(scratch_folder& scratch, std::span<const std::uint64_t> offsets, std::uint32_t first,
-                  unsigned first_n, unsigned order, std::uint64_t memory_bytes, unsigned depth)
+                  unsigned first_n, unsigned order, std::uint64_t memory_bytes, std::size_t pieces,
+                  unsigned depth)
         : scratch_(scratch),
           path_(scratch.file("rows_" + std::to_string(depth))),
           offsets_(offsets),
@@ -125,7 +156,10 @@ class document_rows {
           lengths_(order - first_n + 1),
           depth_(depth),
           memory_bytes_(memory_bytes),
-          bucket_rows_(std::clamp<std::uint64_t>(memory_bytes / 8, min_bucket, max_bucket) / sizeof(Row)) {
+          pieces_(pieces),
+          // A piece in use takes four times its rows: as they came, in order, and as text.
+          bucket_rows_(std::clamp<std::uint64_t>(memory_bytes / 12 / pieces, min_bucket, max_bucket) /
+                       sizeof(Row)) {
         partition();
         const std::uint64_t each = memory_bytes / 8 / std::max<std::size_t>(1, buckets_.size()) / sizeof(Row);
         chunk_rows_ = std::clamp(each, min_chunk_rows, max_chunk_rows);
@@ -187,7 +221,7 @@ class document_rows {
             b.held.push_back(std::move(b.open));
             return;
         }
-        if (!spill_) spill_.emplace(path_);
+        if (!spill_) spill_ = std::make_shared<spill_file>(path_);
         if (room_ < chunk_bytes()) take_room();
         room_ -= chunk_bytes();
         const chunk_header header{b.last_spilled};
@@ -204,73 +238,40 @@ class document_rows {
         room_ += bytes;
     }
 
-    /// Calls sink(rows) for all rows of a bucket, in order.
-    template <class Sink>
-    void for_each_chunk(bucket& b, const Sink& sink) {
-        for (std::unique_ptr<Row[]>& rows : b.held) {
-            sink(std::span<const Row>(rows.get(), chunk_rows_));
-            rows.reset();
-        }
-        std::vector<std::uint64_t> chunks;  // backwards
+    /// Of a bucket, which gives away what it holds. `chunk_rows`: of a full chunk.
+    static std::vector<chunk> chunks_of(bucket& b, const spill_file* spill, std::uint64_t chunk_rows) {
+        std::vector<chunk> chunks;  // of the scratch file, backwards
         for (std::uint64_t at = b.last_spilled; at != no_chunk;) {
-            chunks.push_back(at);
+            chunks.push_back({nullptr, at + sizeof(chunk_header), chunk_rows});
             chunk_header header{};
-            spill_->read_at(at, {reinterpret_cast<char*>(&header), sizeof header});
+            spill->read_at(at, {reinterpret_cast<char*>(&header), sizeof header});
             at = header.previous;
         }
-        const auto rows = std::make_unique_for_overwrite<Row[]>(chunks.empty() ? 0 : chunk_rows_);
-        while (!chunks.empty()) {
-            spill_->read_at(chunks.back() + sizeof(chunk_header),
-                            {reinterpret_cast<char*>(rows.get()), chunk_rows_ * sizeof(Row)});
-            chunks.pop_back();
-            sink(std::span<const Row>(rows.get(), chunk_rows_));
-        }
-        if (b.filled != 0) sink(std::span<const Row>(b.open.get(), b.filled));
-    }
-
-    /// The rows of one document and one n are in order.
-    template <class Sink>
-    void pass_on(bucket& b, const Sink& sink) {
-        std::vector<Row> rows;
-        for_each_chunk(b, [&](std::span<const Row> part) {
-            if (rows.size() + part.size() > bucket_rows_ && !rows.empty()) {
-                sink(std::span<const Row>(rows));
-                rows.clear();
-            }
-            rows.insert(rows.end(), part.begin(), part.end());
-        });
-        if (!rows.empty()) sink(std::span<const Row>(rows));
-    }
-
-    /// Stable, by document and n.
-    template <class Sink>
-    void sort(bucket& b, const Sink& sink) {
-        if (b.rows == 0) return;
-        std::vector<Row> rows, sorted(b.rows);
-        rows.reserve(b.rows);
-        for_each_chunk(b,
-                       [&](std::span<const Row> part) { rows.insert(rows.end(), part.begin(), part.end()); });
-        const auto place_of = [&](const Row& row) {
-            return std::uint64_t{row.document - b.begin} * lengths_ + (row.n - first_n_);
-        };
-        std::vector<std::uint64_t> begins(std::uint64_t{b.end - b.begin} * lengths_ + 1);
-        for (const Row& row : rows) ++begins[place_of(row) + 1];
-        for (std::size_t i = 1; i < begins.size(); ++i) begins[i] += begins[i - 1];
-        for (const Row& row : rows) sorted[begins[place_of(row)]++] = row;
-        sink(std::span<const Row>(sorted));
+        for (std::unique_ptr<Row[]>& rows : b.held | std::views::reverse)
+            chunks.push_back({std::move(rows), 0, chunk_rows});
+        std::ranges::reverse(chunks);
+        if (b.filled != 0) chunks.push_back({std::move(b.open), 0, b.filled});
+        return chunks;
     }
 
     /// In the quarter of the memory that sorting would take.
-    template <class Sink>
-    void partition_again(bucket& b, const Sink& sink) {
-        document_rows finer(scratch_,
-                            offsets_.subspan(b.begin - first_document_, b.end - b.begin + std::size_t{1}),
-                            b.begin, first_n_, first_n_ + lengths_ - 1, memory_bytes_ / 4, depth_ + 1);
-        for_each_chunk(b, [&](std::span<const Row> part) {
-            for (const Row& row : part) finer.next_row(row.document, row.n) = row;
-        });
-        finer.drain(sink);
-        spilled_again_ += finer.spilled_bytes();
+    void partition_again(bucket& b) {
+        finer_.reset(new document_rows(
+            scratch_, offsets_.subspan(b.begin - first_document_, b.end - b.begin + std::size_t{1}), b.begin,
+            first_n_, first_n_ + lengths_ - 1, memory_bytes_ / 4, pieces_, depth_ + 1));
+        for (chunk& c : chunks_of(b, spill_.get(), chunk_rows_)) {
+            load(c, spill_.get());
+            for (const Row& row : std::span(c.held.get(), c.rows))
+                finer_->next_row(row.document, row.n) = row;
+            c.held.reset();
+        }
+        b = bucket{};
+    }
+
+    static void load(chunk& c, const spill_file* spill) {
+        if (c.held) return;
+        c.held = std::make_unique_for_overwrite<Row[]>(c.rows);
+        spill->read_at(c.offset, {reinterpret_cast<char*>(c.held.get()), c.rows * sizeof(Row)});
     }
 
     scratch_folder& scratch_;
@@ -278,11 +279,72 @@ class document_rows {
     std::span<const std::uint64_t> offsets_;
     std::uint32_t first_document_ = 0;
     unsigned first_n_ = 0, lengths_ = 0, depth_ = 0;
-    std::uint64_t memory_bytes_ = 0, bucket_rows_ = 0, chunk_rows_ = 0;
+    std::uint64_t memory_bytes_ = 0;
+    std::size_t pieces_ = 1;
+    std::uint64_t bucket_rows_ = 0, chunk_rows_ = 0;
     std::vector<bucket> buckets_;           ///< in the order of their rows
     std::vector<std::uint32_t> bucket_of_;  ///< of each document, the first
-    std::optional<spill_file> spill_;
+    std::shared_ptr<spill_file> spill_;     ///< pieces read it
     std::uint64_t held_ = 0, room_ = 0, spilled_ = 0, spilled_again_ = 0;
+
+    std::size_t next_bucket_ = 0;  ///< of next()
+    std::vector<chunk> chunks_;    ///< of that bucket, if it is of one n
+    std::size_t next_chunk_ = 0;
+    std::unique_ptr<document_rows> finer_;  ///< that bucket, partitioned again
+};
+
+template <class Row>
+class document_rows<Row>::piece {
+  public:
+    piece() = default;
+
+    /// Calls sink(rows) with all rows in order, once or several times; releases them. Throws io_error.
+    template <class Sink>
+    void drain(const Sink& sink) {
+        const bool ordered = !chunks_.empty();  // rows of one document and one n
+        if (!ordered) chunks_ = chunks_of(rest_, spill_.get(), chunk_rows_);
+        for (chunk& c : chunks_) {
+            load(c, spill_.get());
+            if (!ordered) continue;
+            sink(std::span<const Row>(c.held.get(), c.rows));
+            c.held.reset();
+        }
+        if (!ordered) sort(sink);
+        *this = piece();
+    }
+
+  private:
+    friend document_rows;
+
+    explicit piece(const document_rows& from)
+        : first_n_(from.first_n_),
+          lengths_(from.lengths_),
+          chunk_rows_(from.chunk_rows_),
+          spill_(from.spill_) {}
+
+    /// Stable, by document and n.
+    template <class Sink>
+    void sort(const Sink& sink) {
+        const auto place_of = [&](const Row& row) {
+            return std::uint64_t{row.document - rest_.begin} * lengths_ + (row.n - first_n_);
+        };
+        std::vector<std::uint64_t> begins(std::uint64_t{rest_.end - rest_.begin} * lengths_ + 1);
+        for (const chunk& c : chunks_)
+            for (const Row& row : std::span(c.held.get(), c.rows)) ++begins[place_of(row) + 1];
+        for (std::size_t i = 1; i < begins.size(); ++i) begins[i] += begins[i - 1];
+        const auto sorted = std::make_unique_for_overwrite<Row[]>(rest_.rows);
+        for (chunk& c : chunks_) {
+            for (const Row& row : std::span(c.held.get(), c.rows)) sorted[begins[place_of(row)]++] = row;
+            c.held.reset();
+        }
+        sink(std::span<const Row>(sorted.get(), rest_.rows));
+    }
+
+    unsigned first_n_ = 0, lengths_ = 0;
+    std::uint64_t chunk_rows_ = 0;
+    std::shared_ptr<const spill_file> spill_;
+    bucket rest_;                ///< whose rows are to be sorted
+    std::vector<chunk> chunks_;  ///< otherwise: rows in order
 };
 
 }  // namespace quern

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "device/cpu/parallel.hpp"
+#include "device/cpu/pipeline.hpp"
 #include "device/files/scratch_folder.hpp"
 #include "ops/ngram_likelihood/rows/joined_rows.hpp"
 #include "quern/base/choose_device.hpp"
@@ -137,7 +138,8 @@ class ngrams_run {
         ngram_options requested = options_.ngrams;
         if (to_.wanted()) {
             held += memory / 4 + 4 * corpus_.document_count();
-            rows = std::make_unique<document_rows<Row>>(scratch_, corpus_.documents, requested, memory / 4);
+            rows = std::make_unique<document_rows<Row>>(scratch_, corpus_.documents, requested, memory / 4,
+                                                        pieces_at_once());
         }
         if (totals_text_.wanted() || arpa_text_.wanted()) {
             const bool histories = arpa_text_.wanted() && model_needs_histories(requested);
@@ -203,26 +205,46 @@ class ngrams_run {
         const row_text texts(corpus_, to_.format, ngram_columns(options_.ngrams));
         std::uint64_t bytes = 0, done = 0, all = 0;
         for (const ngram_totals& of_n : result_.totals) all += of_n.rows;
-        text_batches batches(ctx_);
-        rows.drain([&](std::span<const Row> sorted) {
-            if (to_.take) {
-                for (const Row& row : sorted) hand_over(row);
-            } else {
-                batches.write(
-                    sorted.size(),
-                    [&](std::string& out, std::uint64_t begin, std::uint64_t end) {
-                        texts.append(out, sorted.subspan(begin, end - begin));
-                    },
-                    [&](std::string_view text) {
-                        bytes += text.size();
-                        to_.write(text);
-                    });
+        struct part {
+            typename document_rows<Row>::piece rows;
+            std::uint64_t count = 0;
+            std::string text;
+        };
+        const auto wrote = [&](std::uint64_t count) { ctx_.report({"write", done += count, all, "rows"}); };
+        if (to_.take) {
+            for (typename document_rows<Row>::piece piece; rows.next(piece);) {
+                piece.drain([&](std::span<const Row> ordered) {
+                    for (const Row& row : ordered) hand_over(row);
+                    wrote(ordered.size());
+                });
             }
-            done += sorted.size();
-            ctx_.report({"write", done, all, "rows"});
+            clock_.end_stage("write", bytes);
+            return;
+        }
+        reused_texts free_texts;
+        pipeline<part> line(pieces_at_once());
+        line.from([&](part& p) {
+            ctx_.check_stop();
+            return rows.next(p.rows);
         });
+        line.in_parallel([&](part& p) {
+            p.text = free_texts.take();
+            p.rows.drain([&](std::span<const Row> ordered) {
+                p.count += ordered.size();
+                texts.append(p.text, ordered);
+            });
+        });
+        line.in_order([&](part& p) {
+            bytes += p.text.size();
+            to_.write(p.text);
+            wrote(p.count);
+            free_texts.give_back(std::move(p.text));
+        });
+        run_parallel(ctx_, [&] { line.run(); });
         clock_.end_stage("write", bytes);
     }
+
+    std::size_t pieces_at_once() const { return std::size_t{ctx_.thread_count()} + 2; }
 
     template <class Row>
     void hand_over(const Row& row) {

@@ -20,6 +20,28 @@
 
 namespace quern {
 
+/// Texts whose memory is used again. Thread-safe.
+class reused_texts {
+  public:
+    /// An empty one.
+    std::string take() {
+        const std::lock_guard hold(mutex_);
+        if (texts_.empty()) return {};
+        std::string text = std::move(texts_.back());
+        texts_.pop_back();
+        return text;
+    }
+    void give_back(std::string text) {
+        text.clear();
+        const std::lock_guard hold(mutex_);
+        texts_.push_back(std::move(text));
+    }
+
+  private:
+    std::mutex mutex_;
+    std::vector<std::string> texts_;
+};
+
 /// Forms text with the threads of a run. One for many calls: a new set of threads for each would take memory that oneTBB
 /// frees late.
 class text_batches {
@@ -51,8 +73,7 @@ void text_batches::write(std::uint64_t items, const Form& form, const Write& wri
         std::string text;
     };
     std::uint64_t given_out = 0;
-    std::mutex mutex;
-    std::vector<std::string> written;  // whose memory is reused
+    reused_texts free_texts;
     pipeline<work> line(std::size_t{ctx_.thread_count()} + 2);
     line.from([&](work& w) {
         if (given_out == items) return false;
@@ -62,20 +83,12 @@ void text_batches::write(std::uint64_t items, const Form& form, const Write& wri
         return true;
     });
     line.in_parallel([&](work& w) {
-        {
-            const std::lock_guard hold(mutex);
-            if (!written.empty()) {
-                w.text = std::move(written.back());
-                written.pop_back();
-            }
-        }
+        w.text = free_texts.take();
         form(w.text, w.begin, w.end);
     });
     line.in_order([&](work& w) {
         write(std::string_view(w.text));
-        w.text.clear();
-        const std::lock_guard hold(mutex);
-        written.push_back(std::move(w.text));
+        free_texts.give_back(std::move(w.text));
     });
     arena_.execute([&] { line.run(); });
 }
