@@ -6,10 +6,9 @@
 
 #include "base/release.hpp"
 #include "device/cpu/pipeline.hpp"
-#include "io/store/section.hpp"
 #include "ops/search/indexing/index_runs.hpp"
 #include "quern/base/error.hpp"
-#include "text/dictionary.hpp"
+#include "tasks/store_build/word_sections.hpp"
 
 namespace quern {
 namespace {
@@ -17,55 +16,6 @@ namespace {
 using search_detail::merged_range;
 using search_detail::sorted_run;
 using search_detail::word_range;
-
-/// The word sections, filled range by range.
-class word_sections {
-  public:
-    word_sections(const std::filesystem::path& store, const store_layout::word_index_names& names)
-        : names_(names),
-          dictionary_(store_layout::file_of(store, names.dictionary)),
-          document_frequencies_(store_layout::file_of(store, names.document_frequencies)),
-          collection_frequencies_(store_layout::file_of(store, names.collection_frequencies)),
-          posting_ends_(store_layout::file_of(store, names.posting_ends)),
-          postings_(store_layout::file_of(store, names.postings)) {}
-
-    void append(const merged_range& range) {
-        const std::uint64_t before = postings_.size();
-        std::uint64_t begin = 0;
-        for (std::size_t i = 0; i < range.word_ends.size(); ++i) {
-            words_.append(std::string_view(range.words).substr(begin, range.word_ends[i] - begin));
-            begin = range.word_ends[i];
-            posting_ends_.append_value(before + range.posting_ends[i]);
-            count_ += range.document_frequencies[i];
-        }
-        document_frequencies_.append_values(std::span(range.document_frequencies));
-        collection_frequencies_.append_values(std::span(range.collection_frequencies));
-        postings_.append(range.postings);
-    }
-
-    run_store::outcome finish() {
-        run_store::outcome result;
-        result.vocabulary = words_.size();
-        result.postings = count_;
-        dictionary_.append(words_.finish());
-        const auto close = [&](std::string_view name, io::section_writer& section) {
-            const auto summary = section.finish();
-            result.sections.push_back({std::string(name), summary.file_bytes, summary.checksum});
-        };
-        close(names_.dictionary, dictionary_);
-        close(names_.document_frequencies, document_frequencies_);
-        close(names_.collection_frequencies, collection_frequencies_);
-        close(names_.posting_ends, posting_ends_);
-        close(names_.postings, postings_);
-        return result;
-    }
-
-  private:
-    const store_layout::word_index_names& names_;
-    text::dictionary_builder words_;
-    io::section_writer dictionary_, document_frequencies_, collection_frequencies_, posting_ends_, postings_;
-    std::uint64_t count_ = 0;
-};
 
 }  // namespace
 

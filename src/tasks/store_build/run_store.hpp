@@ -15,6 +15,7 @@
 #include "ops/search/indexing/index_runs.hpp"
 #include "quern/base/context.hpp"
 #include "tasks/store/layout.hpp"
+#include "tasks/store_build/word_sections.hpp"
 
 namespace quern {
 
@@ -26,10 +27,7 @@ class run_store {
 
     void append(search_detail::sorted_run run);  ///< in collection order
 
-    struct outcome {
-        std::uint64_t vocabulary = 0, postings = 0;
-        std::vector<store_section> sections;
-    };
+    using outcome = word_sections::outcome;
     /// Called with every merged range, in order.
     using range_visitor = std::function<void(const search_detail::merged_range&)>;
     /// Writes the sections `names`, with progress under the name `stage`: dictionary, frequencies and postings. All
