@@ -42,17 +42,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A stage that adds to an index.
-struct added_stage {
-    build_stage stage = {};
-    stage_outcome (*make)(const opened_store& store, const context& ctx) = nullptr;
-    std::optional<build_stage> reads = {};  ///< without this stage it makes nothing
-};
-constexpr added_stage added_stages[] = {{build_stage::ranks, make_link_ranks},
-                                        {build_stage::thesaurus, make_thesaurus},
-                                        {build_stage::vectors, make_document_vectors, build_stage::thesaurus},
-                                        {build_stage::ngrams, make_ngrams}};
-
 std::string_view name_of(build_stage stage) {
     return build_stage_names[static_cast<std::size_t>(stage)];
 }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "quern/base/context.hpp"
+#include "quern/tasks/build.hpp"
 #include "quern/tasks/given_vectors.hpp"
 #include "quern/tasks/store.hpp"
 #include "tasks/store/opened_store.hpp"
@@ -51,6 +52,18 @@ stage_outcome make_document_vectors(const opened_store& store, const context& ct
 /// as the index has words. The same bytes for any threads and memory. Throws damaged_store, out_of_memory, io_error,
 /// interrupted. Cost: a hash look-up for each pair in the words in order; runs in a quarter of the memory, beyond it on disk.
 stage_outcome make_ngrams(const opened_store& store, const context& ctx);
+
+/// A stage that adds to an index.
+struct added_stage {
+    build_stage stage = {};
+    stage_outcome (*make)(const opened_store& store, const context& ctx) = nullptr;
+    std::optional<build_stage> reads = {};  ///< without this stage it makes nothing
+};
+inline constexpr added_stage added_stages[] = {
+    {build_stage::ranks, make_link_ranks},
+    {build_stage::thesaurus, make_thesaurus},
+    {build_stage::vectors, make_document_vectors, build_stage::thesaurus},
+    {build_stage::ngrams, make_ngrams}};
 
 /// Writes the section `user_vectors`: the vectors given with the documents, in their order. Throws as order_vectors.
 stage_outcome keep_user_vectors(const opened_store& store, const given_vectors& given, const context& ctx);
