@@ -74,8 +74,11 @@ class stored_then_read : public io::corpus_reader {
 
 }  // namespace
 
-stored_links::stored_links(const store_to_update& old)
-    : old_(old), store_(old.store()), links_(store_.links()) {
+stored_links::stored_links(const store_to_update& old) : stored_links(old.store()) {
+    old_ = &old;
+}
+
+stored_links::stored_links(const opened_store& store) : store_(store), links_(store_.links()) {
     const auto open = [this](std::string_view name) -> std::optional<io::section_view> {
         if (!store_layout::lists_section(store_.info(), name)) return std::nullopt;
         return store_layout::open_section(store_.path(), store_.info(), name);
@@ -88,7 +91,7 @@ stored_links::stored_links(const store_to_update& old)
 }
 
 std::span<const hash128_value> stored_links::next() {
-    while (old_.is_dropped(document_)) read_next();
+    while (old_ != nullptr && old_->is_dropped(document_)) read_next();
     read_next();
     return names_;
 }

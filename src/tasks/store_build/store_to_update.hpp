@@ -29,7 +29,8 @@ class store_to_update;
 /// that lead nowhere so far, or by a redirect. A near-duplicate is replaced by the kept document's name.
 class stored_links {
   public:
-    /// `old` must outlive it.
+    /// Of all documents of `store`, or of those of `old` that stay. It must outlive this object.
+    explicit stored_links(const opened_store& store);
     explicit stored_links(const store_to_update& old);
     std::span<const hash128_value> next();  ///< of the next document that stays; until the next call
     std::span<const store_layout::named_redirect> redirects() const;
@@ -37,7 +38,7 @@ class stored_links {
   private:
     void read_next();
 
-    const store_to_update& old_;
+    const store_to_update* old_ = nullptr;  ///< null: all documents stay
     const opened_store& store_;
     opened_store::link_views links_;
     std::optional<io::section_view> open_section_, redirects_;
