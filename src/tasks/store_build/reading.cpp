@@ -350,7 +350,7 @@ class collection_reader {
 
         io::section_writer ends;
         text_block_writer blocks;
-        text_gatherer gatherer{store_layout::text_block_bytes, 4096};
+        text_gatherer gatherer{store_layout::text_block_bytes, max_documents_of_field_block};
         std::uint64_t bytes = 0;
     };
 

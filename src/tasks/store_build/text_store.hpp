@@ -18,6 +18,9 @@ struct raw_text_block {
     std::string text;
 };
 
+/// Documents in a block of fields, at most: many have none.
+inline constexpr std::uint64_t max_documents_of_field_block = 4096;
+
 /// Groups consecutive texts. The text that fills a block closes it, so that blocks depend only on the collection.
 class text_gatherer {
   public:
