@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
 #include <optional>
 #include <span>
 
@@ -13,6 +12,7 @@
 #include "quern/base/document_fields_option_table.hpp"
 #include "quern/base/error.hpp"
 #include "session.hpp"
+#include "skipped_stages.hpp"
 #include "source_permissions.hpp"
 #include "spaces.hpp"
 #include "values.hpp"
@@ -31,24 +31,6 @@ std::string outcome_of(const build_result& result) {
                             grouped(result.dangling_links));
     }
     return text;
-}
-
-/// Comma-separated names, or `all`.
-/// Of --skip: the last stage, ngrams, runs only with --ngrams.
-constexpr auto skippable_stages = std::span(build_stage_names).first<std::size(build_stage_names) - 1>();
-
-std::set<build_stage> parse_stages(std::string_view text) {
-    std::set<build_stage> stages;
-    for (std::size_t begin = 0; begin <= text.size();) {
-        const std::size_t end = std::min(text.find(',', begin), text.size());
-        const std::string_view name = text.substr(begin, end - begin);
-        if (name == "all")
-            stages.insert(all_build_stages.begin(), all_build_stages.end());
-        else
-            stages.insert(parse_name<build_stage>(name, skippable_stages));
-        begin = end + 1;
-    }
-    return stages;
 }
 
 /// An update uses the options the store was built with: refuses others instead of ignoring them.
@@ -135,12 +117,7 @@ int run_build(const command& self, const std::vector<std::string>& arguments) {
             options.store = file_name(value);
         },
         true);
-    line.option("--skip", "STAGE,...",
-                "Skip stages: duplicates, ranks, thesaurus, vectors; or all. The index is always built.", "",
-                [&](const std::string& value) { options.skip = parse_stages(value); });
-    std::vector<std::string> stages(skippable_stages.begin(), skippable_stages.end());
-    stages.emplace_back("all");
-    line.offer("--skip", stages);
+    declare_skip(line, options.skip);
     line.option("--report", "FILE.html",
                 "Write a self-contained HTML page: sizes, seconds, rejected input, near-duplicates, words, "
                 "link ranks.",

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "skipped_stages.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "values.hpp"
+
+namespace quern::cli {
+namespace {
+
+/// The last stage, ngrams, runs only with --ngrams.
+constexpr auto skippable_stages = std::span(build_stage_names).first<std::size(build_stage_names) - 1>();
+
+/// Comma-separated names, or `all`.
+std::set<build_stage> parse_stages(std::string_view text) {
+    std::set<build_stage> stages;
+    for (std::size_t begin = 0; begin <= text.size();) {
+        const std::size_t end = std::min(text.find(',', begin), text.size());
+        const std::string_view name = text.substr(begin, end - begin);
+        if (name == "all")
+            stages.insert(all_build_stages.begin(), all_build_stages.end());
+        else
+            stages.insert(parse_name<build_stage>(name, skippable_stages));
+        begin = end + 1;
+    }
+    return stages;
+}
+
+}  // namespace
+
+void declare_skip(command_line& line, std::set<build_stage>& skip) {
+    line.option("--skip", "STAGE,...",
+                "Skip stages: duplicates, ranks, thesaurus, vectors; or all. The index is always built.", "",
+                [&skip](const std::string& value) { skip = parse_stages(value); });
+    std::vector<std::string> stages(skippable_stages.begin(), skippable_stages.end());
+    stages.emplace_back("all");
+    line.offer("--skip", stages);
+}
+
+}  // namespace quern::cli
