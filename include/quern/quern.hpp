@@ -83,6 +83,7 @@
 #include "quern/tasks/language_model_option_table.hpp"
 #include "quern/tasks/link_rank.hpp"
 #include "quern/tasks/link_rank_option_table.hpp"
+#include "quern/tasks/merge.hpp"
 #include "quern/tasks/nearest.hpp"
 #include "quern/tasks/nearest_option_table.hpp"
 #include "quern/tasks/ngrams.hpp"
