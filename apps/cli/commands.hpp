@@ -11,6 +11,7 @@
 namespace quern::cli {
 
 int run_build(const command& self, const std::vector<std::string>& arguments);
+int run_merge(const command& self, const std::vector<std::string>& arguments);
 int run_search(const command& self, const std::vector<std::string>& arguments);
 int run_complete(const command& self, const std::vector<std::string>& arguments);
 int run_dedup(const command& self, const std::vector<std::string>& arguments);

@@ -28,6 +28,7 @@ namespace {
 
 constexpr command commands[] = {
     {"build", "turn a raw collection into a store", run_build},
+    {"merge", "merge stores into one, as if it were built from all their documents", run_merge},
     {"search", "find documents by words, in a store or directly in a corpus", run_search},
     {"complete", "complete a word from the words of a store", run_complete},
     {"dedup", "find near-duplicate documents and write a corpus without them", run_dedup},
