@@ -567,6 +567,9 @@ class python_ranked_lists {
     python_top_k top_k(nb::handle k, const nb::kwargs& given) {
         top_k_call requested = method_parameters().read(given);
         requested.options.k = k_of(k);
+        device_choice& device = requested.run.ctx.device;
+        if (device.where == device_choice::kind::automatic && !runs_on_gpus(requested.options.method))
+            device = context::cpu().device;
         python_top_k made;
         made.ids = lists_.ids;
         const auto make = [&](const context& ctx) {

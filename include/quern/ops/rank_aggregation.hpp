@@ -74,6 +74,10 @@ enum class aggregation_method {
     segmented,  ///< `stride` levels of all lists at a time, as sorted arrays (Li, Huang and Xie: Tegra K1)
 };
 inline constexpr std::string_view aggregation_method_names[] = {"auto", "nra", "sc", "lara", "segmented"};
+/// The others run on the CPU alone.
+constexpr bool runs_on_gpus(aggregation_method method) {
+    return method == aggregation_method::automatic || method == aggregation_method::segmented;
+}
 
 struct aggregation_options {
     std::uint32_t k = 10;  ///< at least 1
@@ -93,8 +97,8 @@ struct aggregation_result {
     std::string place;                  ///< the device, with the reason
 };
 
-/// Ids are below `objects`. At most max_lists lists. A GPU supports `automatic` and `segmented`; other methods
-/// are a usage_error there. Throws usage_error for options, weights and floors out of range; invalid_value,
+/// Ids are below `objects`. At most max_lists lists. On a GPU, methods without
+/// runs_on_gpus() are a usage_error. Throws usage_error for options, weights and floors out of range; invalid_value,
 /// with the object, for a score of the result beyond the range of double; list_fault for a fault in the part of
 /// a list that was read; out_of_memory, interrupted, device_error. A GPU reads a whole list when it loads it.
 /// When `automatic` only searches for undecided objects, it detects a repeated id only if it is one of those.

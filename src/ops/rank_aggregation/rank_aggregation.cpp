@@ -91,9 +91,6 @@ aggregation_result finished(aggregation_result result, const std::string& where)
 
 constexpr const char* operation = "top-k of lists";
 
-bool runs_everywhere(aggregation_method method) {
-    return method == aggregation_method::automatic || method == aggregation_method::segmented;
-}
 /// The name used to reject a method without kernels when CUDA is requested.
 std::string named_operation(aggregation_method method) {
     return std::string(operation) + " by " +
@@ -112,7 +109,7 @@ class held_lists {
 
     aggregation_result top_k(const aggregation_options& options) {
         const scoring rule(rules_, options);
-        if (!runs_everywhere(options.method))
+        if (!runs_on_gpus(options.method))
             throw usage_error(named_operation(options.method) + " runs on cpu only");
         lists_.refuse_faults(&rule);
         const std::uint32_t k = std::min(options.k, lists_.objects());  // none for 0 objects
@@ -182,7 +179,7 @@ aggregation_result top_k(std::span<const ranked_list_view<Score>> lists, std::ui
                          const aggregation_options& options, const context& ctx) {
     static_cast<void>(scoring(rules_of(lists), options));  // before a device is initialised
     const chosen_device chosen =
-        runs_everywhere(options.method)
+        runs_on_gpus(options.method)
             ? choose_device(ctx, operation)
             : choose_device(ctx, named_operation(options.method), offered_places::cpu_only);
     resident_lists<Score> held(ctx, chosen, lists, objects, false);

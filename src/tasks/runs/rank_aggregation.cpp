@@ -73,8 +73,7 @@ file_aggregation_result top_k_of_files(const file_aggregation_request& request, 
     check(request);
     file_aggregation_result result;
     const aggregation_method method = request.options.method;
-    const bool everywhere =
-        method == aggregation_method::automatic || method == aggregation_method::segmented;
+    const bool everywhere = runs_on_gpus(method);
     const std::string job =
         everywhere ? "topk"
                    : "topk by " + std::string(aggregation_method_names[static_cast<std::size_t>(method)]);
