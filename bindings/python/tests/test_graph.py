@@ -364,7 +364,8 @@ def test_graphs_take_turns_and_survive_a_fork(edges, in_threads_and_a_fork):
     graph = quern.Graph.from_edges(*edges)
     ranks, hubs = graph.pagerank().fingerprint, graph.hits().fingerprint
     in_threads_and_a_fork(lambda: all(
-        graph.pagerank().fingerprint == ranks and graph.hits().fingerprint == hubs for _ in range(20)))
+        graph.pagerank(device="cpu").fingerprint == ranks and graph.hits(device="cpu").fingerprint == hubs
+        for _ in range(20)))
 
 
 def test_no_call_from_the_progress_of_a_call(edges):

@@ -540,7 +540,7 @@ def test_ctrl_c_and_afterwards(interrupt):
 
 def test_ctrl_c_while_another_thread_searches(interrupt):
     x = numpy.random.default_rng(1).standard_normal((200_000, 96), dtype="float32")
-    found = quern.VectorSet(x)
+    found = quern.VectorSet(x, device="cpu")
     other = threading.Thread(target=found.search, args=(x[:40_000], 5))
     other.start()
     time.sleep(0.2)
@@ -577,7 +577,7 @@ def search_in_child(found: "quern.VectorSet", queries: numpy.ndarray, connection
 
 def test_fork():
     x = numpy.random.default_rng(1).standard_normal((500, 8), dtype="float32")
-    found = quern.VectorSet(x)
+    found = quern.VectorSet(x, device="cpu")  # CUDA does not survive a fork
     expected = found.search(x[:4], 3).ids.tolist()
     ours, theirs = multiprocessing.Pipe()
     child = multiprocessing.get_context("fork").Process(target=search_in_child, args=(found, x[:4], theirs))
