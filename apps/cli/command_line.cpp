@@ -475,6 +475,32 @@ bool command_line::given(const option_description& row) const {
     return given(typed_name(row));
 }
 
+std::vector<std::string> command_line::given_arguments(std::span<const std::string_view> except) const {
+    std::vector<std::string> given, positional;
+    for (const CLI::Option* const option : state_->app.get_options()) {
+        if (option->count() == 0) continue;
+        if (option->get_positional()) {
+            if (std::ranges::find(except, option->get_name()) != except.end()) continue;
+            for (const std::string& value : option->results()) positional.push_back(unguarded(value));
+            continue;
+        }
+        const bool is_long = !option->get_lnames().empty();
+        const std::string name =
+            is_long ? "--" + option->get_lnames().front() : "-" + option->get_snames().front();
+        if (std::ranges::find(except, name) != except.end()) continue;
+        const auto known = state_->options.find(name);
+        if (known != state_->options.end() && !known->second.takes_value) {
+            given.push_back(name);
+            continue;
+        }
+        for (const std::string& value : option->results())
+            given.push_back(fmt::format("{}{}{}", name, is_long ? "=" : "", unguarded(value)));
+    }
+    if (!positional.empty()) given.emplace_back("--");
+    given.insert(given.end(), positional.begin(), positional.end());
+    return given;
+}
+
 void command_line::require_used(const std::string& name, bool used, std::string_view reason) {
     if (used) return;
     const CLI::Option* const option = state_->options.at(name).option;

@@ -100,6 +100,9 @@ class command_line {
     /// After parse(): whether the option has a value from the command line or --config.
     bool given(const std::string& name) const;
     bool given(const option_description& row) const;
+    /// After parse(): the options and arguments that were given, also those from --config, for a parse() of the same command.
+    /// Without those of `except`, by their first long names, or the names of arguments.
+    std::vector<std::string> given_arguments(std::span<const std::string_view> except) const;
     /// After parse(): an option that has an effect only if `used` is true. If it is not, throws usage_error for
     /// a typed option and adds a note for one from --config, because that file may serve other calls too.
     /// `reason` follows the name: "requires --method shingle".
