@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// The files of a job within its folder, and the lock of a task.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "device/files/descriptor.hpp"
+#include "quern/base/context.hpp"
+#include "quern/tasks/cluster.hpp"
+
+namespace quern::job_files {
+
+inline constexpr std::string_view plan = "plan.json", tasks = "tasks", results = "results", states = "states",
+                                  logs = "logs", slurm = "slurm", mpi = "mpi";
+
+/// Creates it unless it is there. Throws io_error.
+void make_folder(const std::filesystem::path& folder);
+/// "0007"
+std::string number_text(std::uint32_t number);
+std::filesystem::path result_list(const std::filesystem::path& job, std::uint32_t number);
+std::filesystem::path failure(const std::filesystem::path& job, std::uint32_t number);
+std::filesystem::path log(const std::filesystem::path& job, std::uint32_t number);
+
+/// The results that a task has listed.
+struct listed_results {
+    std::string task;                        ///< its checksum
+    std::map<std::string, job_input> files;  ///< by name
+};
+/// Nothing if there is no list, or one of another task. Throws damaged_store for a damaged list, io_error.
+std::optional<listed_results> results_of(const std::filesystem::path& job, std::uint32_t number,
+                                         const std::string& checksum);
+/// Whether all files are there; with `every_byte`, reads them. Empty: they are; else the reason.
+std::string fault_of(const listed_results& results, bool every_byte, const context& ctx);
+
+/// Throws usage_error unless every input has its size and its checksum.
+void check_inputs(std::span<const job_input> inputs, const context& ctx);
+
+/// Held by the process that runs a task; the system drops it however that ends.
+class task_lock {
+  public:
+    /// Throws usage_error if another process has it, io_error.
+    task_lock(const std::filesystem::path& job, std::uint32_t number);
+    task_lock(const task_lock&) = delete;  // one owner removes the file
+    task_lock& operator=(const task_lock&) = delete;
+    ~task_lock();
+
+    /// Where the holder of the lock runs; nothing if there is none.
+    static std::optional<std::string> holder(const std::filesystem::path& job, std::uint32_t number);
+
+  private:
+    std::filesystem::path file_;
+    descriptor handle_;
+};
+
+/// The checksum of a task within its request, as its results list it.
+std::string checksum_of(const job_request& request, const job_task& task);
+
+}  // namespace quern::job_files

@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: Apache-2.0
+// One task: inputs, lock, results, and the list that makes them count.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <stdexcept>
+#include <system_error>
+#include <utility>
+
+#include "base/ascii.hpp"
+#include "device/files/file_writer.hpp"
+#include "io/files/atomic_file.hpp"
+#include "io/files/mapped_file.hpp"
+#include "quern/base/error.hpp"
+#include "quern/tasks/cluster.hpp"
+#include "tasks/cluster/job_files.hpp"
+#include "tasks/shared/file_checksum.hpp"
+#include "tasks/store/manifest.hpp"
+
+namespace quern {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+manifests::kind kind_of_results(std::string_view name) {
+    return {name, "quern results", 1, "is not a list of results of quern",
+            "is not the JSON of a list of results"};
+}
+
+/// Names come from files, too: none leads out of the folder.
+bool is_name(std::string_view name) {
+    return !name.empty() && std::ranges::all_of(name, [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-';
+    });
+}
+
+/// A lock on the whole file that ends with the open file: of this process, and not of its children.
+struct flock whole_file_lock() {
+    struct flock lock {};
+    lock.l_type = F_WRLCK;
+    lock.l_whence = SEEK_SET;
+    return lock;
+}
+
+fs::path lock_file(const fs::path& job, std::uint32_t number) {
+    return job / job_files::states / (job_files::number_text(number) + ".running");
+}
+
+std::string text_of_file(const fs::path& file) {
+    try {
+        std::string text(io::mapped_file(file).text());
+        while (text.ends_with('\n')) text.pop_back();
+        return text;
+    } catch (const error&) {  // removed meanwhile
+        return {};
+    }
+}
+
+void note_failure(const task_file& file, std::string_view why) noexcept {
+    try {
+        replace_file(job_files::failure(file.job, file.number), fmt::format("{}\n", why));
+    } catch (...) {  // the folder cannot be written: the exit code says that the task failed
+        return;
+    }
+}
+
+}  // namespace
+
+namespace job_files {
+
+std::string number_text(std::uint32_t number) {
+    return fmt::format("{:04}", number);
+}
+fs::path result_list(const fs::path& job, std::uint32_t number) {
+    return job / results / (number_text(number) + ".json");
+}
+fs::path failure(const fs::path& job, std::uint32_t number) {
+    return job / states / (number_text(number) + ".failed");
+}
+fs::path log(const fs::path& job, std::uint32_t number) {
+    return job / logs / (number_text(number) + ".log");
+}
+
+std::optional<listed_results> results_of(const fs::path& job, std::uint32_t number,
+                                         const std::string& checksum) {
+    const fs::path list = result_list(job, number);
+    std::error_code failed;
+    if (!fs::exists(list, failed)) return {};
+    listed_results found;
+    manifests::read(list.parent_path(), kind_of_results(list.filename().native()), [&](const json& members) {
+        found.task = members.at("task");
+        for (const auto& [name, each] : members.at("files").items()) {
+            if (!is_name(name)) throw std::runtime_error(fmt::format("lists a file '{}'", name));
+            found.files[name] = {file_of_result(job, number, name), each.at("bytes"),
+                                 manifests::from_hex(each.at("checksum"))};
+        }
+    });
+    if (found.task != checksum) return {};
+    return found;
+}
+
+std::string fault_of(const listed_results& results, bool every_byte, const context& ctx) {
+    for (const auto& [name, file] : results.files) {
+        std::error_code failed;
+        const std::uint64_t bytes = fs::file_size(file.path, failed);
+        if (failed) return fmt::format("{}: {}", file.path.string(), failed.message());
+        if (bytes != file.bytes)
+            return fmt::format("{} has {} bytes instead of {}", file.path.string(), bytes, file.bytes);
+        if (every_byte && checksum_of_file(file.path, ctx) != file.checksum)
+            return file.path.string() + " does not match its checksum";
+    }
+    return {};
+}
+
+task_lock::task_lock(const fs::path& job, std::uint32_t number)
+    : file_(lock_file(job, number)), handle_(open_file(file_, O_RDWR | O_CREAT)) {
+    struct flock lock = whole_file_lock();
+    if (::fcntl(handle_.number(), F_OFD_SETLK, &lock) != 0 && (errno == EAGAIN || errno == EACCES)) {
+        const std::string where = text_of_file(file_);
+        file_.clear();
+        throw usage_error(fmt::format("task {} is running{}{} (expected that it ends first)", number,
+                                      where.empty() ? "" : " on ", where));
+    }
+    std::array<char, 256> host{};
+    ::gethostname(host.data(), host.size() - 1);
+    const std::string text = fmt::format("{}, process {}\n", host.data(), ::getpid());
+    if (::ftruncate(handle_.number(), 0) != 0) throw io_error(file_.string(), "cannot write", errno);
+    write_all(handle_, text, file_);
+}
+
+task_lock::~task_lock() {
+    std::error_code ignored;
+    if (!file_.empty()) fs::remove(file_, ignored);
+}
+
+std::optional<std::string> task_lock::holder(const fs::path& job, std::uint32_t number) {
+    const fs::path file = lock_file(job, number);
+    const descriptor handle(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!handle.is_open()) return {};
+    struct flock lock = whole_file_lock();
+    lock.l_type = F_RDLCK;
+    if (::fcntl(handle.number(), F_OFD_GETLK, &lock) == 0 && lock.l_type == F_UNLCK) return {};
+    return text_of_file(file);
+}
+
+}  // namespace job_files
+
+fs::path file_of_result(const fs::path& share, std::uint32_t number, std::string_view name) {
+    return share / job_files::results / fmt::format("{}.{}", job_files::number_text(number), name);
+}
+
+struct task_results::state {
+    struct made {
+        std::string name;
+        io::atomic_file file;
+        running_checksum checksum = {};
+        std::uint64_t bytes = 0;
+
+        made(std::string as, const fs::path& path) : name(std::move(as)), file(path, io::existing::replace) {}
+    };
+    const task_file& task;
+    std::vector<std::unique_ptr<made>> files = {};
+};
+
+task_results::task_results(const task_file& task) : state_(std::make_unique<state>(state{task})) {}
+task_results::~task_results() = default;
+
+void task_results::begin(std::string_view name) {
+    const task_file& task = state_->task;
+    if (!is_name(name)) throw usage_error(fmt::format("'{}' cannot be the name of a result", name));
+    state_->files.push_back(
+        std::make_unique<state::made>(std::string(name), file_of_result(task.job, task.number, name)));
+}
+
+void task_results::append(std::string_view bytes) {
+    state::made& last = *state_->files.back();
+    last.file.append(bytes);
+    last.checksum.add(bytes);
+    last.bytes += bytes.size();
+}
+
+void task_results::commit() {
+    const task_file& task = state_->task;
+    std::vector<io::atomic_file*> files;
+    json listed = json::object();
+    for (const auto& made : state_->files) {
+        files.push_back(&made->file);
+        listed[made->name] = {{"bytes", made->bytes}, {"checksum", manifests::hex(made->checksum.value())}};
+    }
+    io::atomic_file::commit_together(files);
+    const fs::path path = job_files::result_list(task.job, task.number);
+    io::atomic_file list(path, io::existing::replace);
+    list.append(manifests::text_of(kind_of_results(path.filename().native()),
+                                   {{"task", task.checksum}, {"files", std::move(listed)}}));
+    list.commit();
+}
+
+namespace {
+
+/// The results of earlier tasks are inputs, too.
+void check_earlier(const task_file& file, const context& ctx) {
+    for (const std::uint32_t number : file.task.after) {
+        const task_file earlier = read_task(file_of_task(file.job, number));
+        const auto results = job_files::results_of(file.job, number, earlier.checksum);
+        if (!results)
+            throw usage_error(
+                fmt::format("task {} needs the results of task {}, which is not done", file.number, number));
+        if (const std::string fault = fault_of(*results, true, ctx); !fault.empty())
+            throw damaged_store(job_files::result_list(file.job, number).string(), "results", fault);
+    }
+}
+
+bool is_done(const task_file& file, const context& ctx) {
+    try {
+        const auto results = job_files::results_of(file.job, file.number, file.checksum);
+        return results && fault_of(*results, true, ctx).empty();
+    } catch (const damaged_store&) {  // it is made again
+        return false;
+    }
+}
+
+}  // namespace
+
+task_outcome run_task(const task_file& file, const context& ctx,
+                      const std::function<void(task_results&)>& work) {
+    if (is_done(file, ctx)) return task_outcome::was_done;
+    std::error_code ignored;
+    const job_files::task_lock lock(file.job, file.number);
+    fs::remove(job_files::failure(file.job, file.number), ignored);
+    try {
+        job_files::check_inputs(file.task.inputs, ctx);
+        check_earlier(file, ctx);
+        task_results results(file);
+        work(results);
+        results.commit();
+    } catch (const interrupted&) {
+        throw;
+    } catch (const std::exception& e) {
+        note_failure(file, e.what());
+        throw;
+    }
+    return task_outcome::done;
+}
+
+std::uint64_t job_status::count(task_state state) const {
+    return static_cast<std::uint64_t>(std::ranges::count(states, state));
+}
+
+job_status status_of(const fs::path& share) {
+    const job_plan plan = read_plan(share);
+    const context quiet;
+    job_status status;
+    for (std::uint32_t i = 0; i < plan.tasks.size(); ++i) {
+        task_state& state = status.states.emplace_back(task_state::waiting);
+        const std::string checksum = job_files::checksum_of(plan.request, plan.tasks[i]);
+        try {
+            const auto results = job_files::results_of(share, i, checksum);
+            if (results && fault_of(*results, false, quiet).empty()) {
+                state = task_state::done;
+                continue;
+            }
+        } catch (const damaged_store& e) {
+            status.notes[i] = e.what();
+        }
+        if (const auto holder = job_files::task_lock::holder(share, i)) {
+            state = task_state::running;
+            status.notes[i] = *holder;
+        } else if (fs::exists(job_files::failure(share, i))) {
+            state = task_state::failed;
+            status.notes[i] = text_of_file(job_files::failure(share, i));
+        }
+    }
+    return status;
+}
+
+void require_finished(const job_plan& plan, const fs::path& share, const context& ctx) {
+    std::set<fs::path> checked;
+    std::vector<std::uint32_t> missing;
+    for (std::uint32_t i = 0; i < plan.tasks.size(); ++i) {
+        const std::string checksum = job_files::checksum_of(plan.request, plan.tasks[i]);
+        const auto results = job_files::results_of(share, i, checksum);
+        if (!results) {
+            missing.push_back(i);
+            continue;
+        }
+        if (const std::string fault = fault_of(*results, true, ctx); !fault.empty())
+            throw damaged_store(job_files::result_list(share, i).string(), "results",
+                                fault + "; quern resume runs the task again");
+    }
+    if (!missing.empty())
+        throw usage_error(
+            fmt::format("{} of {} tasks are not done, the first of them task {}; quern resume {} runs them",
+                        missing.size(), plan.tasks.size(), missing.front(), share.string()));
+    for (const job_task& task : plan.tasks) {
+        for (const job_input& input : task.inputs)
+            if (checked.insert(input.path).second) job_files::check_inputs({&input, 1}, ctx);
+    }
+}
+
+}  // namespace quern
