@@ -81,6 +81,8 @@ struct filter_options : corpus_input {
     std::function<void()> before_folder;
     /// Called for each document, in their order, as `kept` is.
     std::function<void(const filter_decision&)> decided;
+    /// The folder of a job (quern/tasks/cluster.hpp) whose tasks have judged the documents: their verdicts are taken. Empty: none.
+    std::filesystem::path verdicts;
     bool wants_texts = false;    ///< filter_decision::text
     bool keep_examples = false;  ///< needed for write_report
 };

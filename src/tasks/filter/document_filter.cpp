@@ -282,6 +282,15 @@ judged document_filter::apply(document& d, worker& mine) {
     return made;
 }
 
+judged document_filter::accept(document& d, judged found, std::string_view text) const {
+    if (found.reason >= static_cast<std::int32_t>(listed_.size()))
+        throw usage_error("a verdict names a rule that does not apply");
+    if (found.reason >= 0) return found;
+    if (found.is_changed) rewrite(d, text, options_.fields);
+    if (options_.wants_texts && options_.decided) found.text = d.text;
+    return found;
+}
+
 /// Whether the document is removed.
 bool document_filter::judge_by_model(std::string_view text, judged& made) {
     document scored;

@@ -55,6 +55,9 @@ class document_filter {
     void begin() { workers_.local(); }
     /// Judges a document, and changes its text if a rule or a mask does. Any thread.
     judged apply(document& d) { return apply(d, *workers_.local()); }
+    /// What apply() found in another process, where it changed the text to `text`. Any thread. Throws usage_error for a rule that
+    /// does not apply.
+    judged accept(document& d, judged found, std::string_view text) const;
 
   private:
     struct worker {

@@ -2,6 +2,7 @@
 // One pipeline over the corpus:
 //   cut (in order) → parse (parallel) → admit: ids (in order) → judge, mask, rewrite (parallel)
 //       → pass on, count, keep examples (in order).
+// If tasks of a job have judged the documents, their verdicts are read (in order) instead.
 #include "quern/tasks/filter.hpp"
 
 #include <fmt/format.h>
@@ -13,6 +14,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/hash.hpp"
 #include "base/release.hpp"
 #include "device/cpu/pipeline.hpp"
 #include "device/files/scratch_folder.hpp"
@@ -30,6 +32,7 @@
 #include "tasks/dedup/kept_request.hpp"
 #include "tasks/filter/document_filter.hpp"
 #include "tasks/filter/removed_examples.hpp"
+#include "tasks/filter/verdicts.hpp"
 #include "tasks/shared/pinned_to_device.hpp"
 #include "tasks/shared/stage_clock.hpp"
 #include "text/language_detection.hpp"
@@ -62,6 +65,9 @@ void check_request(const filter_options& options) {
         throw usage_error(has_percentile ? "percentiles need a reference corpus"
                                          : "a reference corpus needs a percentile below or above");
     const bool has_limit = options.below || options.above || has_percentile;
+    if (options.resume && !options.verdicts.empty())
+        throw usage_error(
+            "the verdicts of a job are for the whole corpus, and a resumed run reads a part of it");
     if (options.resume && options.kept_folder.empty())
         throw usage_error("to resume a run requires a folder for the kept documents");
     if (options.perplexity.empty() && has_limit)
@@ -100,6 +106,7 @@ class filter_run {
         for (const document_filter::listed_rule& rule : filter_.rules())
             state_->removed.push_back({rule.name, rule.limit, 0});
         if (options.keep_examples) state_->examples.emplace(state_->removed.size(), options.sample_removed);
+        if (!options.verdicts.empty()) verdicts_.emplace(options.verdicts);
     }
 
     filter_result run() {
@@ -111,6 +118,8 @@ class filter_run {
   private:
     struct unit_in_work : document_unit {
         std::vector<judged> results;
+        std::vector<std::uint64_t> hashes;  ///< with verdicts of a job
+        std::vector<verdict_of_text> verdicts;
     };
 
     void read_corpus() {
@@ -177,10 +186,12 @@ class filter_run {
                           scratch_.file("ids"));
         pipeline<unit_in_work> line(units_at_once(ctx_));
         corpus.begin(line);
+        if (verdicts_) take_verdicts(line);
         line.in_parallel([&](unit_in_work& unit) {
-            for (document& d : unit.parsed.documents) {
+            for (std::size_t i = 0; i < unit.parsed.documents.size(); ++i) {
+                document& d = unit.parsed.documents[i];
                 ctx_.check_stop();
-                judged& found = unit.results.emplace_back(filter_.apply(d));
+                judged& found = unit.results.emplace_back(judge(unit, i));
                 if (found.is_changed && folder_ && d.line == 0) refuse_rewriting(d);
                 if (found.reason < 0 && kept_ && !folder_) kept_writer::prepare(d);
                 if (found.reason >= 0 && !options_.keep_examples) release(d.text);
@@ -196,6 +207,25 @@ class filter_run {
         if (!corpus.next_part() && found_.documents == 0) corpus.record().refuse_empty(options_);
         if (notes) earlier_.map_texts(notes->finish_texts());
         if (folder_) folder_->end_batch(notes ? &*notes : nullptr, corpus.record(), corpus.next_part());
+    }
+
+    void take_verdicts(pipeline<unit_in_work>& line) {
+        line.in_parallel([](unit_in_work& unit) {
+            unit.hashes.clear();
+            for (const document& d : unit.parsed.documents) unit.hashes.push_back(hash64(d.text));
+        });
+        line.in_order([this](unit_in_work& unit) {
+            unit.verdicts.resize(unit.hashes.size());
+            verdicts_->take(unit.hashes, unit.parsed.counts.documents,
+                            [&](std::size_t i, verdict_of_text&& of) { unit.verdicts[i] = std::move(of); });
+        });
+    }
+
+    judged judge(unit_in_work& unit, std::size_t i) {
+        document& d = unit.parsed.documents[i];
+        if (!verdicts_) return filter_.apply(d);
+        verdict_of_text& verdict = unit.verdicts[i];
+        return filter_.accept(d, std::move(verdict.found), verdict.text);
     }
 
     void take(const document& d, const judged& found, shard_writer* notes) {
@@ -295,6 +325,7 @@ class filter_run {
     context ctx_;
     stage_clock clock_{statistics_};
     document_filter filter_;
+    std::optional<job_verdicts> verdicts_;
     scratch_folder scratch_{ctx_};
     std::optional<kept_writer> kept_;
     std::optional<kept_folder> folder_;
