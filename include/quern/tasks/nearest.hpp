@@ -29,6 +29,8 @@ struct nearest_request {
     /// If not empty, writes the rankings here as a matrix of ids (.ibin), and the distances next to it (.fbin).
     std::filesystem::path ibin = {};
     bool replace = false;  ///< whether to replace these two
+    /// The folder of a job (quern/tasks/cluster.hpp) whose tasks have ranked the rows: their rankings are merged. Empty: none.
+    std::filesystem::path rankings = {};
 };
 
 /// The type of a distance: its shortest text reads back to the same value of this type.

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "quern/tasks/nearest.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <limits>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -13,8 +16,10 @@
 
 #include "io/vectors/vector_file.hpp"
 #include "quern/base/error.hpp"
+#include "quern/tasks/nearest_tasks.hpp"
 #include "tasks/shared/pinned_to_device.hpp"
 #include "tasks/shared/stage_clock.hpp"
+#include "tasks/vectors/merged_rankings.hpp"
 
 namespace quern {
 namespace {
@@ -178,6 +183,30 @@ class opened_files {
             throw_in(request_.vectors, problem);
         }
     }
+    /// Of some of the rows. `offsets`, those of sparse rows, must outlive it.
+    vector_set make_part(std::uint64_t first, std::uint64_t rows, std::vector<std::uint64_t>& offsets,
+                         const context& ctx) const {
+        const vector_set_options options{.metric = files_.metric, .method = request_.method};
+        try {
+            if (!files_.sparse) {
+                vectors_view part = set_.dense();
+                part.values =
+                    part.values.subspan(first * part.stride, (rows - 1) * part.stride + part.row_bytes());
+                part.rows = rows;
+                return vector_set(part, options, ctx);
+            }
+            sparse_vectors_view part = set_.sparse_rows();
+            const std::uint64_t begin = part.offsets[first], end = part.offsets[first + rows];
+            for (std::uint64_t i = 0; i <= rows; ++i) offsets.push_back(part.offsets[first + i] - begin);
+            part.rows = rows;
+            part.offsets = offsets;
+            part.columns = part.columns.subspan(begin, end - begin);
+            part.values = part.values.subspan(begin, end - begin);
+            return vector_set(part, options, ctx);
+        } catch (const invalid_value& problem) {
+            throw_in(request_.vectors, problem);
+        }
+    }
     void search(vector_set& set, const retrieval_options& options, const vector_set::sink& each) const {
         try {
             files_.sparse ? set.search(queries_.sparse_rows(), options, each)
@@ -245,6 +274,39 @@ class opened_files {
     nearest_files files_;
 };
 
+/// Whether equal reported distances are equal distances, so that ids decide: integers, and roots of integers below 2^50.
+bool are_exact(const nearest_files& files) {
+    if (files.number == distance_number::integer) return true;
+    const bool are_integers = files.type == vector_type::u8 || files.type == vector_type::i8 ||
+                              files.type == vector_type::i16 || files.type == vector_type::bits;
+    return !files.sparse && are_integers && files.metric == vector_metric::l2 && files.dimensions < 1 << 18;
+}
+
+/// Merges the rankings of the tasks of a job.
+void merge(const opened_files& opened, const nearest_request& request,
+           const std::function<vector_set&()>& set, const vector_set::sink& each) {
+    const nearest_files& files = opened.files();
+    std::vector<std::uint64_t> chosen((files.rows + 63) / 64);
+    const auto order = [&](std::uint64_t query, std::span<const std::uint32_t> ids) {
+        for (const std::uint32_t id : ids) {
+            if (id >= files.rows) throw usage_error("a task ranked rows that the vectors do not have");
+            chosen[id / 64] |= std::uint64_t{1} << (id % 64);
+        }
+        const rankings found = opened.search_one(set(), query, {.k = all_vectors, .allowed = chosen});
+        for (const std::uint32_t id : ids) chosen[id / 64] = 0;
+        return found.ids;
+    };
+    const merge_rules rules{.k = request.k,
+                            .greatest_first = files.metric == vector_metric::ip,
+                            .are_exact = are_exact(files),
+                            .order = order};
+    merged_rankings merged(request.rankings);
+    for (std::uint64_t query = 0; query < files.queries; ++query) {
+        merged.next(rules);
+        each(query, merged.ids(), merged.distances());
+    }
+}
+
 std::uint64_t ones_in(std::span<const std::uint64_t> bitmap) {
     std::uint64_t count = 0;
     for (const std::uint64_t word : bitmap) count += static_cast<std::uint64_t>(std::popcount(word));
@@ -304,16 +366,24 @@ nearest_result nearest(const nearest_request& request, const context& requested,
     if (!request.ibin.empty()) matrices.emplace(request, files.queries, std::min(request.k, candidates));
     clock.end_stage("read", opened.bytes());
 
-    vector_set set = opened.make_set(ctx);
-    opened.search(
-        set, options,
-        [&](std::uint64_t query, std::span<const std::uint32_t> ids, std::span<const double> distances) {
-            result.listed += ids.size();
-            if (comparison) comparison->take(query, ids, distances);
-            if (matrices) matrices->row(ids, distances);
-            if (sink) sink(files, query, ids, distances);
-        });
-    const retrieval_record record = set.record();
+    std::optional<vector_set> made;
+    const auto set = [&]() -> vector_set& {
+        if (!made) made.emplace(opened.make_set(ctx));
+        return *made;
+    };
+    const auto each = [&](std::uint64_t query, std::span<const std::uint32_t> ids,
+                          std::span<const double> distances) {
+        result.listed += ids.size();
+        if (comparison) comparison->take(query, ids, distances);
+        if (matrices) matrices->row(ids, distances);
+        if (sink) sink(files, query, ids, distances);
+    };
+    if (request.rankings.empty()) {
+        opened.search(set(), options, each);
+    } else {
+        merge(opened, request, set, each);
+    }
+    const retrieval_record record = made ? made->record() : retrieval_record();
     clock.end_stage("nearest", record.tile_bytes);
     if (comparison) {
         ctx.report({"compare", 0, 0, "queries"});
@@ -321,7 +391,7 @@ nearest_result nearest(const nearest_request& request, const context& requested,
         result.recall = comparison->result(
             greatest_first,
             [&](std::uint64_t query, std::span<const std::uint64_t> missing) {
-                return opened.search_one(set, query, {.k = all_vectors, .allowed = missing}).distances;
+                return opened.search_one(set(), query, {.k = all_vectors, .allowed = missing}).distances;
             },
             files.rows);
         clock.end_stage("compare", 0);
@@ -332,6 +402,60 @@ nearest_result nearest(const nearest_request& request, const context& requested,
     result.notes = opened.notes();
     note_record(record, files, result);
     return result;
+}
+
+std::vector<job_task> plan_nearest(const nearest_request& request, unsigned shards,
+                                   const context& requested) {
+    run_statistics statistics;
+    const context ctx = placed(requested, statistics);
+    const opened_files opened(request, ctx);
+    std::vector<std::filesystem::path> files;
+    for (const auto& file : {request.vectors, request.queries, request.allowed})
+        if (!file.empty() && std::ranges::find(files, file) == files.end()) files.push_back(file);
+    job_task task;
+    task.kind = "rank";
+    task.inputs = describe_inputs(files, ctx);
+    constexpr std::uint64_t word = 64;  // rows of a word of the bitmap of allowed ones
+    const std::uint64_t rows = opened.files().rows, words = (rows + word - 1) / word,
+                        count = std::clamp<std::uint64_t>(shards, 1, std::max<std::uint64_t>(words, 1));
+    std::vector<job_task> tasks;
+    for (std::uint64_t i = 0; i < count; ++i) {
+        task.parameters = {{"first", std::to_string(words * i / count * word)},
+                           {"end", std::to_string(std::min(words * (i + 1) / count * word, rows))}};
+        tasks.push_back(task);
+    }
+    return tasks;
+}
+
+void run_nearest_task(const nearest_request& request, const task_file& file, task_results& results,
+                      const context& requested) {
+    run_statistics statistics;
+    const context ctx = placed(requested, statistics);
+    const opened_files opened(request, ctx);
+    const nearest_files& files = opened.files();
+    const std::uint64_t first = file.task.number("first"), end = file.task.number("end");
+    if (first % 64 != 0 || first >= end || end > files.rows)
+        throw usage_error(fmt::format("task {} has rows that the vectors do not have", file.number));
+    retrieval_options options{.k = request.k, .radius = request.radius};
+    std::vector<std::uint64_t> allowed;
+    if (!request.allowed.empty()) {
+        allowed = io::read_allowed(request.allowed, files.rows, ctx);
+        const std::uint64_t rows = end - first;
+        allowed.erase(allowed.begin(), allowed.begin() + static_cast<std::ptrdiff_t>(first / 64));
+        allowed.resize((rows + 63) / 64);
+        if (rows % 64 != 0) allowed.back() &= (std::uint64_t{1} << (rows % 64)) - 1;
+        options.allowed = allowed;
+    }
+    std::vector<std::uint64_t> offsets;
+    vector_set set = opened.make_part(first, end - first, offsets, ctx);
+    results.begin("rankings");
+    std::string bytes;
+    opened.search(set, options,
+                  [&](std::uint64_t, std::span<const std::uint32_t> ids, std::span<const double> distances) {
+                      bytes.clear();
+                      append_ranking(bytes, ids, distances, static_cast<std::uint32_t>(first));
+                      results.append(bytes);
+                  });
 }
 
 }  // namespace quern
