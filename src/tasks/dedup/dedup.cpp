@@ -14,6 +14,7 @@
 #include "base/release.hpp"
 #include "device/files/scratch_folder.hpp"
 #include "quern/base/error.hpp"
+#include "quern/tasks/dedup_tasks.hpp"
 #include "report/duplicate_report.hpp"
 #include "tasks/corpus/reading_rules.hpp"
 #include "tasks/dedup/dedup_checks.hpp"
@@ -22,10 +23,12 @@
 #include "tasks/dedup/duplicate_store.hpp"
 #include "tasks/dedup/earlier_decisions.hpp"
 #include "tasks/dedup/kept_folder.hpp"
+#include "tasks/dedup/kept_request.hpp"
 #include "tasks/dedup/kept_rows.hpp"
 #include "tasks/dedup/old_documents.hpp"
 #include "tasks/dedup/preference.hpp"
 #include "tasks/dedup/record_file.hpp"
+#include "tasks/dedup/text_blocks.hpp"
 #include "tasks/dedup/word_table.hpp"
 #include "tasks/shared/stage_clock.hpp"
 
@@ -58,8 +61,10 @@ constexpr std::uint64_t everything = std::numeric_limits<std::uint64_t>::max();
 /// The work of one call; the members' names give the order.
 class dedup_run {
   public:
-    dedup_run(const dedup_options& options, const context& ctx)
+    /// `job`: the folder of one whose tasks have compared the texts; empty: they are compared here.
+    dedup_run(const dedup_options& options, const std::filesystem::path& job, const context& ctx)
         : options_(options),
+          job_(job),
           ctx_(pinned_to_device(ctx, options.duplicates.method, statistics_)),
           sources_(options.prefer) {
         request_ = {options, options.keep_records || !options.kept_folder.empty(), work_of(options),
@@ -76,6 +81,9 @@ class dedup_run {
     dedup_result run() {
         if (!options_.store.empty()) {
             add_to_store();
+        } else if (!job_.empty()) {
+            read_once();
+            take_compared();
         } else {
             read_once();
             if (!take_choice()) {
@@ -85,6 +93,12 @@ class dedup_run {
             }
         }
         return result();
+    }
+
+    /// Reads the corpus, and writes its texts as blocks.
+    void write_blocks(std::uint64_t blocks, task_results& results) {
+        read_once();
+        write_text_blocks(found_->table.texts(), options_.duplicates.unit, blocks, results, ctx_);
     }
 
   private:
@@ -177,6 +191,26 @@ class dedup_run {
         const std::uint64_t pairs = compare({first_new_, options_.against.empty(), links});
         const bool are_counted = !links || options_.duplicates.method != duplicate_method::automatic;
         if (are_counted) found_->pair_count = pairs;
+    }
+
+    /// The pairs of the tasks of a job: of texts that are the first of their equals, as those of a store.
+    void take_compared() {
+        compared_texts of_job = read_compared(job_);
+        if (of_job.sketches.size() != found_->table.size())
+            throw usage_error(
+                fmt::format("{}: the tasks compared {} documents, but the corpus has {} (a folder was "
+                            "changed, or --memory of a worker was "
+                            "too small for a document); make a plan in another folder",
+                            job_.string(), of_job.sketches.size(), found_->table.size()));
+        text_sketches sketches;
+        sketches.chunks.emplace_back(of_job.sketches);
+        found_->is_new.resize(found_->table.size());
+        std::uint64_t count = 0;
+        found_->pairs =
+            pairs_of_equals(sketches, of_job.pairs, found_->is_new, !options_.list_pairs, count, ctx_);
+        found_->pair_count = count;
+        clock_.end_stage("compare", found_->table.texts().bytes.size());
+        choose(pairs_to_decide(std::move(of_job.pairs), sketches));
     }
 
     void add_to_store() {
@@ -374,7 +408,7 @@ class dedup_run {
         const kept_order preferred_order{order, staying};
         const bool are_links =
             options_.duplicates.method == duplicate_method::automatic && !options_.list_pairs;
-        if (!options_.store.empty()) {
+        if (!options_.store.empty() || !job_.empty()) {
             found_->removed = near_kept(stored, table.size(), preferred_order, ctx_);
         } else if (are_links) {
             const auto check = table.sketches(options_.duplicates.unit).before_reading;
@@ -411,6 +445,7 @@ class dedup_run {
     word_table* words() { return words_ ? &*words_ : nullptr; }
 
     const dedup_options& options_;
+    const std::filesystem::path& job_;
     run_statistics statistics_;
     context ctx_;
     stage_clock clock_{statistics_};
@@ -428,7 +463,74 @@ class dedup_run {
 dedup_result dedup(const dedup_options& options, const context& ctx) {
     require_documents(options);
     check_request(options);
-    return dedup_run(options, ctx).run();
+    return dedup_run(options, {}, ctx).run();
+}
+
+std::vector<job_task> plan_dedup(const dedup_options& options, unsigned shards, const context& ctx) {
+    require_documents(options);
+    check_request(options);
+    const duplicate_method method = options.duplicates.method;
+    if (method != duplicate_method::automatic && method != duplicate_method::exhaustive)
+        throw usage_error(fmt::format("the method {} is not distributed (expected auto or exhaustive)",
+                                      duplicate_method_names[static_cast<std::size_t>(method)]));
+    if (!options.store.empty() || !options.against.empty())
+        throw usage_error(
+            "documents of a store, or of a set to compare with, are not distributed (expected the corpus "
+            "alone)");
+    if (options.resume)
+        throw usage_error(
+            "a distributed run is not resumed by --resume: the same command goes on from the tasks that are "
+            "done");
+    if (std::ranges::find(options.inputs, std::filesystem::path("-")) != options.inputs.end())
+        throw usage_error("standard input cannot be cut into shards (expected files or folders)");
+    std::vector<std::filesystem::path> files;
+    for (const kept_request::file& each : describe_request(options, nlohmann::json::object()).files)
+        if (!each.path.ends_with('/')) files.emplace_back(each.path);
+    std::uint64_t blocks = 1;
+    while (blocks * (blocks + 1) / 2 < shards) ++blocks;
+    std::vector<job_task> tasks(1);
+    tasks[0].kind = "read";
+    tasks[0].inputs = describe_inputs(files, ctx);
+    tasks[0].parameters["blocks"] = std::to_string(blocks);
+    for (std::uint64_t a = 0; a < blocks; ++a) {
+        for (std::uint64_t b = a; b < blocks; ++b) {
+            job_task& task = tasks.emplace_back();
+            task.phase = 1;
+            task.kind = "compare";
+            task.after = {0};
+            task.parameters = {{"first", name_of_block(a)}, {"second", name_of_block(b)}};
+        }
+    }
+    return tasks;
+}
+
+dedup_result dedup_of_job(const dedup_options& options, const std::filesystem::path& job,
+                          const context& ctx) {
+    require_documents(options);
+    check_request(options);
+    return dedup_run(options, job, ctx).run();
+}
+
+void run_dedup_task(const dedup_options& options, const task_file& file, task_results& results,
+                    const context& ctx) {
+    dedup_options mine = options;
+    mine.kept_folder.clear();
+    mine.keep_records = mine.keep_rows = false;
+    mine.list_pairs = true;
+    mine.max_errors.is_share = false;  // the run that makes the results refuses what is too much
+    mine.max_errors.count = std::numeric_limits<std::uint64_t>::max();
+    mine.max_errors.forgives_incomplete = true;
+    if (file.task.kind == "read")
+        return dedup_run(mine, {}, ctx).write_blocks(file.task.number("blocks"), results);
+    run_statistics statistics;
+    const context placed = pinned_to_device(ctx, options.duplicates.method, statistics);
+    const auto block = [&](const char* name) {
+        return file_of_result(file.job, 0, file.task.parameters.at(name));
+    };
+    const std::vector<duplicate_pair> pairs =
+        compare_blocks(block("first"), block("second"), options.duplicates, placed);
+    results.begin("pairs");
+    results.append({reinterpret_cast<const char*>(pairs.data()), pairs.size() * sizeof(duplicate_pair)});
 }
 
 dedup_result::dedup_result(std::unique_ptr<state> found) : state_(std::move(found)) {}
