@@ -94,10 +94,10 @@ void describe_rules(command_line& line, filter_request& request) {
 }
 
 void describe(command_line& line, filter_request& request) {
-    line.arguments(
-        "CORPUS",
-        "Files and folders, as for quern build, read in this order; - is standard input (JSON lines).",
-        request.inputs, false);
+    line.arguments("CORPUS",
+                   "Files, folders and patterns, as for quern build, read in this order; - is standard input "
+                   "(JSON lines).",
+                   request.inputs, false);
     describe_rules(line, request);
     line.section("Output options");
     line.option(
@@ -207,8 +207,8 @@ int run_filter(const command& self, const std::vector<std::string>& arguments) {
         write_rules(job, to);
         return 0;
     }
-    if (request.inputs.empty()) throw usage_error("CORPUS is required");
-    if (std::ranges::count(request.inputs, "-") > 1)
+    options.inputs = inputs_of(request.inputs, request.corpus);
+    if (std::ranges::count(options.inputs, "-") > 1)
         throw usage_error("standard input (-) can be given only once");
     read_rules_of(request);
     if (options.rules.empty() && options.languages.empty() && options.perplexity.empty() &&
@@ -233,7 +233,6 @@ int run_filter(const command& self, const std::vector<std::string>& arguments) {
     if (request.removed.empty() && request.kept.empty()) request.removed = "-";
 
     job.follow_links = request.corpus.follow_links;
-    options.inputs.assign(request.inputs.begin(), request.inputs.end());
     options.input_format = request.corpus.input_format;
     options.follow_links = request.corpus.follow_links;
     options.max_errors = request.corpus.max_errors;

@@ -33,6 +33,14 @@ filter() { quern filter --quiet "$@"; }
     filter - --rules length.max-words=4 -o - <crawl.jsonl | diff <(head -n 1 crawl.jsonl) -
 }
 
+@test "files that a list or a pattern names" {
+    filter crawl.jsonl --rules length.max-words=4 -o whole.jsonl
+    echo crawl.jsonl >list
+    filter --files-from list --rules length.max-words=4 -o - | cmp - whole.jsonl
+    filter 'cra*.jsonl' --rules length.max-words=4 -o - | cmp - whole.jsonl
+    refused "CORPUS is required" --rules length.max-words=4
+}
+
 @test "rules and masks that change texts change nothing else of the line" {
     filter crawl.jsonl --rules c4.javascript --mask emails -o - | sed -n 4p |
         diff <(echo '{"id":"d","text":"The wheel of the mill turns. Write to email@example.com."}') -
