@@ -9,10 +9,12 @@
 #include <charconv>
 #include <optional>
 
+#include "cluster.hpp"
 #include "commands.hpp"
 #include "dedup_parts.hpp"
 #include "quern/base/error.hpp"
 #include "quern/tasks/dedup_option_table.hpp"
+#include "quern/tasks/dedup_tasks.hpp"
 #include "quern/tasks/input_names.hpp"
 #include "session.hpp"
 #include "values.hpp"
@@ -24,6 +26,7 @@ struct dedup_request {
     common_options common;
     dedup_options dedup;
     dedup_parts_request parts;
+    cluster_options cluster;
     build_options corpus;  ///< --input-format, --max-errors
     text_choice text;
     std::vector<std::string> inputs;
@@ -143,6 +146,7 @@ void describe(command_line& line, dedup_request& request) {
     declare_corpus(line, request.corpus, corpus_forms::and_binary);
     declare_binary(line, request.binary);
     declare_text(line, request.text, "min_length");  // declare_parts has it
+    declare_cluster(line, request.cluster);
     line.example("quern dedup crawl.jsonl.zst -o clean.jsonl --groups groups.tsv",
                  "A corpus without near-duplicates, and the groups of documents found to be the same.");
     line.example("quern dedup essays/ --threshold 0.1 --report essays.html",
@@ -303,7 +307,9 @@ int find_and_write(dedup_request& request, session& job) {
     request.dedup.keep_records = kept && !to_rows;
     request.dedup.list_pairs = pairs || report;
 
-    dedup_result result = dedup(request.dedup, job.ctx);
+    dedup_result result = request.cluster.is_used()
+                              ? dedup_of_job(request.dedup, request.cluster.share, job.ctx)
+                              : dedup(request.dedup, job.ctx);
     job.statistics = std::move(result.statistics);
     job.stage("write", [&] {
         write_results(result, request.dedup.rule, job, pairs, groups, kept, report, to_folder, to_rows);
@@ -509,6 +515,12 @@ int run_dedup(const command& self, const std::vector<std::string>& arguments) {
     request.dedup.fields = request.corpus.fields;
     request.dedup.ids = request.corpus.ids;
     request.dedup.text = request.text.over({});
+    if (request.cluster.is_task())
+        return run_step_of_task(request.cluster, job, [&](const task_file& task, task_results& results) {
+            run_dedup_task(request.dedup, task, results, job.ctx);
+        });
+    if (request.cluster.is_used() && (!whole || request.stream))
+        throw usage_error("only whole documents of a corpus are distributed, not --level and --stream");
     std::vector<std::filesystem::path> files = request.dedup.inputs;
     files.insert(files.end(), request.dedup.against.begin(), request.dedup.against.end());
     files.push_back(request.text.stop_word_file());
@@ -542,6 +554,10 @@ int run_dedup(const command& self, const std::vector<std::string>& arguments) {
     job.check_destinations(
         {{request.pairs}, {request.groups}, file_of_kept(kept_file), report_page(request.report)},
         std::move(files));
+    if (request.cluster.is_used()) {
+        const auto plan = [&](unsigned shards) { return plan_dedup(request.dedup, shards, job.ctx); };
+        if (!distribute(self, line, request.cluster, job, plan)) return 0;
+    }
     return request.stream ? dedup_stream(request, job) : dedup_corpus(request, job);
 }
 

@@ -16,6 +16,7 @@
 #include "quern/base/document.hpp"
 #include "quern/base/error.hpp"
 #include "quern/base/lost_pages.hpp"
+#include "quern/tasks/cluster.hpp"
 #include "quern/tasks/search.hpp"
 #include "session.hpp"
 
@@ -39,6 +40,8 @@ ending ending_for(const std::exception_ptr& failure) {
         return {0, {}};
     } catch (const query_error& e) {
         return {2, e.what(), {}, {e.excerpt(), e.caret()}};
+    } catch (const task_failed& e) {
+        return {e.exit_code(), e.what()};
     } catch (const usage_error& e) {
         return {2, e.what()};
     } catch (const too_much_lost& e) {

@@ -7,9 +7,11 @@
 #include <algorithm>
 #include <optional>
 
+#include "cluster.hpp"
 #include "commands.hpp"
 #include "quern/base/error.hpp"
 #include "quern/tasks/filter_option_table.hpp"
+#include "quern/tasks/filter_tasks.hpp"
 #include "session.hpp"
 #include "values.hpp"
 
@@ -20,6 +22,7 @@ struct filter_request {
     common_options common;
     filter_options options;
     build_options corpus;  ///< --input-format, --max-errors
+    cluster_options cluster;
     std::vector<std::string> inputs, rules;
     std::string rules_file, removed, kept, report;  ///< `kept` ends with a slash if it is a folder
     bool list_rules = false;
@@ -124,6 +127,7 @@ void describe(command_line& line, filter_request& request) {
     line.option("sample_removed", request.options);
     declare_common(line, request.common, {.output = false});
     declare_corpus(line, request.corpus);
+    declare_cluster(line, request.cluster);
     line.example(
         "quern filter crawl.jsonl.zst --rules gopher-repetition,gopher-quality,c4,fineweb -o clean.jsonl.zst",
         "The rules of FineWeb.");
@@ -238,6 +242,10 @@ int run_filter(const command& self, const std::vector<std::string>& arguments) {
     options.max_errors = request.corpus.max_errors;
     options.fields = request.corpus.fields;
     options.ids = request.corpus.ids;
+    if (request.cluster.is_task())
+        return run_step_of_task(request.cluster, job, [&](const task_file& task, task_results& results) {
+            run_filter_task(options, task, results, job.ctx);
+        });
     const bool to_folder = request.kept.ends_with('/');
     std::vector<std::filesystem::path> files = options.inputs;
     if (!request.rules_file.empty()) files.emplace_back(request.rules_file);
@@ -250,6 +258,11 @@ int run_filter(const command& self, const std::vector<std::string>& arguments) {
     }
     job.check_destinations({{to_folder ? "" : request.kept}, {request.removed}, report_page(request.report)},
                            files);
+    if (request.cluster.is_used()) {
+        const auto plan = [&](unsigned shards) { return plan_filter(options, shards, job.ctx); };
+        if (!distribute(self, line, request.cluster, job, plan)) return 0;
+        options.verdicts = request.cluster.share;
+    }
     auto kept = open_if({to_folder ? "" : request.kept}, job), removed = open_if({request.removed}, job),
          report = open_if(report_page(request.report), job);
     if (kept) options.kept = [&](std::string_view bytes) { kept->write(bytes); };

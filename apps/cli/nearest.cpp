@@ -4,9 +4,11 @@
 
 #include <filesystem>
 
+#include "cluster.hpp"
 #include "commands.hpp"
 #include "quern/base/error.hpp"
 #include "quern/tasks/nearest_option_table.hpp"
+#include "quern/tasks/nearest_tasks.hpp"
 #include "session.hpp"
 #include "values.hpp"
 
@@ -17,6 +19,7 @@ struct request {
     common_options common;
     std::string vectors;
     nearest_request requested;
+    cluster_options cluster;
     bool names = false;
 };
 
@@ -43,6 +46,7 @@ void declare(command_line& line, request& request) {
     line.flag("--names", "Write words instead of numbers if the files contain them (word2vec, GloVe).",
               request.names);
     declare_common(line, request.common, {.gpu = true, .scratch = false});
+    declare_cluster(line, request.cluster);
     line.hint("--index", "the ranking is exact and needs no index");
     line.example("quern nearest base.fvecs --queries query.fvecs -k 100 -o found.ibin",
                  "Writes found.ibin and found.fbin, for other vector-search tools.");
@@ -131,6 +135,17 @@ int run_nearest(const command& self, const std::vector<std::string>& arguments) 
     session job(self, request.common);
     const std::vector<std::filesystem::path> inputs = {requested.vectors, requested.queries,
                                                        requested.allowed, requested.truth};
+    if (request.cluster.is_task())
+        return run_step_of_task(request.cluster, job, [&](const task_file& task, task_results& results) {
+            run_nearest_task(requested, task, results, job.ctx);
+        });
+    const auto runs_here = [&] {
+        const auto plan = [&](unsigned shards) { return plan_nearest(requested, shards, job.ctx); };
+        if (!request.cluster.is_used()) return true;
+        if (!distribute(self, line, request.cluster, job, plan)) return false;
+        requested.rankings = request.cluster.share;
+        return true;
+    };
     nearest_result found;
     if (is_compressed_name(request.common.output) && form_of_name(request.common.output) == ".ibin")
         throw usage_error(fmt::format("{}: an .ibin file cannot be compressed", request.common.output));
@@ -143,6 +158,7 @@ int run_nearest(const command& self, const std::vector<std::string>& arguments) 
         job.check_destinations({{requested.ibin, ".ibin"},
                                 {std::filesystem::path(requested.ibin).replace_extension(".fbin"), ".fbin"}},
                                inputs);
+        if (!runs_here()) return 0;
         found = nearest(requested, job.ctx, {});
         job.messages.finish();
     } else {
@@ -151,6 +167,7 @@ int run_nearest(const command& self, const std::vector<std::string>& arguments) 
             .written =
                 "rows, such as FILE.tsv, or two matrices, FILE.ibin of ids and FILE.fbin of distances"};
         job.check_destinations({rows_file}, inputs);
+        if (!runs_here()) return 0;
         output to = job.open(rows_file);
         ranking_rows rows(job.rows(to, {"query", "rank", "id", "distance"}), request.names);
         found =

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <fstream>
 
+#include "cluster.hpp"
 #include "quern/base/document_fields_option_table.hpp"
 #include "quern/base/error.hpp"
 #include "quern/base/excluded.hpp"
@@ -152,6 +153,9 @@ void declare_common(command_line& line, common_options& common, const offers& of
     declare_limits(line, common, offered);
     declare_talk(line, common);
     for (const std::string_view name : offered.idle) line.unlist(name);
+    const std::string distributed =
+        fmt::format("this command is not distributed; those that are: {}", distributed_names());
+    for (const char* const name : {"--cluster", "--share", "--shards"}) line.hint(name, distributed);
 }
 
 void declare_text(command_line& line, text_choice& choice, std::string_view except) {

@@ -1,0 +1,402 @@
+#!/usr/bin/env bats
+# shellcheck disable=SC2154,SC2016 # common and bats set $data, $stderr; scripts are written in single quotes
+# Work in tasks over shards: the same bytes as the command alone, whatever happens to the workers.
+load common
+
+own_setup() {
+    mkdir corpus
+    python3 - <<'END'
+import json, random
+chance = random.Random(7)
+words = "the of mill wheel river bread oven water time flour and to in it is stone a turn".split()
+for shard in range(4):
+    with open(f"corpus/s{shard}.jsonl", "w", encoding="utf-8") as file:
+        for number in range([300, 40, 0, 900][shard] or 1):
+            text = " ".join(chance.choice(words) for _ in range(chance.randrange(3, 90)))
+            if chance.random() < .1:
+                text += ".\nPlease enable JavaScript.\nWrite to joe@example.org."
+            # Ids repeat in other files, and here and there within one.
+            print(json.dumps({"id": f"d{number if chance.random() > .002 else 1}", "text": text, "more": shard}), file=file)
+END
+}
+
+refused() { # refused TEXT ARGUMENT...
+    local text=$1
+    shift
+    ends_with 2 quern "$@"
+    says "$text"
+}
+
+rules=(--rules "length.min-words=20,c4.javascript" --mask emails)
+filter() { quern filter corpus/s*.jsonl "${rules[@]}" "$@"; }
+
+# a_slow_corpus: work for some seconds.
+a_slow_corpus() {
+    for i in $(seq 300); do sed "s/\"id\": \"/&$i-/" corpus/s3.jsonl; done >slow.jsonl
+}
+
+# a_worker: waits for a worker of this test, and prints its process id.
+a_worker() {
+    local process
+    for _ in $(seq 2000); do
+        for process in $(pgrep -P "$1"); do
+            if [ "$(stat -Lc %i "/proc/$process/exe" 2>/dev/null)" = "$(stat -Lc %i "$QUERN")" ] &&
+                tr '\0' ' ' <"/proc/$process/cmdline" | grep -q ' task '; then
+                echo "$process"
+                return 0
+            fi
+        done
+        sleep 0.005
+    done
+    return 1
+}
+
+@test "filter: the same bytes for 1, 2, 3 and 5 shards" {
+    filter -o whole.jsonl --removed whole.tsv --report whole.html --quiet
+    [ -s whole.jsonl ]
+    [ -s whole.tsv ]
+    for shards in 1 2 3 5; do
+        filter -o kept.jsonl --removed removed.tsv --report page.html --quiet --force --cluster local:2 \
+            --share "job$shards" --shards $shards
+        sha256sum <kept.jsonl | cmp - <(sha256sum <whole.jsonl)
+        sha256sum <removed.tsv | cmp - <(sha256sum <whole.tsv)
+        cmp page.html whole.html
+        quern status "job$shards" | grep -qx "failed.0"
+    done
+    [ "$(find job5/tasks -name '*.json' | wc -l)" -gt "$(find job2/tasks -name '*.json' | wc -l)" ]
+}
+
+@test "filter: folders of files, one output for each, and a TSV that is changed" {
+    mkdir tree && cp corpus/s0.jsonl corpus/s1.jsonl tree && printf 'The mill turns all day.' >tree/note.txt
+    zstd -q corpus/s3.jsonl -o tree/s3.jsonl.zst
+    quern filter tree --rules length.min-words=20 -o whole/ --removed whole.tsv --quiet
+    quern filter tree --rules length.min-words=20 -o parts/ --removed parts.tsv --quiet --cluster local:1 --share job --shards 3
+    cmp whole.tsv parts.tsv
+    diff -r whole parts
+    printf 'id\ttext\na\tWrite to joe@example.org.\nb\tnothing\n' >mail.tsv
+    quern filter mail.tsv corpus/s1.jsonl --mask emails -o whole.jsonl --quiet
+    quern filter mail.tsv corpus/s1.jsonl --mask emails -o parts.jsonl --quiet --cluster local:1 --share mail --shards 3
+    cmp whole.jsonl parts.jsonl
+}
+
+@test "plan, tasks in any order, finish" {
+    filter -o whole.jsonl --quiet
+    quern plan filter corpus/s*.jsonl "${rules[@]}" -o kept.jsonl --share job --shards 3 --quiet
+    [ ! -e kept.jsonl ]
+    refused "tasks are not done, the first of them task 0; quern resume" finish job
+    [ ! -e kept.jsonl ]
+    tasks=(job/tasks/*.json)
+    for ((i = ${#tasks[@]} - 1; i >= 0; --i)); do (cd / && quern task "$BATS_TEST_TMPDIR/${tasks[i]}" --quiet --threads 1); done
+    quern status job | cmp - <(printf 'done\t%d\nrunning\t0\nwaiting\t0\nfailed\t0\n' ${#tasks[@]})
+    quern status job --tasks --format jsonl | head -n 1 |
+        cmp - <(echo '{"task":0,"phase":0,"kind":"judge","state":"done","note":""}')
+    (cd / && quern finish "$BATS_TEST_TMPDIR/job" --quiet)
+    cmp kept.jsonl whole.jsonl
+}
+
+@test "a task that is done is not run again; one with damaged results is" {
+    quern plan filter corpus/s*.jsonl "${rules[@]}" -o kept.jsonl --share job --shards 3 --quiet
+    quern task job/tasks/0000.json --quiet
+    before=$(stat -c %y,%i job/results/0000.verdicts)
+    quern task job/tasks/0000.json 2>said
+    grep -q "task 0 was done already" said
+    [ "$(stat -c %y,%i job/results/0000.verdicts)" = "$before" ]
+    printf X | dd of=job/results/0000.verdicts bs=1 seek=9 conv=notrunc status=none
+    ends_with 0 quern task job/tasks/0000.json
+    says "task 0 is done"
+    quern resume job --quiet
+    cmp kept.jsonl <(filter -o - --quiet)
+    # The same command goes on from what is done.
+    before=$(stat -c %y,%i job/results/*)
+    rm kept.jsonl
+    quern resume job --quiet
+    [ "$(stat -c %y,%i job/results/*)" = "$before" ]
+}
+
+@test "results that were damaged after their task are noticed at the end" {
+    quern plan filter corpus/s*.jsonl "${rules[@]}" -o kept.jsonl --share job --shards 3 --quiet
+    for task in job/tasks/*.json; do quern task "$task" --quiet; done
+    printf X | dd of=job/results/0001.verdicts bs=1 seek=9 conv=notrunc status=none
+    ends_with 5 quern finish job
+    says "0001.verdicts does not match its checksum"
+    [ ! -e kept.jsonl ]
+    quern resume job --quiet
+    cmp kept.jsonl <(filter -o - --quiet)
+}
+
+@test "a worker that is killed is started again, and the result is the same" {
+    a_slow_corpus
+    quern filter slow.jsonl "${rules[@]}" -o whole.jsonl --quiet
+    "$QUERN" filter slow.jsonl "${rules[@]}" -o kept.jsonl --cluster local:2 --share job --shards 3 2>said &
+    local driver=$! worker
+    worker=$(a_worker $driver)
+    kill -KILL "$worker"
+    wait $driver
+    grep -q "was killed by signal 9 (Killed); it is started again" said
+    cmp kept.jsonl whole.jsonl
+    quern status job | grep -qx "failed.0"
+    [ -z "$(find job -name '.*quern*')" ]
+}
+
+@test "Ctrl-C stops the workers, and the same command goes on" {
+    a_slow_corpus
+    setsid "$QUERN" filter slow.jsonl "${rules[@]}" -o kept.jsonl --cluster local:2 --share job --shards 4 2>said &
+    local driver=$! worker
+    worker=$(a_worker $driver)
+    kill -INT $driver
+    ends=0
+    wait $driver || ends=$?
+    [ $ends -eq 130 ]
+    [ ! -e kept.jsonl ]
+    for _ in $(seq 100); do
+        kill -0 "$worker" 2>/dev/null || break
+        sleep 0.05
+    done
+    run kill -0 "$worker"
+    [ "$status" -ne 0 ]
+    quern filter slow.jsonl "${rules[@]}" -o kept.jsonl --cluster local:2 --share job --shards 4 --quiet
+    cmp kept.jsonl <(quern filter slow.jsonl "${rules[@]}" -o - --quiet)
+}
+
+@test "a worker that fails ends the job with its message and exit code" {
+    quern plan filter corpus/s*.jsonl "${rules[@]}" -o kept.jsonl --share job --shards 3 --quiet
+    echo '{"id":"new","text":"a new one"}' >>corpus/s0.jsonl
+    ends_with 2 quern resume job
+    says "corpus/s0.jsonl was changed since the plan"
+    quern status job --tasks | grep -q $'^0\t0\tjudge\tfailed\tcorpus/s0.jsonl was changed'
+    [ ! -e kept.jsonl ]
+}
+
+@test "damaged plans and tasks, other versions, other folders" {
+    quern plan filter corpus/s*.jsonl "${rules[@]}" -o kept.jsonl --share job --shards 3 --quiet
+    refused "has the plan of another command or other options" plan filter corpus/s*.jsonl --mask emails -o kept.jsonl --share job --shards 3
+    cp job/plan.json plan
+    echo '{' >job/plan.json
+    ends_with 5 quern status job
+    says "is not the JSON of a plan"
+    sed 's/"shards": 3/"shards": 4/' plan >job/plan.json
+    ends_with 5 quern finish job
+    says "does not match its checksum"
+    cp plan job/plan.json
+    cp job/tasks/0001.json job/tasks/0002.json
+    ends_with 5 quern task job/tasks/0002.json
+    says "is task 1 under another name"
+    refused "has no plan.json" status corpus
+    refused "expected a task, DIR/tasks/NNNN.json" task job/tasks/9999.json
+    python3 - <<'END'
+import json
+text = open("job/tasks/0000.json").read()
+open("job/tasks/0000.json", "w").write(text.replace('"quern": "', '"quern": "0.'))
+END
+    ends_with 5 quern task job/tasks/0000.json
+    mkdir other && touch other/mine
+    refused "other has other files, such as mine" plan filter corpus --mask emails --share other
+    refused "corpus/s0.jsonl is not a folder" plan filter corpus --mask emails --share corpus/s0.jsonl
+}
+
+@test "what is refused" {
+    refused "this command is not distributed; those that are: filter, nearest" search x y --cluster local:2
+    refused "quern search is not distributed (expected one of filter, nearest" plan search x y
+    refused "--cluster requires --share" filter corpus --mask emails --cluster local:2
+    refused "--share requires --cluster" filter corpus --mask emails --share job
+    refused "--shards requires --cluster" filter corpus --mask emails --shards 2
+    refused "expected local:N, slurm, mpi or ray" filter corpus --mask emails --share job --cluster local:no
+    refused "standard input cannot be cut into shards" filter - --mask emails --share job --cluster local:2
+    refused "a distributed run is not resumed by --resume" filter corpus --mask emails --share job --cluster local:2 -o kept/ --resume
+    [ ! -e job ]
+}
+
+@test "a share that cannot be written, or is full, is an error, and nothing is half-written" {
+    ends_with 4 quern filter corpus --mask emails -o kept.jsonl --cluster local:2 --share /proc/job
+    says "/proc/job: cannot create the folder"
+    refused "no/such" filter corpus --mask emails -o kept.jsonl --cluster local:2 --share no/such/job
+    (
+        ulimit -f 0
+        ends_with 4 quern filter corpus --mask emails -o kept.jsonl --cluster local:2 --share job
+        says "cannot write"
+    )
+    [ ! -e kept.jsonl ]
+    [ ! -e job/plan.json ]
+    [ -z "$(find job -type f)" ]
+    quern filter corpus --mask emails -o kept.jsonl --cluster local:2 --share job --quiet
+    cmp kept.jsonl <(quern filter corpus --mask emails -o - --quiet)
+}
+
+@test "a full disk at a task is an error, and nothing is half-written" {
+    quern plan filter corpus/s3.jsonl --mask emails -o kept.jsonl --share job --shards 1 --quiet
+    (
+        ulimit -f 1
+        ends_with 4 quern task job/tasks/0000.json
+    )
+    [ -z "$(find job/results -type f)" ]
+    quern status job | grep -qx "done.0"
+    quern resume job --quiet
+    cmp kept.jsonl <(quern filter corpus/s3.jsonl --mask emails -o - --quiet)
+}
+
+@test "the scripts of Slurm and MPI run the same tasks" {
+    filter -o whole.jsonl --quiet
+    mkdir bin
+    # Stands for Slurm: runs the jobs of an array at once, in the order of their submission.
+    cat >bin/sbatch <<'END'
+#!/bin/bash
+set -euo pipefail
+echo "$@" >>"$SUBMITTED"
+script=${*: -1}
+last=$(sed -n 's/^#SBATCH --array=0-//p' "$script")
+for ((i = 0; i <= ${last:-0}; ++i)); do SLURM_ARRAY_TASK_ID=$i bash "$script" >&2; done
+echo "$RANDOM;cluster"
+END
+    cat >bin/mpirun <<'END'
+#!/bin/bash
+set -euo pipefail
+for ((i = 0; i < 3; ++i)); do OMPI_COMM_WORLD_RANK=$i OMPI_COMM_WORLD_SIZE=3 bash "${*: -1}"; done
+END
+    chmod +x bin/*
+    export PATH=$PWD/bin:$PATH SUBMITTED=$PWD/submitted
+    for launcher in slurm mpi; do
+        filter -o kept.jsonl --force --cluster $launcher --share "on $launcher" --shards 5 2>said
+        case $launcher in
+        slurm) script="on slurm/slurm/submit.sh" ;;
+        mpi) script="on mpi/mpi/run.sh" ;;
+        esac
+        grep -q "$script" said
+        [ ! -e kept.jsonl ]
+        shellcheck "on $launcher/$launcher"/*.sh
+        "$script" -n 3
+        cmp kept.jsonl whole.jsonl
+        rm kept.jsonl
+    done
+    grep -q -- "--dependency=afterok:[0-9]* -n 3 .*finish.sh" submitted
+}
+
+vectors() {
+    python3 - <<'END'
+import random, struct
+chance = random.Random(3)
+def npy(name, rows, kind, size):
+    head = "{'descr': '%s', 'fortran_order': False, 'shape': (%d, %d), }" % (kind, len(rows), len(rows[0]))
+    head += " " * (-(len(head) + 11) % 64) + "\n"
+    with open(name, "wb") as f:
+        f.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head.encode())
+        for row in rows: f.write(struct.pack("<%d%s" % (len(row), size), *row))
+rows = [[chance.choice([0, .1, .3, 1, 1e-6, 1 / 3]) for _ in range(5)] for _ in range(1000)]
+npy("floats.npy", rows, "<f4", "f")
+npy("query.npy", rows[:20] + [[0] * 5], "<f4", "f")
+npy("bytes.npy", [[chance.randrange(4) for _ in range(5)] for _ in range(1000)], "|u1", "B")
+npy("bytequery.npy", [[chance.randrange(4) for _ in range(5)] for _ in range(20)], "|u1", "B")
+with open("sparse.mtx", "w") as f:
+    cells = [(i + 1, j + 1, chance.choice([.5, 1, 1 / 3])) for i in range(300) for j in range(6) if chance.random() < .4]
+    print("%%MatrixMarket matrix coordinate real general\n300 6", len(cells), file=f)
+    for cell in cells: print(*cell, file=f)
+END
+    seq 3 7 900 >allowed.txt
+}
+
+@test "nearest: the same bytes for 1, 2, 3 and 5 shards, ties and all" {
+    vectors
+    check() { # check NAME ARGUMENT...
+        local name=$1
+        shift
+        quern nearest "$@" -o whole.tsv --quiet --force
+        [ -s whole.tsv ]
+        for shards in 1 2 3 5; do
+            quern nearest "$@" -o parts.tsv --quiet --force --cluster local:2 --share "$name$shards" --shards $shards
+            sha256sum <parts.tsv | cmp - <(sha256sum <whole.tsv)
+        done
+    }
+    for metric in l2 sql2 ip cosine l1; do
+        check "floats-$metric" floats.npy --queries query.npy --metric $metric -k 50
+    done
+    check bytes bytes.npy --queries bytequery.npy -k 40
+    check all floats.npy --queries query.npy -k all
+    check radius floats.npy --queries query.npy --radius 0.7
+    check allowed floats.npy --queries query.npy --allow allowed.txt -k 30
+    check sparse sparse.mtx --queries sparse.mtx --metric cosine -k 20
+}
+
+@test "nearest: matrices and recall" {
+    vectors
+    quern nearest bytes.npy --queries bytequery.npy -k 10 -o whole.ibin --quiet
+    quern nearest bytes.npy --queries bytequery.npy -k 10 -o parts.ibin --truth whole.ibin --cluster local:2 --share job 2>said
+    grep -q "recall@10: 1 " said
+    cmp whole.ibin parts.ibin
+    cmp whole.fbin parts.fbin
+}
+
+@test "dedup: the same bytes for 1, 2, 3 and 5 shards" {
+    python3 - <<'END'
+import json, random
+chance = random.Random(11)
+words = [f"word{i}" for i in range(60)]
+with open("near.jsonl", "w") as first, open("other.jsonl", "w") as second:
+    texts = []
+    for i in range(600):
+        kind = chance.random()
+        if kind < .6 or not texts: text = " ".join(chance.choice(words) for _ in range(chance.randrange(0, 60)))
+        elif kind < .75: text = chance.choice(texts)  # an equal one
+        else:
+            letters = list(chance.choice(texts))
+            for _ in range(chance.randrange(1, 12)):
+                if letters: letters[chance.randrange(len(letters))] = chance.choice("aé中 ")
+            text = "".join(letters)
+        texts.append(text)
+        print(json.dumps({"id": f"d{i % 450}", "text": text}), file=first if i < 450 else second)
+END
+    check() { # check NAME OPTION...
+        local name=$1
+        shift
+        quern dedup near.jsonl other.jsonl "$@" -o kept.jsonl --groups groups.tsv --quiet --force
+        quern dedup near.jsonl other.jsonl "$@" --pairs pairs.tsv --report page.html --quiet --force
+        [ -s pairs.tsv ]
+        [ -s groups.tsv ]
+        for shards in 1 2 3 5; do
+            quern dedup near.jsonl other.jsonl "$@" -o p-kept.jsonl --groups p-groups.tsv --quiet --force --cluster local:2 \
+                --share "$name$shards" --shards $shards
+            sha256sum <p-kept.jsonl | cmp - <(sha256sum <kept.jsonl)
+            sha256sum <p-groups.tsv | cmp - <(sha256sum <groups.tsv)
+        done
+        quern dedup near.jsonl other.jsonl "$@" --pairs p-pairs.tsv --report p-page.html --quiet --cluster local:2 \
+            --share "$name-pairs" --shards 6 --force
+        cmp pairs.tsv p-pairs.tsv
+        cmp page.html p-page.html
+    }
+    check auto
+    check wide --threshold 0.3 --keep longest
+    check letters --unit char --rule connected
+    check all --method exhaustive
+    quern status all5 --tasks | cut -f 2,3 | sort | uniq -c | grep -q "6 1.compare"
+}
+
+@test "dedup: a worker that is killed, folders of outputs, and what is refused" {
+    mkdir tree
+    for i in $(seq 30); do sed "s/\"id\": \"/&$i-/" corpus/s3.jsonl; done >tree/a.jsonl
+    cp corpus/s0.jsonl tree/b.jsonl
+    quern dedup tree -o whole/ --quiet
+    "$QUERN" dedup tree -o parts/ --cluster local:2 --share job --shards 6 2>said &
+    local driver=$! worker
+    worker=$(a_worker $driver)
+    kill -KILL "$worker"
+    wait $driver
+    grep -q "is started again" said
+    diff -r whole parts
+    refused "the method shingle is not distributed (expected auto or exhaustive)" dedup tree --method shingle --cluster local:2 --share no
+    refused "(expected the corpus alone)" dedup tree --against corpus --cluster local:2 --share no
+    refused "(expected the corpus alone)" dedup tree --store seen --cluster local:2 --share no
+    refused "only whole documents of a corpus are distributed" dedup tree --level line --cluster local:2 --share no
+    [ ! -e no ]
+    [ ! -e seen ]
+}
+
+@test "--cluster ray without Ray says what is missing" {
+    mkdir bin
+    printf '#!/bin/sh\necho "No module named quern" >&2\nexit 1\n' >bin/python
+    chmod +x bin/python
+    QUERN_PYTHON=$PWD/bin/python refused "expected a Python with quern-engine[ray]" filter corpus --mask emails -o kept.jsonl --cluster ray --share job
+    QUERN_PYTHON=/no/python refused "could not be started" filter corpus --mask emails -o kept.jsonl --cluster ray --share job
+    [ ! -e kept.jsonl ]
+    # Any program that runs the tasks can take its place.
+    printf '#!/bin/sh\nfor task in "$3"/tasks/*.json; do "$9" task "$task" --quiet || exit; done\n' >bin/python
+    QUERN_PYTHON=$PWD/bin/python quern filter corpus --mask emails -o kept.jsonl --cluster ray --share job --quiet
+    cmp kept.jsonl <(quern filter corpus --mask emails -o - --quiet)
+}
