@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Jobs of `quern plan` under Ray: each task file runs as one Ray task on any node that sees the folder of the job.
+
+Needs Ray 2.59 or newer (`pip install "quern-engine[ray]"`), and Quern on every node. The results are those of the command alone, byte for
+byte. `quern COMMAND … --cluster ray --share DIR` calls this module; so can a program:
+
+    quern.cluster.run_job("/lustre/job", address="auto", num_cpus=8)
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import dataclasses
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from . import _program
+
+__all__ = ["JobSummary", "TaskError", "run_job"]
+
+_STOP_SECONDS = 2.0
+
+
+class TaskError(RuntimeError):
+    """A task failed. `exit_code` is that of the program, `task` the number of the task."""
+
+    def __init__(self, task: int, exit_code: int, reason: str) -> None:
+        super().__init__(f"task {task} failed with exit code {exit_code}: {reason}")
+        self.task, self.exit_code, self.reason = task, exit_code, reason
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return TaskError, (self.task, self.exit_code, self.reason)
+
+
+class _Killed(RuntimeError):
+    """The program was killed by a signal: Ray tries the task again."""
+
+
+@dataclasses.dataclass(frozen=True)
+class JobSummary:
+    """What run_job() did."""
+
+    tasks: int  #: of the job
+    ran: int  #: of these, in this call
+    seconds: float
+    nodes: int  #: that ran some of them
+
+
+def _said(log: bytes) -> str:
+    lines = log.decode("utf-8", "replace").strip().splitlines()
+    return lines[-1] if lines else "no message"
+
+
+def _run_task(file: str, task: int, program: str | None, arguments: Sequence[str]) -> str:
+    """Runs one task file in a process of this node; returns the node's name. Ends the process if it is cancelled."""
+    command = [program or _program.path(), "task", file, "--quiet", *arguments]
+    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    try:
+        log = process.communicate()[1]
+    finally:
+        if process.poll() is None:
+            process.terminate()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(_STOP_SECONDS)
+            process.kill()
+            process.wait()
+    if process.returncode < 0 or process.returncode > 128:
+        raise _Killed(f"the worker of task {task} was killed (exit code {process.returncode}): {_said(log)}")
+    if process.returncode != 0:
+        raise TaskError(task, process.returncode, _said(log))
+    return os.uname().nodename
+
+
+def _tasks_of(folder: str, program: str) -> list[dict[str, Any]]:
+    """The rows of `quern status --tasks`."""
+    shown = subprocess.run([program, "status", folder, "--tasks", "--format", "jsonl"], capture_output=True, check=False)
+    if shown.returncode != 0:
+        raise ValueError(_said(shown.stderr))
+    return [json.loads(line) for line in shown.stdout.splitlines()]
+
+
+def _ray() -> Any:
+    try:
+        import ray
+    except ImportError as missing:
+        raise ImportError('Ray is not installed (expected ray 2.59 or newer: pip install "quern-engine[ray]")') from missing
+    if tuple(int(part) for part in ray.__version__.split(".")[:2]) < (2, 59):
+        raise ImportError(f"Ray {ray.__version__} is too old (expected 2.59 or newer)")
+    return ray
+
+
+def _run_phase(ray: Any, remote: Any, numbers: list[int], submit: Callable[[Any, int], Any],
+               told: Callable[[], None]) -> set[str]:
+    """Runs the tasks of one phase; the first failure cancels the others."""
+    waiting = {submit(remote, number): number for number in numbers}
+    nodes: set[str] = set()
+    try:
+        while waiting:
+            ready, _ = ray.wait(list(waiting), num_returns=1)
+            for done in ready:
+                nodes.add(ray.get(done))
+                del waiting[done]
+                told()
+    except BaseException as failure:
+        for each in waiting:
+            with contextlib.suppress(Exception):
+                ray.cancel(each, force=False)
+        cause = getattr(failure, "cause", None)
+        if isinstance(cause, (TaskError, _Killed)):
+            raise cause from None
+        raise
+    return nodes
+
+
+def run_job(
+    folder: str | os.PathLike[str],
+    address: str | None = None,
+    *,
+    num_cpus: float = 1,
+    memory: int | None = None,
+    max_retries: int = 3,
+    progress: Callable[[int, int], None] | None = None,
+    finish: bool = False,
+    program: str | None = None,
+) -> JobSummary:
+    """Runs the tasks of a job that are not done, phase by phase.
+
+    folder: of `quern plan --share`; every node sees it and the inputs under the same paths.
+    address: of the cluster ("auto": a running one); None: RAY_ADDRESS if it is set, else Ray starts on this machine. Ray that this
+        process has started already is used as it is.
+    num_cpus, memory: of each task: what Ray reserves, and what the task uses (memory in bytes; None: not limited).
+    max_retries: times that a task is tried again whose worker or node dies.
+    progress: called with the numbers of done tasks and of all.
+    finish: runs `quern finish` on this machine at the end.
+    program: the program on all nodes; None: that of the package.
+
+    Raises ValueError (no plan, another version), TaskError for a task that fails, after the others were cancelled, ImportError without
+    Ray, and what Ray raises.
+    """
+    start = time.monotonic()
+    here = os.path.abspath(os.fspath(folder))
+    own = program or _program.path()
+    rows = _tasks_of(here, own)
+    done = sum(row["state"] == "done" for row in rows)
+    missing = [row for row in rows if row["state"] != "done"]
+    nodes: set[str] = set()
+    if missing:
+        ray = _ray()
+        is_ours = not ray.is_initialized()
+        if is_ours:
+            ray.init(address=address, include_dashboard=False if address is None and "RAY_ADDRESS" not in os.environ else None,
+                     log_to_driver=False)
+        arguments = ["--threads", str(max(int(num_cpus), 1))]
+        if memory is not None:
+            arguments += ["--memory", str(memory)]
+        remote = ray.remote(_run_task).options(num_cpus=num_cpus, memory=memory, max_retries=max_retries,
+                                               retry_exceptions=[_Killed])
+
+        def submit(task: Any, number: int) -> Any:
+            return task.remote(os.path.join(here, "tasks", f"{number:04}.json"), number, program, arguments)
+
+        def told() -> None:
+            nonlocal done
+            done += 1
+            if progress is not None:
+                progress(done, len(rows))
+
+        try:
+            for phase in sorted({row["phase"] for row in missing}):
+                numbers = [row["task"] for row in missing if row["phase"] == phase]
+                nodes |= _run_phase(ray, remote, numbers, submit, told)
+        finally:
+            if is_ours:
+                ray.shutdown()
+    if finish:
+        ended = subprocess.run([own, "finish", here, "--quiet"], stderr=subprocess.PIPE, check=False)
+        if ended.returncode != 0:
+            raise ValueError(_said(ended.stderr))
+    return JobSummary(len(rows), len(missing), time.monotonic() - start, len(nodes))
+
+
+def _main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m quern.cluster", description="Runs the tasks of a job of quern plan under Ray.")
+    parser.add_argument("folder", help="the folder of the job")
+    parser.add_argument("--address", help="of the Ray cluster (default: RAY_ADDRESS, else Ray starts here)")
+    parser.add_argument("--cpus", type=float, default=1, help="of each task")
+    parser.add_argument("--memory", type=int, help="bytes of each task")
+    parser.add_argument("--program", help="quern on all nodes (default: that of the package)")
+    parser.add_argument("--finish", action="store_true", help="make the results of the command at the end")
+    given = parser.parse_args()
+    try:
+        summary = run_job(given.folder, given.address, num_cpus=given.cpus, memory=given.memory, program=given.program,
+                          finish=given.finish, progress=lambda done, all_: print(f"{done} of {all_} tasks", file=sys.stderr))
+    except TaskError as failure:
+        print(f"quern.cluster: {failure}", file=sys.stderr)
+        return failure.exit_code
+    except (ImportError, ValueError, _Killed, OSError) as failure:
+        print(f"quern.cluster: {failure}", file=sys.stderr)
+        return 4
+    print(f"{summary.tasks} tasks, {summary.ran} of them in {summary.seconds:.1f} s on {summary.nodes} nodes", file=sys.stderr)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(_main())
