@@ -25,8 +25,7 @@ void file_writer::append(std::string_view bytes) {
     if (bytes.size() > capacity_ - used_) {
         flush();
         if (bytes.size() >= capacity_) {
-            write_all(file_, bytes, path_);
-            flushed_ += bytes.size();
+            write(bytes);
             return;
         }
     }
@@ -36,9 +35,19 @@ void file_writer::append(std::string_view bytes) {
 
 void file_writer::flush() {
     if (used_ == 0) return;
-    write_all(file_, {buffer_.get(), used_}, path_);
-    flushed_ += used_;
+    write({buffer_.get(), used_});
     used_ = 0;
+}
+
+void file_writer::write(std::string_view bytes) {
+    constexpr std::uint64_t step = std::uint64_t{16} << 20;
+    write_all(file_, bytes, path_);
+    flushed_ += bytes.size();
+    if (!early_ || flushed_ - requested_ < step) return;
+    // Only a hint: whether the bytes are on the disk, sync() finds out.
+    ::sync_file_range(file_.number(), static_cast<off64_t>(requested_),
+                      static_cast<off64_t>(flushed_ - requested_), SYNC_FILE_RANGE_WRITE);
+    requested_ = flushed_;
 }
 
 void file_writer::sync() {

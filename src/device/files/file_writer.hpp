@@ -39,6 +39,9 @@ class file_writer {
     std::uint64_t size() const noexcept { return flushed_ + used_; }
     const std::filesystem::path& path() const noexcept { return path_; }
 
+    /// From now on the disk gets the bytes while more are appended, so that sync() waits for few. For files that are kept.
+    void write_to_disk_early() noexcept { early_ = true; }
+
     /// Hands the buffer to the system.
     void flush();
     /// flush(), and waits until the disk has everything.
@@ -47,12 +50,16 @@ class file_writer {
     void close();
 
   private:
+    void write(std::string_view bytes);
+
     descriptor file_;
     std::filesystem::path path_;
     std::unique_ptr<char[]> buffer_;
     std::size_t capacity_;
     std::size_t used_ = 0;
     std::uint64_t flushed_ = 0;
+    bool early_ = false;
+    std::uint64_t requested_ = 0;  ///< bytes that the disk has been asked to take
 };
 
 /// Writes a small file as a whole; an existing one loses what it held. Throws io_error.

@@ -139,7 +139,9 @@ void confirm_name(const fs::path& published) {
 }
 
 atomic_file::atomic_file(const fs::path& path, existing policy)
-    : path_(followed(path)), policy_(policy), writer_(open_target(path_, policy, temporary_), path_) {}
+    : path_(followed(path)), policy_(policy), writer_(open_target(path_, policy, temporary_), path_) {
+    if (!temporary_.empty()) writer_.write_to_disk_early();
+}
 
 atomic_file::~atomic_file() {
     if (!temporary_.empty()) ::unlink(temporary_.c_str());
