@@ -210,11 +210,10 @@ END
     ends_with 4 quern filter corpus --mask emails -o kept.jsonl --cluster local:2 --share /proc/job
     says "/proc/job: cannot create the folder"
     refused "no/such" filter corpus --mask emails -o kept.jsonl --cluster local:2 --share no/such/job
-    (
-        ulimit -f 0
-        ends_with 4 quern filter corpus --mask emails -o kept.jsonl --cluster local:2 --share job
-        says "cannot write"
-    )
+    run bash -c 'ulimit -f 0; "$QUERN" filter corpus --mask emails -o kept.jsonl --cluster local:2 --share job 2>&1'
+    echo "$output"
+    [ "$status" -eq 4 ]
+    [[ $output == *"cannot write"* ]]
     [ ! -e kept.jsonl ]
     [ ! -e job/plan.json ]
     [ -z "$(find job -type f)" ]
