@@ -39,6 +39,9 @@ void check_update(const build_options& options, const text_choice& text) {
     if (!options.fields.kept.empty())
         throw usage_error(fmt::format(
             "--keep-fields cannot be combined with {}, which keeps the fields of the store", option));
+    if (!options.indexed_fields.empty())
+        throw usage_error(fmt::format(
+            "--index-fields cannot be combined with {}, which indexes the fields of the store", option));
     if (!options.skip.empty() || options.ngrams)
         throw usage_error(fmt::format("{} cannot be combined with {}, which runs the stages of the store",
                                       options.ngrams ? "--ngrams" : "--skip", option));
@@ -60,7 +63,11 @@ void check_sync(const build_options& options, const text_choice& text) {
     if (const text_options given = text.over(info.text);
         given != info.text && (text.stop_word_file().empty() || recorded_text_options(given) != info.text))
         refuse("text options");
-    if (!options.fields.kept.empty() && options.fields.kept != info.kept_fields) refuse("--keep-fields");
+    build_options given = options;
+    keep_indexed(given);
+    if (!options.fields.kept.empty() && given.fields.kept != info.kept_fields) refuse("--keep-fields");
+    if (!given.indexed_fields.empty() && given.indexed_fields != info.indexed_fields)
+        refuse("--index-fields");
     std::set<build_stage> skipped = all_build_stages;
     for (const build_stage stage : info.stages) skipped.erase(stage);
     if (options.ngrams && skipped.contains(build_stage::ngrams)) refuse("--ngrams");
@@ -150,6 +157,11 @@ int run_build(const command& self, const std::vector<std::string>& arguments) {
               options.ngrams);
     line.option("keep_fields", options.fields);
     line.option(
+        "--index-fields", "NAME,...",
+        "Keep these members, too, and search their strings: their words come after those of the text, and "
+        "each is a field for name:word and --field-weights.",
+        "", [&](const std::string& value) { options.indexed_fields = parse_field_list(value); });
+    line.option(
         "--vectors", "FILE",
         "Keep a vector for each document, for hybrid search: JSON lines of id and vector, word2vec or GloVe "
         "text (by id), or .npy, .fvecs, .safetensors and others (in the order of the documents).",
@@ -163,6 +175,8 @@ int run_build(const command& self, const std::vector<std::string>& arguments) {
                  "A folder and a file, with English words reduced to their stems.");
     line.example("quern build notes/ -o mine --report mine.html",
                  "The same kind of store, with a page about what was read, excluded and built.");
+    line.example("quern build papers.jsonl -o papers --index-fields abstract,tags",
+                 "Two more fields of the records are searched, as in abstract:word.");
     line.example("quern build notes.jsonl -o mine --vectors embeddings.npy",
                  "With a vector for each document, for hybrid search.");
     line.example("quern build notes/ -o mine --sync", "Again and again: the store follows the folder.");

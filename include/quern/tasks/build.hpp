@@ -44,8 +44,8 @@ struct build_options : corpus_input {
     std::set<build_stage> skip;  ///< stages to skip, besides `ngrams`; empty: all others run
     bool ngrams = false;         ///< whether the stage `ngrams` runs, whatever `skip` says of it
     /// Adds the inputs to the existing store, as if its documents were read first, with its text options and
-    /// stages, and the fields that it keeps: `text`, `skip` and `fields.kept` are ignored. docs/build.md says how the result differs from a store of all
-    /// inputs.
+    /// stages, and the fields that it keeps and indexes: `text`, `skip`, `fields.kept` and `indexed_fields` are ignored.
+    /// docs/build.md says how the result differs from a store of all inputs.
     bool update = false;
     /// With the inputs: an update in which a document with the id of one in the store replaces it. The new one comes
     /// last, with the other new ones.
@@ -58,6 +58,10 @@ struct build_options : corpus_input {
     /// used again, and nothing is done if no input changed since it was built. Without a store, an ordinary build.
     bool sync = false;
     bool force = false;  ///< replace an existing store, atomically
+    /// Members of the records whose strings are searched, too, alone or in lists: their words come after those of the text, in
+    /// this order, and each is a field of its own for operators and search_options::field_weights. At most 16, not called title,
+    /// text or body, and none of lists of words (usage_error). They are kept as those of `fields.kept` are.
+    std::vector<std::string> indexed_fields;
     /// A vector for each document, which the store keeps for hybrid search (search_options::vector): as float32. Not with
     /// `update`, `replace`, `deleted_ids` and `sync`, which also refuse a store that has them (usage_error).
     given_vectors vectors;
@@ -103,6 +107,9 @@ struct build_result {
 /// Cost: one pass over the input; beyond the memory budget, sorted runs in `ctx.scratch` and one merge; then
 /// the cost of each stage.
 build_result build(const build_options& options, const context& ctx);
+
+/// Adds the indexed fields to those that are kept, as `build` does.
+void keep_indexed(build_options& options);
 
 /// The text options as a store records them: those of two builds differ where they would make other words. Reads the file
 /// of stop words, if there is one; throws usage_error if that cannot be read.

@@ -75,6 +75,7 @@ struct store_info {
     std::vector<std::string> kept_fields;
     /// In the order in which the documents first have them, or of kept_fields.
     std::vector<field_info> fields;
+    std::vector<std::string> indexed_fields;  ///< as build_options::indexed_fields
 };
 
 /// The metadata as rows of property and value, as `quern info` writes them. Two stores with the same rows contain the

@@ -214,6 +214,17 @@ field_type value_kinds::type() const {
     return date && !text ? field_type::date : field_type::text;
 }
 
+void each_string(std::string_view fields, std::string_view name,
+                 const std::function<void(std::string_view text)>& visit) {
+    if (fields.empty()) return;
+    const auto value = io::value_at(io::json_value(fields), name);
+    if (!value) return;
+    if (value->is_string()) visit(value->text());
+    if (!value->is_array()) return;
+    for (io::json_parts items{*value}; items.next();)
+        if (items.value().is_string()) visit(items.value().text());
+}
+
 value_kinds& field_census::of(std::string_view name) {
     const auto [at, is_new] = numbers_.emplace(name, names_.size());
     if (is_new) {

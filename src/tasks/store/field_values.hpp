@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -34,6 +35,11 @@ std::string text_of_date(std::int64_t microseconds);
 std::optional<std::int64_t> integer_of(const io::json_value& value);
 /// A finite double, correctly rounded; nothing for other values.
 std::optional<double> number_of(const io::json_value& value);
+
+/// The strings of a document's field, in order: one, or those of an array. `fields`: as document::fields; `name` may lead into
+/// objects by dots.
+void each_string(std::string_view fields, std::string_view name,
+                 const std::function<void(std::string_view text)>& visit);
 
 /// The values of one field, counted by kind.
 struct value_kinds {

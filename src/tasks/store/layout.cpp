@@ -2,6 +2,7 @@
 #include "tasks/store/layout.hpp"
 
 #include <algorithm>
+#include <array>
 #include <stdexcept>
 
 #include "quern/base/error.hpp"
@@ -62,6 +63,26 @@ std::string field_section(std::size_t column, field_part part) {
     return "field_" + std::to_string(column) + std::string(endings[static_cast<std::size_t>(part)]);
 }
 
+const word_index_names& field_words(std::size_t number) {
+    using names_of_one = std::array<std::string, 5>;
+    static const auto spelled = [] {
+        constexpr std::string_view parts[] = {"dictionary", "document_frequencies", "collection_frequencies",
+                                              "posting_ends", "postings"};
+        std::array<names_of_one, max_indexed_fields> made;
+        for (std::size_t i = 0; i < made.size(); ++i)
+            for (std::size_t part = 0; part < made[i].size(); ++part)
+                made[i][part] = "field_words_" + std::to_string(i) + "_" + std::string(parts[part]);
+        return made;
+    }();
+    static const auto names = [] {
+        std::array<word_index_names, max_indexed_fields> made;
+        for (std::size_t i = 0; i < made.size(); ++i)
+            made[i] = {spelled[i][0], spelled[i][1], spelled[i][2], spelled[i][3], spelled[i][4]};
+        return made;
+    }();
+    return names.at(number);
+}
+
 std::string manifest_text(const store_info& info) {
     nlohmann::json members = {{"unicode", info.unicode_version},
                               {"text", to_json(info.text)},
@@ -94,6 +115,7 @@ std::string manifest_text(const store_info& info) {
         }
         members["fields"] = std::move(columns);
         members["kept_fields"] = info.kept_fields;
+        if (!info.indexed_fields.empty()) members["indexed_fields"] = info.indexed_fields;
     }
     return manifests::text_of(of_a_store, std::move(members));
 }
@@ -126,6 +148,10 @@ store_info read_manifest(const std::filesystem::path& store) {
             info.vectors = {at->at("dimensions"), at->at("unit")};
         }
         if (!json.contains("kept_fields")) return;
+        if (const auto at = json.find("indexed_fields"); at != json.end())
+            info.indexed_fields = at->get<std::vector<std::string>>();
+        if (info.indexed_fields.size() > max_indexed_fields)
+            throw std::runtime_error("has too many indexed fields");
         info.kept_fields = json.at("kept_fields").get<std::vector<std::string>>();
         for (const nlohmann::json& field : json.at("fields")) {
             info.fields.push_back({field.at("name"),

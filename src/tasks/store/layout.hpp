@@ -71,6 +71,10 @@ inline constexpr word_index_names pairs = {"pair_dictionary", "pair_document_fre
                                            "pair_collection_frequencies", "pair_posting_ends",
                                            "pair_postings"};
 
+/// The same of an indexed field, by its number: of its words alone.
+inline constexpr std::size_t max_indexed_fields = 16;
+const word_index_names& field_words(std::size_t number);
+
 /// A link that did not lead to a document by its id. A later document may have that id.
 struct open_link {
     std::uint32_t document = 0;

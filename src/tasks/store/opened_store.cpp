@@ -71,6 +71,8 @@ opened_store::opened_store(std::filesystem::path path)
     texts_ = {open(layout::text_ends), open(layout::text_blocks), open(layout::texts), info_.documents};
     if (layout::lists_section(info_, layout::fields))
         fields_.emplace(path_, info_.sections, info_.documents, info_.fields);
+    for (std::size_t i = 0; i < info_.indexed_fields.size(); ++i)
+        field_words_.emplace_back(path_, info_, layout::field_words(i));
     lengths_ = lengths_section_.values<std::uint32_t>(0, info_.documents);
     const auto open_listed = [&](std::string_view name) -> std::optional<io::section_view> {
         if (!layout::lists_section(info_, name)) return std::nullopt;

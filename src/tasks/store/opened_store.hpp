@@ -56,10 +56,12 @@ class opened_store {
     const store_info& info() const { return info_; }
     const std::filesystem::path& path() const { return path_; }
     collection_view collection() const { return {lengths_, info_.words}; }
-    const word_index& words() const { return words_; }              ///< of titles and texts
+    const word_index& words() const { return words_; }              ///< of titles, texts and indexed fields
     const word_index& title_words() const { return title_words_; }  ///< of titles only
     /// Of pairs of words (tasks/store/ngram_index.hpp); null if the build made none.
     const word_index* ngrams() const { return ngrams_ ? &*ngrams_ : nullptr; }
+    /// Of each indexed field, in the order of info().indexed_fields: its words only.
+    const std::vector<word_index>& field_words() const { return field_words_; }
     /// One per thread: applies the word rules of the store's documents.
     text::analyzer make_analyzer() const { return analyzers_.make(); }
     /// The words of every document in order. The stream stays valid if the store is moved or destroyed.
@@ -116,6 +118,7 @@ class opened_store {
     std::span<const std::uint32_t> lengths_;
     word_index words_, title_words_;
     std::optional<word_index> ngrams_;
+    std::vector<word_index> field_words_;
 };
 
 /// Calls `open`, which opens parts of a store, until all of them belong to one store: the store may be replaced by

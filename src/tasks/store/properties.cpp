@@ -42,6 +42,7 @@ std::vector<store_property> properties_of(const store_info& info) {
         add("vectors.unit", std::uint64_t{info.vectors.unit});
     }
     if (!info.kept_fields.empty()) add("kept_fields", field_list_text(info.kept_fields));
+    if (!info.indexed_fields.empty()) add("indexed_fields", field_list_text(info.indexed_fields));
     for (const field_info& field : info.fields) {
         add("field." + field.name + ".type",
             std::string(field_type_names[static_cast<std::size_t>(field.type)]));

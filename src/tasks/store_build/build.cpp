@@ -50,6 +50,7 @@ std::string_view name_of(build_stage stage) {
 void adopt_options_of_store(build_options& options, const store_info& info) {
     options.text = with_stop_words_of(info.text, options.store);
     options.fields.kept = info.kept_fields;
+    options.indexed_fields = info.indexed_fields;
     options.skip = all_build_stages;
     for (const build_stage stage : info.stages) options.skip.erase(stage);
     options.force = true;
@@ -61,6 +62,26 @@ bool has_lists(const build_options& options, const context& ctx) {
     if (const auto form = io::corpus_form_named(options.input_format)) return io::is_listed(*form);
     // Inputs are all lists, or none is.
     return !options.inputs.empty() && io::is_list_file(options.inputs.front(), ctx);
+}
+
+void check_indexed(const build_options& options) {
+    const std::vector<std::string>& names = options.indexed_fields;
+    if (names.size() > store_layout::max_indexed_fields)
+        throw usage_error(fmt::format("index_fields: at most {} fields can be indexed (here {})",
+                                      store_layout::max_indexed_fields, names.size()));
+    for (const std::string& name : names) {
+        if (name.empty() || std::ranges::count(names, name) != 1)
+            throw usage_error(
+                fmt::format("index_fields: '{}' is {}", name, name.empty() ? "not a name" : "given twice"));
+        if (name == "title" || name == "text" || name == "body")
+            throw usage_error(fmt::format(
+                "index_fields: '{}' is the name of a part that every document has (expected other members)",
+                name));
+        if (name == options.fields.title || std::ranges::count(options.fields.text, name) != 0)
+            throw usage_error(fmt::format(
+                "index_fields: '{}' is searched as the title or text already (expected other members)",
+                name));
+    }
 }
 
 build_options checked(const build_options& request, const context& ctx) {
@@ -77,6 +98,8 @@ build_options checked(const build_options& request, const context& ctx) {
     if (request.store.empty()) throw usage_error("no store given");
     build_options options = request;
     options.update = options.changes_store();
+    check_indexed(options);
+    keep_indexed(options);
     options.store = resolved_folder(options.store);
     if (options.ngrams)
         options.skip.erase(build_stage::ngrams);
@@ -104,6 +127,10 @@ build_options checked(const build_options& request, const context& ctx) {
             options.store.string() +
             " keeps vectors of its documents, which others do not have: build it again from all "
             "inputs, with their vectors");
+    if (!options.indexed_fields.empty() && has_lists(options, ctx))
+        throw usage_error(
+            "index_fields: documents that are lists of words have no further fields to search (expected "
+            "documents with texts)");
     if (options.skip != all_build_stages && has_lists(options, ctx)) options.skip = all_build_stages;
     const text::analyzer refused_here(options.text);  // refuses an unknown language, an unreadable list
     refuse_to_replace(
@@ -533,6 +560,13 @@ build_result build(const build_options& request, const context& requested) {
                               "; a store has at least one (remove its folder instead)");
     }
     return build_run(options, std::move(old), std::move(changes), ctx, std::move(statistics)).run();
+}
+
+void keep_indexed(build_options& options) {
+    if (options.fields.keeps_all()) return;
+    for (const std::string& name : options.indexed_fields)
+        if (std::ranges::find(options.fields.kept, name) == options.fields.kept.end())
+            options.fields.kept.push_back(name);
 }
 
 }  // namespace quern

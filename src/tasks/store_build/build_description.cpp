@@ -42,6 +42,7 @@ std::string describe_build(const build_options& options, const context& ctx) {
     for (const fs::path& input : options.inputs) out += "given " + input.string() + '\n';
     out += fmt::format("Quern {}, stages {}, seed {}", QUERN_VERSION, version_of_stages, ctx.seed);
     if (options.skip.contains(build_stage::duplicates)) out += " with near-duplicates";
+    if (!options.indexed_fields.empty()) out += "\nindexed " + field_list_text(options.indexed_fields);
     if (!options.vectors.file.empty()) {
         std::error_code unseen;
         out += fmt::format("\nvectors {} {} {}", options.vectors.file.string(),

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tasks/store_build/index.hpp"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
+#include <vector>
 
 #include "device/cpu/threads.hpp"
 #include "quern/base/error.hpp"
@@ -31,7 +34,7 @@ index_outcome make_index(const build_options& options, const text_options& text,
                          const std::filesystem::path& store, const scratch_folder& scratch,
                          stage_clock& clock, const context& ctx) {
     const std::uint64_t memory = ctx.memory_limit();
-    collection_pieces pieces(scratch, memory / 4);
+    collection_pieces pieces(scratch, memory / 4, options.indexed_fields.size());
     run_parallel(with_threads_that_read(ctx), [&] {
         read_collection(options, with_stop_words_of(text, store), std::move(source), store, scratch, pieces,
                         ctx);
@@ -65,9 +68,19 @@ index_outcome make_index(const build_options& options, const text_options& text,
     const auto words = merge("merge", pieces.words_of_all, store_layout::all_words, weight_exponent,
                              [&](const auto& range) { pieces.tokens.take_words(range); });
     const auto title_words = merge("merge titles", pieces.words_of_titles, store_layout::title_words, {});
+    std::vector<store_section> field_sections;
     index_outcome outcome;
     outcome.spilled_bytes = pieces.words_of_all.spilled_bytes() + pieces.words_of_titles.spilled_bytes() +
                             pieces.tokens.spilled_bytes();
+    for (std::size_t i = 0; i < pieces.words_of_fields.size(); ++i) {
+        auto merged = merge("merge fields", pieces.words_of_fields[i], store_layout::field_words(i), {});
+        outcome.spilled_bytes += pieces.words_of_fields[i].spilled_bytes();
+        if (merged.vocabulary == 0)
+            ctx.log(log_level::warning, "the indexed field '" + options.indexed_fields[i] +
+                                            "' has no words in any document: strings are searched, alone or "
+                                            "in lists, and no other values");
+        std::ranges::move(merged.sections, std::back_inserter(field_sections));
+    }
     clock.end_stage("merge", outcome.spilled_bytes);
 
     const auto tokens = run_parallel(ctx, [&] {
@@ -91,9 +104,10 @@ index_outcome make_index(const build_options& options, const text_options& text,
     info.links = links.links;
     info.kept_fields = options.fields.kept;
     info.fields = fields;
+    info.indexed_fields = options.indexed_fields;
     info.sections = std::move(pieces.sections);
     for (const std::vector<store_section>& part :
-         {links.sections, words.sections, title_words.sections, tokens}) {
+         {links.sections, words.sections, title_words.sections, field_sections, tokens}) {
         info.sections.insert(info.sections.end(), part.begin(), part.end());
     }
     outcome.record = std::move(pieces.record);

@@ -26,6 +26,7 @@
 #include "quern/tasks/statistics.hpp"
 #include "quern/text/analyzer.hpp"
 #include "tasks/corpus/reading_rules.hpp"
+#include "tasks/store/field_values.hpp"
 #include "tasks/store_build/text_store.hpp"
 
 namespace quern {
@@ -49,6 +50,7 @@ struct unit_in_work {
     field_census fields;
     compared_documents compared;
     search_detail::sorted_run words, title_words;
+    std::vector<search_detail::sorted_run> field_words;
     std::uint32_t first_document = 0;
     std::vector<std::uint32_t> document_lengths, words_in_order;
     weight_range weights;
@@ -198,6 +200,7 @@ class collection_reader {
         stopwatch watch;
         text::analyzer& analyzer = analyzers_.local();
         search_detail::inverter all(search_detail::inverter::word_order::kept), titles;
+        std::vector<search_detail::inverter> fields(options_.indexed_fields.size());
         text::token_list words;
         std::vector<std::string_view> spelled;
         std::uint32_t number = unit.first_document;
@@ -224,6 +227,15 @@ class collection_reader {
             } else {
                 analyzer.analyze_in_pieces(d.text, words, add);
             }
+            for (std::size_t i = 0; i < fields.size(); ++i) {
+                if (d.listed == word_listing::none && !d.verbatim)
+                    each_string(d.fields, options_.indexed_fields[i], [&](std::string_view text) {
+                        analyzer.analyze(text, words);
+                        add(words);
+                        for (const text::token& t : words.tokens) fields[i].add(words.word(t));
+                    });
+                fields[i].end_document();
+            }
             unit.words_in_order.push_back(all.end_document());
             unit.document_lengths.push_back(length.value_or(unit.words_in_order.back()));
             // A list contains only documents that have words.
@@ -237,6 +249,7 @@ class collection_reader {
         release(unit.parsed.documents);
         unit.words = all.finish();
         unit.title_words = titles.finish();
+        for (search_detail::inverter& field : fields) unit.field_words.push_back(field.finish());
         unit.seconds.analyse = watch.seconds();
         watch = {};
         for (const raw_text_block& block : unit.full_blocks) unit.frames.push_back(compress(block));
@@ -298,6 +311,8 @@ class collection_reader {
         pieces_.tokens.append(unit.words);
         pieces_.words_of_all.append(std::move(unit.words));
         pieces_.words_of_titles.append(std::move(unit.title_words));
+        for (std::size_t i = 0; i < unit.field_words.size(); ++i)
+            pieces_.words_of_fields[i].append(std::move(unit.field_words[i]));
         unit.seconds.append = watch.seconds();
         pieces_.seconds += unit.seconds;
     }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <filesystem>
 #include <memory>
 #include <span>
@@ -38,17 +39,23 @@ struct step_seconds {
 
 /// Receives the parts of a collection while it is read.
 struct collection_pieces {
-    collection_pieces(const scratch_folder& scratch, std::uint64_t run_memory_bytes)
+    collection_pieces(const scratch_folder& scratch, std::uint64_t run_memory_bytes,
+                      std::size_t indexed_fields)
         : links(scratch.path()),
           words_of_all(scratch.file("runs"), run_memory_bytes),
           words_of_titles(scratch.file("title_runs"), run_memory_bytes / 8),
-          tokens(scratch, run_memory_bytes / 2) {}
+          tokens(scratch, run_memory_bytes / 2) {
+        for (std::size_t i = 0; i < indexed_fields; ++i)
+            words_of_fields.emplace_back(scratch.file("field_runs_" + std::to_string(i)),
+                                         run_memory_bytes / 8 / indexed_fields);
+    }
 
     id_table ids;
     link_collector links;
-    run_store words_of_all;     ///< titles and texts
-    run_store words_of_titles;  ///< titles only, including those of near-duplicates
-    token_store tokens;         ///< titles and texts, in order
+    run_store words_of_all;                 ///< titles, texts and indexed fields
+    run_store words_of_titles;              ///< titles only, including those of near-duplicates
+    std::deque<run_store> words_of_fields;  ///< of each indexed field
+    token_store tokens;                     ///< titles, texts and indexed fields, in order
 
     std::uint64_t documents = 0, words = 0;
     bool verbatim = false;  ///< the corpus is word lines: words are used unchanged

@@ -50,6 +50,11 @@ class word_check {
                 search_detail::check_postings(pairs->postings(pair), lengths_);
                 return std::uint64_t{0};
             });
+        for (const word_index& field : store_.field_words())
+            sum_of(field.dictionary().size(), [&](std::uint32_t word) {
+                search_detail::check_postings(field.postings(word), lengths_);
+                return std::uint64_t{0};
+            });
         const std::uint64_t in_order =
             sum_of(lengths_.size(), [this](std::uint32_t document) { return words_of(document); });
         if (in_postings != in_order) damaged("do not agree with the postings");
