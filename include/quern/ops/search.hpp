@@ -102,6 +102,9 @@ struct query_term {
     /// 1 to weight_one. Below weight_one, each number x of the term (part, background, length) becomes
     /// floor(x · weight / 2^16), and a part is at least one unit.
     std::uint32_t weight = weight_one;
+    /// Only for search_fields: of each further field the documents with the word there, all of them in `list`, with the
+    /// occurrences there. Empty: none.
+    std::span<const posting_list> fields = {};
 };
 
 /// A document that contains a history, with its counts.

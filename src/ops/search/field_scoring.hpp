@@ -25,6 +25,13 @@ constexpr field_frequencies frequencies_of(std::uint32_t all, std::uint32_t titl
     const std::uint32_t in_title = std::min(all, title);
     return {in_title, all - in_title};
 }
+/// The same with `others` of them in further fields.
+constexpr field_frequencies frequencies_of(std::uint32_t all, std::uint32_t title,
+                                           std::span<const std::uint32_t> others) {
+    field_frequencies f = frequencies_of(all, title);
+    for (const std::uint32_t other : others) f.text -= std::min(f.text, other);
+    return f;
+}
 
 /// What is the same for all words of a search.
 class field_normaliser {
@@ -32,12 +39,16 @@ class field_normaliser {
     field_normaliser(const collection_view& collection, const field_ranking& ranking)
         : k1_(ranking.k1),
           title_(ranking.title, ranking.titles->words(), collection.document_lengths.size()),
-          text_(ranking.text, collection.words - std::min(collection.words, ranking.titles->words()),
-                collection.document_lengths.size()),
+          text_(ranking.text, words_of_text(collection, ranking), collection.document_lengths.size()),
           lengths_(collection.document_lengths),
-          titles_(ranking.titles->all()) {}
+          titles_(ranking.titles->all()) {
+        for (const field_ranking::other_field& other : ranking.others) {
+            others_.emplace_back(other.by, other.lengths->words(), collection.document_lengths.size());
+            other_lengths_.push_back(other.lengths->all());
+        }
+    }
 
-    /// The weighted and normalised frequency of a word in a document.
+    /// The weighted and normalised frequency of a word in a document, where titles and texts are all fields.
     double frequency(field_frequencies f, std::uint32_t document) const {
         const std::uint32_t title = titles_[document], all = lengths_[document];
         return frequency(f, title, all - std::min(all, title));
@@ -45,9 +56,30 @@ class field_normaliser {
     double frequency(field_frequencies f, std::uint32_t title_length, std::uint32_t text_length) const {
         return title_.of(f.title, title_length) + text_.of(f.text, text_length);
     }
+    /// The same with other fields; `others`: the occurrences in these, or empty if there are none.
+    double frequency_with_others(field_frequencies f, std::span<const std::uint32_t> others,
+                                 std::uint32_t document) const {
+        const std::uint32_t title = titles_[document], all = lengths_[document];
+        std::uint32_t text = all - std::min(all, title);
+        for (const auto& lengths : other_lengths_) text -= std::min(text, lengths[document]);
+        double sum = frequency(f, title, text);
+        for (std::size_t i = 0; i < others.size(); ++i)
+            sum += others_[i].of(others[i], other_lengths_[i][document]);
+        return sum;
+    }
+    /// Of another field with a single word.
+    double of_other(std::size_t number, std::uint32_t frequency) const {
+        return others_[number].of(frequency, 1);
+    }
+    bool has_others() const { return !others_.empty(); }
     double k1() const { return k1_; }
 
   private:
+    static std::uint64_t words_of_text(const collection_view& collection, const field_ranking& ranking) {
+        std::uint64_t words = collection.words - std::min(collection.words, ranking.titles->words());
+        for (const auto& other : ranking.others) words -= std::min(words, other.lengths->words());
+        return words;
+    }
     struct field {
         field(const field_weight& by, std::uint64_t words, std::size_t documents)
             : weight(by.weight), flat(1.0 - by.b) {
@@ -66,6 +98,8 @@ class field_normaliser {
     double k1_;
     field title_, text_;
     std::span<const std::uint32_t> lengths_, titles_;
+    std::vector<field> others_;
+    std::vector<std::span<const std::uint32_t>> other_lengths_;
 };
 
 /// A word's part; it grows with the normalised frequency, up to a unit of rounding.
@@ -91,8 +125,8 @@ std::vector<scored_document> rank_fields(const collection_view& collection, cons
 std::vector<score_parts> field_parts_of(const collection_view& collection, const search_query& query,
                                         const field_ranking& ranking, std::uint32_t document);
 
-/// As bounds_of, of a list and titles as search_fields takes them.
-part_bounds field_bounds_of(const collection_view& collection, const posting_list& list,
-                            const posting_list& titles, const field_ranking& ranking);
+/// As bounds_of, of the lists of a term as search_fields takes them.
+part_bounds field_bounds_of(const collection_view& collection, const query_term& term,
+                            const field_ranking& ranking);
 
 }  // namespace quern::search_detail

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// BM25F over two lists for each word: its documents, and those with it in the title. Windows of 4,096 documents and MaxScore
-// as in search_cpu.cpp; the bound of a word in a window is the part of its largest frequencies at the least lengths that the
-// headers of both lists allow there.
+// BM25F over several lists for each word: its documents, those with it in the title, and those with it in each other field.
+// Windows of 4,096 documents and MaxScore as in search_cpu.cpp; the bound of a word in a window is the part of its largest
+// frequencies at the least lengths that the headers of its lists allow there.
 #include "quern/ops/field_search.hpp"
 
 #include <algorithm>
@@ -26,7 +26,7 @@ constexpr std::uint64_t documents_of_longest = 4096;
 
 }  // namespace
 
-title_lengths::title_lengths(std::vector<std::uint32_t> lengths) : lengths_(std::move(lengths)) {
+field_lengths::field_lengths(std::vector<std::uint32_t> lengths) : lengths_(std::move(lengths)) {
     longest_.resize(lengths_.size() / documents_of_longest + 1);
     for (std::size_t d = 0; d < lengths_.size(); ++d) {
         words_ += lengths_[d];
@@ -35,7 +35,7 @@ title_lengths::title_lengths(std::vector<std::uint32_t> lengths) : lengths_(std:
     }
 }
 
-std::uint32_t title_lengths::longest(std::uint64_t begin, std::uint64_t end) const {
+std::uint32_t field_lengths::longest(std::uint64_t begin, std::uint64_t end) const {
     std::uint32_t longest = 0;
     const std::uint64_t last = std::min<std::uint64_t>(end, lengths_.size());
     for (std::uint64_t at = begin / documents_of_longest; at * documents_of_longest < last; ++at)
@@ -90,34 +90,61 @@ struct field_word {
         : scorer(collection, term, k1),
           all(term.list, collection.document_lengths),
           titles(term.titles, collection.document_lengths),
-          count(term.count) {}
+          count(term.count) {
+        others.reserve(term.fields.size());
+        for (const posting_list& list : term.fields) others.emplace_back(list, collection.document_lengths);
+    }
 
     bool done() const { return all.cursor()->done(); }
     void skip_to(std::uint64_t document) {
         all.skip_to(document);
         titles.skip_to(document);
+        for (frequency_reader& other : others) other.skip_to(document);
     }
 
-    void set_bound(const field_normaliser& norms, std::uint64_t end, std::uint32_t longest_title) {
-        std::uint32_t in_title = 0;
-        if (titles.cursor())
-            titles.cursor()->visit_bounds(end, [&](const postings_cursor::bounds& block) {
-                in_title = std::max(in_title, block.max_frequency);
-            });
+    /// `longest_besides`: the most words that a document of the window has outside of its text.
+    void set_bound(const field_normaliser& norms, std::uint64_t end, std::uint64_t longest_besides) {
+        const std::uint32_t in_title = max_frequency_in(titles, end);
+        in_others.clear();
+        for (const frequency_reader& other : others) in_others.push_back(max_frequency_in(other, end));
         bound = 0;
         all.cursor()->visit_bounds(end, [&](const postings_cursor::bounds& block) {
             const std::uint32_t most = block.max_frequency;
-            const std::uint32_t shortest = block.min_length - std::min(block.min_length, longest_title);
+            const auto shortest = static_cast<std::uint32_t>(
+                block.min_length - std::min<std::uint64_t>(block.min_length, longest_besides));
             // Of `most` occurrences none or as many as possible in the title: between, the sum is linear.
             const double without = norms.frequency({0, most}, 1, shortest);
             const double with = norms.frequency(frequencies_of(most, in_title), 1, shortest);
-            bound = std::max(bound, scorer.part(std::max(without, with)) + 1);
+            double sum = std::max(without, with);
+            for (std::size_t i = 0; i < in_others.size(); ++i)
+                sum += norms.of_other(i, std::min(most, in_others[i]));
+            bound = std::max(bound, scorer.part(sum) + 1);
         });
         bound *= count;
     }
 
+    /// Of a document that has the word, with the other fields.
+    double frequency_at(const field_normaliser& norms, std::uint32_t document, std::uint32_t frequency,
+                        std::uint32_t in_title) {
+        in_others.clear();
+        for (frequency_reader& other : others) in_others.push_back(other.of(document));
+        return norms.frequency_with_others(frequencies_of(frequency, in_title, in_others), in_others,
+                                           document);
+    }
+
+    static std::uint32_t max_frequency_in(const frequency_reader& list, std::uint64_t end) {
+        std::uint32_t most = 0;
+        if (list.cursor())
+            list.cursor()->visit_bounds(end, [&](const postings_cursor::bounds& block) {
+                most = std::max(most, block.max_frequency);
+            });
+        return most;
+    }
+
     field_scorer scorer;
     frequency_reader all, titles;
+    std::vector<frequency_reader> others;
+    std::vector<std::uint32_t> in_others;  // of one document, or bounds
     std::int64_t count;
     std::int64_t bound = 0;  // maximum that the word can add to a document of the window
 };
@@ -147,6 +174,8 @@ class field_search {
             words_.emplace_back(collection, term, ranking.k1);
         }
         for (field_word& word : words_) active_.push_back(&word);
+        for (const field_ranking::other_field& other : ranking.others) others_.push_back(other.lengths);
+        in_others_.resize(others_.size() * strategy::largest_window);
     }
 
     std::vector<scored_document> run() {
@@ -212,7 +241,8 @@ class field_search {
         std::int64_t optional_bound = 0;
         const std::int64_t of_prior = prior_.max(begin, end);
         if (prunes()) {
-            const std::uint32_t longest = titles_.longest(begin, end);
+            std::uint64_t longest = titles_.longest(begin, end);
+            for (const field_lengths* other : others_) longest += other->longest(begin, end);
             for (field_word* word : active_) {
                 word->skip_to(begin);
                 word->set_bound(norms_, end, longest);
@@ -265,19 +295,43 @@ class field_search {
             documents_[with_title++] = document;
             in_title_[document - begin] = frequency;
         });
-        word.all.each(begin, end, [&](std::uint32_t document, std::uint32_t frequency) {
-            const auto f = frequencies_of(frequency, in_title_[document - begin]);
-            sums_[document - begin] += word.count * word.scorer.part(norms_.frequency(f, document));
-        });
+        if (norms_.has_others())
+            add_all_fields(word, begin, end);
+        else
+            word.all.each(begin, end, [&](std::uint32_t document, std::uint32_t frequency) {
+                const auto f = frequencies_of(frequency, in_title_[document - begin]);
+                sums_[document - begin] += word.count * word.scorer.part(norms_.frequency(f, document));
+            });
         for (std::size_t i = 0; i < with_title; ++i) in_title_[documents_[i] - begin] = 0;
+    }
+
+    /// With the other fields; `in_title_` has the occurrences in titles.
+    void add_all_fields(field_word& word, std::uint64_t begin, std::uint64_t end) {
+        const std::size_t fields = word.others.size();
+        with_others_.clear();
+        for (std::size_t i = 0; i < fields; ++i)
+            word.others[i].each(begin, end, [&](std::uint32_t document, std::uint32_t frequency) {
+                with_others_.push_back((document - begin) * fields + i);
+                in_others_[with_others_.back()] = frequency;
+            });
+        word.all.each(begin, end, [&](std::uint32_t document, std::uint32_t frequency) {
+            const auto others = std::span(in_others_).subspan((document - begin) * fields, fields);
+            const auto f = frequencies_of(frequency, in_title_[document - begin], others);
+            sums_[document - begin] +=
+                word.count * word.scorer.part(norms_.frequency_with_others(f, others, document));
+        });
+        for (const std::size_t at : with_others_) in_others_[at] = 0;
     }
 
     void look_up(field_word& word, std::size_t candidates) {
         for (std::size_t i = 0; i < candidates; ++i) {
             const std::uint32_t all = word.all.of(documents_[i]);
             if (all == 0) continue;
-            const auto f = frequencies_of(all, word.titles.of(documents_[i]));
-            scores_[i] += word.count * word.scorer.part(norms_.frequency(f, documents_[i]));
+            const std::uint32_t in_title = word.titles.of(documents_[i]);
+            const double t = norms_.has_others()
+                                 ? word.frequency_at(norms_, documents_[i], all, in_title)
+                                 : norms_.frequency(frequencies_of(all, in_title), documents_[i]);
+            scores_[i] += word.count * word.scorer.part(t);
         }
     }
 
@@ -314,7 +368,7 @@ class field_search {
     const context* ctx_;
     std::uint64_t size_;
     field_normaliser norms_;
-    const title_lengths& titles_;
+    const field_lengths& titles_;
     std::optional<std::span<const std::uint32_t>> allowed_;  // those not yet passed
     ascending_set forbidden_;
     bool has_passing_;
@@ -324,6 +378,7 @@ class field_search {
     prior_scorer prior_;
     strategy how_;
     best_documents best_;
+    std::vector<const field_lengths*> others_;
     std::vector<field_word> words_;
     std::vector<field_word*> active_;  // those with postings left; by their bounds if pruned
 
@@ -331,9 +386,11 @@ class field_search {
     std::array<std::uint32_t, strategy::largest_window> documents_;   // the candidates, ascending
     std::array<std::int64_t, strategy::largest_window> scores_;       // their scores
     std::array<std::uint32_t, strategy::largest_window> in_title_{};  // of one word; 0 between words
+    std::vector<std::uint32_t> in_others_;  // likewise, of each document its other fields
+    std::vector<std::size_t> with_others_;  // places in it that are not 0
 };
 
-void check_field(const field_weight& field, const char* name) {
+void check_field(const field_weight& field, const std::string& name) {
     constexpr double smallest = 0x1p-20, largest = 0x1p20;
     if (!(field.weight >= smallest && field.weight <= largest))
         throw usage_error(std::string("the weight of the field ") + name + " must be between 2^-20 and 2^20");
@@ -350,6 +407,15 @@ void check(const collection_view& collection, const search_query& query, const f
     check_field(ranking.text, "text");
     if (ranking.titles == nullptr || ranking.titles->all().size() != collection.document_lengths.size())
         throw usage_error("a search in fields must have a title length for each document");
+    for (std::size_t i = 0; i < ranking.others.size(); ++i) {
+        const auto& [by, lengths] = ranking.others[i];
+        check_field(by, "number " + std::to_string(i));
+        if (lengths == nullptr || lengths->all().size() != collection.document_lengths.size())
+            throw usage_error("a search in fields must have a length of each field for each document");
+    }
+    for (const query_term& term : query.terms)
+        if (!term.fields.empty() && term.fields.size() != ranking.others.size())
+            throw usage_error("a term must have a list for each field, or none");
     if (!query.continuations.empty()) throw usage_error("words with histories cannot be searched in fields");
 }
 
@@ -368,32 +434,37 @@ std::vector<score_parts> field_parts_of(const collection_view& collection, const
     for (const query_term& term : query.terms) {
         score_parts& of = parts.emplace_back();
         if (term.list.document_frequency == 0 || term.count == 0) continue;
-        of.frequency = frequency_reader(term.list, collection.document_lengths).of(document);
+        const auto in = [&](const posting_list& list) {
+            return frequency_reader(list, collection.document_lengths).of(document);
+        };
+        of.frequency = in(term.list);
         if (of.frequency == 0) continue;
-        const auto f = frequencies_of(
-            of.frequency, frequency_reader(term.titles, collection.document_lengths).of(document));
+        std::vector<std::uint32_t> others;
+        for (const posting_list& list : term.fields) others.push_back(in(list));
+        const auto f = frequencies_of(of.frequency, in(term.titles), others);
         const field_scorer scorer(collection, term, norms.k1());
-        const std::int64_t whole = term.count * scorer.part(norms.frequency(f, document));
-        if (f.text != 0) of.part = term.count * scorer.part(norms.frequency({0, f.text}, document));
+        const std::int64_t whole = term.count * scorer.part(norms.frequency_with_others(f, others, document));
+        if (f.text != 0)
+            of.part = term.count * scorer.part(norms.frequency_with_others({0, f.text}, {}, document));
         of.title = whole - of.part;
     }
     return parts;
 }
 
-part_bounds field_bounds_of(const collection_view& collection, const posting_list& list,
-                            const posting_list& titles, const field_ranking& ranking) {
+part_bounds field_bounds_of(const collection_view& collection, const query_term& term,
+                            const field_ranking& ranking) {
     part_bounds bounds{};
-    if (list.document_frequency == 0) return bounds;
+    if (term.list.document_frequency == 0) return bounds;
     bounds.least = std::numeric_limits<std::int64_t>::max();
     const field_normaliser norms(collection, ranking);
-    const field_scorer scorer(collection, {.list = list}, ranking.k1);
-    frequency_reader all(list, collection.document_lengths), in_titles(titles, collection.document_lengths);
-    all.each(0, collection.document_lengths.size(), [&](std::uint32_t document, std::uint32_t frequency) {
-        const auto f = frequencies_of(frequency, in_titles.of(document));
-        const std::int64_t part = scorer.part(norms.frequency(f, document));
-        bounds.least = std::min(bounds.least, part);
-        bounds.largest = std::max(bounds.largest, part);
-    });
+    field_word word(collection, term, ranking.k1);
+    word.all.each(
+        0, collection.document_lengths.size(), [&](std::uint32_t document, std::uint32_t frequency) {
+            const std::int64_t part =
+                word.scorer.part(word.frequency_at(norms, document, frequency, word.titles.of(document)));
+            bounds.least = std::min(bounds.least, part);
+            bounds.largest = std::max(bounds.largest, part);
+        });
     return bounds;
 }
 

@@ -83,6 +83,7 @@ void check_query(const collection_view& collection, const search_query& query,
     for (const query_term& term : query.terms) {
         check_counts(term.list, collection, "postings");
         check_counts(term.titles, collection, "title_postings");
+        for (const posting_list& field : term.fields) check_counts(field, collection, "field postings");
         if (term.continued > term.count)
             throw usage_error("a query has more words with a history than words");
         if (term.weight < 1 || term.weight > weight_one)

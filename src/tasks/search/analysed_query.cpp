@@ -58,6 +58,7 @@ class tree_analysis {
         part.field = node.field;
         part.slop = node.slop;
         part.edits = node.edits;
+        if (const auto number = indexed_number(node.field)) part.field_name = by_.fields[*number];
         part.excluded = excluded;
         if (part.prefix) {
             part.words = by_.words_of_prefix(node.text);
@@ -161,7 +162,10 @@ void fold_accents(analysed_query& query, const std::function<bool(std::string_vi
 }
 
 std::string query_part::name() const {
-    std::string text = field == query_field::title ? "title:" : field == query_field::text ? "text:" : "";
+    std::string text = field == query_field::title  ? "title:"
+                       : field == query_field::text ? "text:"
+                       : field_name.empty()         ? ""
+                                                    : field_name + ":";
     if (!is_phrase()) {
         text.append(words.front()).append(prefix ? "*" : "");
         return edits == 0 ? text : text + '~' + std::to_string(edits);
@@ -173,9 +177,10 @@ std::string query_part::name() const {
 }
 
 analysed_query analyse(std::string_view query, query_syntax syntax, bool phrases, const query_analysis& by) {
-    if (syntax == query_syntax::operators) return with_operators(query, parse_operators(query), by);
+    if (syntax == query_syntax::operators)
+        return with_operators(query, parse_operators(query, by.fields), by);
     if (syntax == query_syntax::words || !phrases) return with_words(query, phrases, by);
-    automatic_syntax read = read_automatically(query);
+    automatic_syntax read = read_automatically(query, by.fields);
     if (read.tree) {
         try {
             return with_operators(query, *read.tree, by);

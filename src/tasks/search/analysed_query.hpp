@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,6 +23,7 @@ struct query_part {
     bool joined = false;  ///< not quoted, but with an operator: several words are a phrase
     bool prefix = false;
     query_field field = query_field::any;
+    std::string field_name = {};  ///< of an indexed field
     std::uint32_t slop = 0;
     std::uint32_t edits = 0;  ///< of one word: by how many edits a word of a document may differ
     /// Of one word that is still being typed: what words begin with that stand for it, too; else empty.
@@ -68,6 +70,8 @@ struct query_analysis {
     std::function<std::vector<std::string>(std::string_view text)> words_of_prefix;
     /// If the last word of the query is still being typed; empty: it is not.
     std::function<std::optional<unfinished_word>(std::string_view text)> unfinished = {};
+    /// The names of the indexed fields.
+    std::span<const std::string> fields = {};
 };
 
 /// Marks the parts that other words count as. Words of their own become parts of their own if there are such words.

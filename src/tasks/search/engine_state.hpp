@@ -4,6 +4,7 @@
 
 #include <oneapi/tbb/enumerable_thread_specific.h>
 
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -118,7 +119,8 @@ struct search_engine::state : std::enable_shared_from_this<search_engine::state>
     /// Null if these options or the store make it needless.
     const folded_words* folded(const search_options& options) const;
     const search_detail::vector_squares& squares(const context& ctx) const;
-    const title_lengths& lengths_of_titles() const;
+    /// Of titles, then of the indexed fields.
+    const std::deque<field_lengths>& lengths_of_fields() const;
     /// Throws usage_error if the store has none.
     const word_space& required_thesaurus() const;
 
@@ -136,12 +138,12 @@ struct search_engine::state : std::enable_shared_from_this<search_engine::state>
     mutable text_cache texts;
     mutable known_words_cache known;
     mutable collection_cache collected;
-    mutable std::once_flag ranks_once, squares_once, recognise_once, folded_once, titles_once;
+    mutable std::once_flag ranks_once, squares_once, recognise_once, folded_once, lengths_once;
     mutable bool recognises = false;
     mutable std::optional<folded_words> made_folded;
     mutable std::optional<prior_ranks> made_ranks;
     mutable std::optional<search_detail::vector_squares> made_squares;
-    mutable std::optional<title_lengths> made_titles;
+    mutable std::deque<field_lengths> made_lengths;
 };
 
 /// Data shared by all queries with the same options.

@@ -11,6 +11,7 @@
 
 #include "ops/search/proximity.hpp"
 #include "tasks/search/folded_words.hpp"
+#include "tasks/store/field_values.hpp"
 #include "text/folding.hpp"
 
 namespace quern {
@@ -48,16 +49,96 @@ std::vector<phrase_posting> sum_of(const std::vector<phrase_posting>& a,
 
 }  // namespace
 
-part_documents part_finder::find(const query_part& part, bool with_titles) const {
+part_documents part_finder::find(const query_part& part, bool with_titles, bool in_fields) const {
     if (part.prefix) {
         const std::string& beginning = part.words.front();
         return find_any(
             part.folded ? folded_->beginning_with(beginning) : words_beginning_with(store_, beginning),
-            part.field, with_titles);
+            part.field, with_titles, in_fields);
     }
     if (part.folded && !part.is_phrase())
-        return find_any(folded_->like(part.words.front()), part.field, with_titles);
-    return part.is_phrase() ? find_phrase(part, with_titles) : find_word(part, with_titles);
+        return find_any(folded_->like(part.words.front()), part.field, with_titles, in_fields);
+    if (const auto own = indexed_number(part.field)) return find_in_field(*own, part, in_fields);
+    part_documents made = part.is_phrase() ? find_phrase(part, with_titles) : find_word(part, with_titles);
+    if (!in_fields) return made;
+    made.fields.resize(store_.field_words().size());
+    if (part.field == query_field::any)
+        for (std::size_t i = 0; i < made.fields.size(); ++i)
+            made.fields[i] = phrase_in_field(i, part, made.found);
+    return made;
+}
+
+part_documents part_finder::find_in_field(std::size_t field, const query_part& part, bool in_fields) const {
+    part_documents made;
+    if (part.is_phrase()) {
+        query_part anywhere = part;
+        anywhere.field = query_field::any;
+        made.found = phrase_in_field(field, part, find_phrase(anywhere, false).found);
+    } else {
+        made.found = in_field(field, part.words);
+    }
+    if (!in_fields) return made;
+    made.fields.resize(store_.field_words().size());
+    made.fields[field] = made.found;
+    return made;
+}
+
+part_finder::postings part_finder::in_field(std::size_t field, std::span<const std::string> words) const {
+    std::vector<posting_list> lists;
+    for (const std::string& word : words)
+        if (const posting_list list = store_.field_words()[field].find(word); list.document_frequency != 0)
+            lists.push_back(list);
+    return search_detail::united(collection_, lists);
+}
+
+std::size_t part_finder::count_in_fields(std::uint32_t document) const {
+    if (store_.field_words().empty()) return 0;
+    const std::string fields = store_.fields()->json(document);
+    std::size_t count = 0;
+    text::token_list words;
+    for (const std::string& name : store_.info().indexed_fields)
+        each_string(fields, name, [&](std::string_view value) {
+            words_of_(value, words);
+            count += words.tokens.size();
+        });
+    return count;
+}
+
+part_finder::postings part_finder::phrase_in_field(std::size_t field, const query_part& part,
+                                                   const postings& anywhere) const {
+    std::vector<std::uint32_t> documents;
+    documents.reserve(anywhere.size());
+    for (const phrase_posting& of : anywhere) documents.push_back(of.document);
+    for (const std::string& word : part.words) {
+        const std::vector<std::string> words =
+            part.folded ? spelled(store_, folded_->like(word)) : std::vector{word};
+        std::vector<std::uint32_t> own;
+        for (const phrase_posting& of : in_field(field, words)) own.push_back(of.document);
+        documents = common(documents, own);
+    }
+    postings found;
+    for (const std::uint32_t document : documents) {
+        ctx_.check_stop();
+        std::uint32_t places = 0;
+        each_string(store_.fields()->json(document), store_.info().indexed_fields[field],
+                    [&](std::string_view value) { places += count_in(value, part); });
+        if (places != 0) found.push_back({document, places, 0});
+    }
+    return found;
+}
+
+part_finder::postings part_finder::without_fields(postings found, std::span<const std::string> words) const {
+    for (std::size_t i = 0; i < store_.field_words().size(); ++i) {
+        auto next = found.begin();
+        for (const phrase_posting& of : in_field(i, words)) {
+            next = std::lower_bound(next, found.end(), of.document,
+                                    [](const phrase_posting& p, std::uint32_t d) { return p.document < d; });
+            if (next == found.end()) break;
+            if (next->document == of.document) next->frequency -= std::min(next->frequency, of.frequency);
+        }
+    }
+    std::erase_if(found, [](const phrase_posting& p) { return p.frequency == 0; });
+    return found;
 }
 
 bool has_word(const opened_store& store, std::string_view word) {
@@ -94,7 +175,17 @@ std::vector<std::string> spelled(const opened_store& store, const store_words& w
     return all;
 }
 
-part_documents part_finder::find_any(const store_words& words, query_field field, bool with_titles) const {
+part_documents part_finder::find_any(const store_words& words, query_field field, bool with_titles,
+                                     bool in_fields) const {
+    if (const auto own = indexed_number(field)) {
+        part_documents made;
+        made.found = in_field(*own, spelled(store_, words));
+        if (in_fields) {
+            made.fields.resize(store_.field_words().size());
+            made.fields[*own] = made.found;
+        }
+        return made;
+    }
     const auto lists_of = [](const word_index& index, const std::vector<std::uint32_t>& ids) {
         std::vector<posting_list> lists;
         lists.reserve(ids.size());
@@ -124,6 +215,14 @@ part_documents part_finder::find_any(const store_words& words, query_field field
         made.found = without_titles(std::move(made.found), in_titles, [&](std::string_view word) {
             return std::ranges::binary_search(all, word);
         });
+        if (field == query_field::text) made.found = without_fields(std::move(made.found), all);
+    }
+    if (in_fields) {
+        made.fields.resize(store_.field_words().size());
+        if (field == query_field::any) {
+            const std::vector<std::string> all = spelled(store_, words);
+            for (std::size_t i = 0; i < made.fields.size(); ++i) made.fields[i] = in_field(i, all);
+        }
     }
     if (joins) made.found = sum_of(made.found, in_titles);
     if (field != query_field::text && with_titles) {
@@ -158,8 +257,10 @@ part_documents part_finder::find_word(const query_part& part, bool with_titles) 
         return made;
     }
     const posting_list list = store_.words().find(word);
-    made.found = without_titles(search_detail::united(collection_, std::span(&list, 1)), in_titles,
-                                [&](std::string_view other) { return other == word; });
+    made.found =
+        without_fields(without_titles(search_detail::united(collection_, std::span(&list, 1)), in_titles,
+                                      [&](std::string_view other) { return other == word; }),
+                       part.words);
     return made;
 }
 
@@ -201,9 +302,9 @@ std::vector<std::uint32_t> part_finder::documents_by_titles(const query_part& pa
     return documents;
 }
 
-std::uint32_t part_finder::count_in(std::string_view title, const query_part& phrase) const {
+std::uint32_t part_finder::count_in(std::string_view text, const query_part& phrase) const {
     text::token_list words;
-    words_of_(title, words);
+    words_of_(text, words);
     const auto form_of = [&](std::string_view word) {
         return phrase.folded ? text::without_accents(word) : std::string(word);
     };
@@ -211,10 +312,10 @@ std::uint32_t part_finder::count_in(std::string_view title, const query_part& ph
         return static_cast<std::uint32_t>(std::ranges::find(phrase.words, form_of(word), form_of) -
                                           phrase.words.begin());
     };
-    std::vector<std::uint32_t> in_title, ids;
-    for (const text::token& t : words.tokens) in_title.push_back(id_of(words.word(t)));
+    std::vector<std::uint32_t> in_text, ids;
+    for (const text::token& t : words.tokens) in_text.push_back(id_of(words.word(t)));
     for (const std::string& word : phrase.words) ids.push_back(id_of(word));
-    return search_detail::count_places(in_title, ids, phrase.slop);
+    return search_detail::count_places(in_text, ids, phrase.slop);
 }
 
 part_finder::postings part_finder::only_in_text(const postings& found,
@@ -228,7 +329,8 @@ part_finder::postings part_finder::only_in_text(const postings& found,
         words.clear();
         tokens_.code->decode(tokens_.words_of(of.document), words);
         words_of_(store_.title(of.document), title);
-        const auto text = std::span(words).subspan(std::min(words.size(), title.tokens.size()));
+        auto text = std::span(words).subspan(std::min(words.size(), title.tokens.size()));
+        text = text.first(text.size() - std::min(text.size(), count_in_fields(of.document)));
         const std::uint32_t places = search_detail::count_places(text, phrase, slop);
         if (places != 0) kept.push_back({of.document, places, 0});
     }
@@ -268,6 +370,7 @@ part_finder::postings part_finder::find_folded_phrase(const query_part& part) co
         if (part.field == query_field::text) {
             words_of_(store_.title(document), title);
             within = within.subspan(std::min(words.size(), title.tokens.size()));
+            within = within.first(within.size() - std::min(within.size(), count_in_fields(document)));
         }
         const std::uint32_t places = search_detail::count_places(within, phrase, part.slop);
         if (places != 0) found.push_back({document, places, 0});

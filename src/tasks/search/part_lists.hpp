@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,8 @@ using words_of_text = std::function<void(std::string_view text, text::token_list
 struct part_documents {
     std::vector<search_detail::phrase_posting> found;   ///< ascending; frequencies count what is in the field
     std::vector<search_detail::phrase_posting> titles;  ///< those with it in the title
+    /// With `in_fields`: those with it in each indexed field.
+    std::vector<std::vector<search_detail::phrase_posting>> fields;
 };
 
 /// Some words of a store, by their ids in its two indexes, ascending. A word of titles alone belongs to near-duplicates.
@@ -51,10 +54,12 @@ class part_finder {
           ctx_(ctx),
           collection_(store.collection()) {}
 
-    /// Finds nothing if a word of the part is not in the store. Without `with_titles`, titles are empty.
-    part_documents find(const query_part& part, bool with_titles) const;
+    /// Finds nothing if a word of the part is not in the store. Without `with_titles`, titles are empty; without `in_fields`,
+    /// fields are.
+    part_documents find(const query_part& part, bool with_titles, bool in_fields) const;
     /// The documents with any of some words, which count as one; `field` as in a part.
-    part_documents find_any(const store_words& words, query_field field, bool with_titles) const;
+    part_documents find_any(const store_words& words, query_field field, bool with_titles,
+                            bool in_fields = false) const;
     /// Whether a word's list lacks some of `titles`: those that only near-duplicates' titles bring.
     bool lacks_titles(const posting_list& titles) const;
     /// The documents of a word in any field: its list, and what it lacks of its titles.
@@ -71,10 +76,20 @@ class part_finder {
     postings find_folded_phrase(const query_part& part) const;
     /// Documents with all words of a phrase in titles.
     std::vector<std::uint32_t> documents_by_titles(const query_part& part) const;
-    std::uint32_t count_in(std::string_view title, const query_part& phrase) const;
+    /// The places of a phrase in a text of its own: a title, or a value of a field.
+    std::uint32_t count_in(std::string_view text, const query_part& phrase) const;
     /// Without occurrences in the documents' own titles; `counts(word)` tells which words of these count.
     postings without_titles(postings found, const postings& in_titles,
                             const std::function<bool(std::string_view word)>& counts) const;
+    /// The documents with any of some words in an indexed field.
+    postings in_field(std::size_t field, std::span<const std::string> words) const;
+    /// `anywhere`: the documents that have the phrase, in any field.
+    postings phrase_in_field(std::size_t field, const query_part& part, const postings& anywhere) const;
+    part_documents find_in_field(std::size_t field, const query_part& part, bool in_fields) const;
+    /// Without occurrences in the indexed fields; `words`: what was found.
+    postings without_fields(postings found, std::span<const std::string> words) const;
+    /// How many words of a document are those of its indexed fields.
+    std::size_t count_in_fields(std::uint32_t document) const;
     postings only_in_text(const postings& found, const std::vector<std::uint32_t>& phrase,
                           std::uint32_t slop) const;
 

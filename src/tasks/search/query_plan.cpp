@@ -106,6 +106,22 @@ posting_list query_plan::list_of_term(const posting_list& list, const posting_li
         .view();
 }
 
+std::span<const posting_list> query_plan::fields_of_term(std::string_view word) {
+    if (!in_fields()) return {};
+    auto& lists = lists_of_fields_.emplace_back();
+    for (const word_index& field : store_.field_words()) lists.push_back(field.find(word));
+    return lists;
+}
+
+std::span<const posting_list> query_plan::fields_of_term(
+    const std::vector<std::vector<phrase_posting>>& found) {
+    if (!in_fields() || found.empty()) return {};
+    auto& lists = lists_of_fields_.emplace_back();
+    for (const auto& of : found)
+        lists.push_back(lists_.emplace_back(search_detail::list_of(of, collection_.document_lengths)).view());
+    return lists;
+}
+
 search_query query_plan::view() const {
     search_query query{terms_, continuations_};
     if (allowed_) query.allowed = *allowed_;
@@ -140,8 +156,10 @@ void query_plan::add_words() {
         }
         // A word that occurs only in titles of near-duplicates belongs to their kept documents.
         const posting_list list = id ? store_.words().postings(*id) : titles;
-        terms_.push_back(
-            {list_of_term(list, titles, words[i]), static_cast<std::uint32_t>(next - i), titles});
+        terms_.push_back({.list = list_of_term(list, titles, words[i]),
+                          .count = static_cast<std::uint32_t>(next - i),
+                          .titles = titles,
+                          .fields = fields_of_term(words[i])});
         names_.emplace_back(words[i]);
         words_.emplace_back(words[i]);
     }
@@ -209,17 +227,19 @@ void query_plan::add_made_parts(const part_finder& finder) {
             terms_of_phrases_.push_back(terms_.size());
         }
         made.term = terms_.size();
-        terms_.push_back({made.list, of.count, made.titles});
+        terms_.push_back(
+            {.list = made.list, .count = of.count, .titles = made.titles, .fields = made.fields});
         names_.push_back(of.part->name());
     }
 }
 
 void query_plan::make_part(const part_finder& finder, const query_part& part, const part_key& key) {
-    const part_documents found = finder.find(part, with_titles_);
+    const part_documents found = finder.find(part, with_titles_, in_fields());
     const auto& list = lists_.emplace_back(search_detail::list_of(found.found, collection_.document_lengths));
     const auto& titles =
         lists_.emplace_back(search_detail::list_of(found.titles, collection_.document_lengths));
-    made_.emplace(key, made_part{list.view(), titles.view(), keep_documents(found.found), {}});
+    made_.emplace(key, made_part{list.view(), titles.view(), fields_of_term(found.fields),
+                                 keep_documents(found.found), std::nullopt});
 }
 
 std::span<const std::uint32_t> query_plan::keep_documents(const std::vector<phrase_posting>& found) {
@@ -417,7 +437,10 @@ void query_plan::add_similar(const word_space& thesaurus, const search_options& 
         if (!id) continue;
         const auto weight = static_cast<std::uint32_t>(std::min<std::uint64_t>(of.weight, weight_one));
         const posting_list titles = store_.title_words().find(word);
-        terms_.push_back({list_of_term(store_.words().postings(*id), titles, word), 1, titles, 0, weight});
+        terms_.push_back({.list = list_of_term(store_.words().postings(*id), titles, word),
+                          .titles = titles,
+                          .weight = weight,
+                          .fields = fields_of_term(word)});
         names_.push_back(word);
         similar_.push_back({word, of.by, static_cast<double>(weight) / weight_one});
     }

@@ -92,6 +92,7 @@ class query_plan {
     using part_key = std::tuple<bool, query_field, std::uint32_t, std::vector<std::string>>;
     struct made_part {
         posting_list list, titles;
+        std::span<const posting_list> fields;  ///< as query_term::fields
         std::span<const std::uint32_t> documents;
         std::optional<std::size_t> term;  ///< if it is scored
     };
@@ -100,6 +101,7 @@ class query_plan {
     struct made_tier {
         variant_tier tier;
         posting_list list, titles;
+        std::span<const posting_list> fields;
         std::span<const std::uint32_t> documents;
         std::uint32_t weight = 0;  // of its term
     };
@@ -108,6 +110,11 @@ class query_plan {
     part_finder finder() const;
     /// A word's list as its term takes it.
     posting_list list_of_term(const posting_list& list, const posting_list& titles, std::string_view word);
+    /// A word's lists in the indexed fields, as its term takes them.
+    std::span<const posting_list> fields_of_term(std::string_view word);
+    std::span<const posting_list> fields_of_term(
+        const std::vector<std::vector<search_detail::phrase_posting>>& found);
+    bool in_fields() const { return fields_ != nullptr && !fields_->others.empty(); }
     void add_weighted_words();
     /// What stands for a word of a part besides itself.
     variant_request request_of(const query_part& part, const std::string& word) const;
@@ -115,7 +122,7 @@ class query_plan {
     std::vector<made_tier> make_tiers(const part_finder& finder, const variant_request& request);
     void show_variants(const variant_request& request, const std::vector<made_tier>& tiers);
     /// The lists of the word itself.
-    std::pair<posting_list, posting_list> lists_of(const variant_request& request) const;
+    query_term lists_of(const variant_request& request);
     const std::vector<made_tier>* tiers_of(const query_part& part, const std::string& word) const;
     std::span<const std::uint32_t> keep_documents(const std::vector<search_detail::phrase_posting>& found);
     void add_made_parts(const part_finder& finder);
@@ -160,6 +167,7 @@ class query_plan {
     std::vector<std::string> names_;                    // of the terms
     std::deque<search_detail::made_list> lists_;        // of the made parts
     std::deque<std::vector<std::uint32_t>> documents_;  // of the made parts
+    std::deque<std::vector<posting_list>> lists_of_fields_;
     std::map<part_key, made_part> made_;
     std::map<variant_request, std::vector<made_tier>> variants_;
     std::vector<found_variants> shown_variants_;

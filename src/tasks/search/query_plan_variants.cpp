@@ -58,30 +58,33 @@ const std::vector<query_plan::made_tier>* query_plan::tiers_of(const query_part&
     return at == variants_.end() || at->second.empty() ? nullptr : &at->second;
 }
 
-std::pair<posting_list, posting_list> query_plan::lists_of(const variant_request& request) const {
+query_term query_plan::lists_of(const variant_request& request) {
     if (const auto at = made_.find(part_key(false, request.field, 0, {request.word})); at != made_.end())
-        return {at->second.list, at->second.titles};
+        return {.list = at->second.list, .titles = at->second.titles, .fields = at->second.fields};
     const posting_list titles = store_.title_words().find(request.word);
     const posting_list list = store_.words().find(request.word);
-    return {list.document_frequency != 0 ? list : titles, titles};
+    return {.list = list.document_frequency != 0 ? list : titles,
+            .titles = titles,
+            .fields = fields_of_term(request.word)};
 }
 
 std::vector<query_plan::made_tier> query_plan::make_tiers(const part_finder& finder,
                                                           const variant_request& request) {
     std::vector<made_tier> tiers;
-    const auto [list, titles] = lists_of(request);
-    documents_of_tier nearer = search_detail::documents_of(list, collection_);
+    const query_term own = lists_of(request);
+    documents_of_tier nearer = search_detail::documents_of(own.list, collection_);
     if (with_titles_) {
-        const auto in_titles = search_detail::documents_of(titles, collection_);
+        const auto in_titles = search_detail::documents_of(own.titles, collection_);
         documents_of_tier both;
         std::ranges::set_union(nearer, in_titles, std::back_inserter(both));
         nearer = std::move(both);
     }
     for (variant_tier& tier : variants_of(store_, request, folded_, near_, ctx_)) {
         ctx_.check_stop();
-        part_documents found = finder.find_any(tier.words, request.field, with_titles_);
+        part_documents found = finder.find_any(tier.words, request.field, with_titles_, in_fields());
         remove(found.found, nearer);
         remove(found.titles, nearer);
+        for (auto& field : found.fields) remove(field, nearer);
         // Titles of near-duplicates belong to their kept documents.
         if (found.found.empty()) found.found = found.titles;
         if (found.found.empty()) continue;
@@ -92,6 +95,7 @@ std::vector<query_plan::made_tier> query_plan::make_tiers(const part_finder& fin
             lists_.emplace_back(search_detail::list_of(found.found, collection_.document_lengths)).view();
         made.titles =
             lists_.emplace_back(search_detail::list_of(found.titles, collection_.document_lengths)).view();
+        made.fields = fields_of_term(found.fields);
         made.documents = keep_documents(found.found);
         made.tier = std::move(tier);
     }
@@ -112,17 +116,21 @@ void query_plan::add_variants(const part_finder& finder, const ranking_options& 
     for (const auto& [request, count] : counts) {
         auto& tiers = variants_[request] = make_tiers(finder, request);
         if (count == 0) continue;
-        const auto [list, titles] = lists_of(request);
-        const auto bounds_of = [&](const posting_list& all, const posting_list& in_titles) {
-            return fields_ != nullptr ? search_detail::field_bounds_of(collection_, all, in_titles, *fields_)
-                                      : search_detail::bounds_of(collection_, all, in_titles, ranking);
+        query_term own = lists_of(request);
+        const auto bounds_of = [&](const query_term& term) {
+            return fields_ != nullptr
+                       ? search_detail::field_bounds_of(collection_, term, *fields_)
+                       : search_detail::bounds_of(collection_, term.list, term.titles, ranking);
         };
-        const bool made = made_.contains(part_key(false, request.field, 0, {request.word}));
-        const auto exact = bounds_of(made ? list : list_of_term(list, titles, request.word), titles);
+        if (!made_.contains(part_key(false, request.field, 0, {request.word})))
+            own.list = list_of_term(own.list, own.titles, request.word);
+        const auto exact = bounds_of(own);
         for (made_tier& tier : tiers) {
-            const auto bounds = bounds_of(tier.list, tier.titles);
-            tier.weight = search_detail::weight_below(exact.least, bounds, max_weight(tier.tier.distance));
-            terms_.push_back({tier.list, count, tier.titles, 0, tier.weight});
+            query_term term{.list = tier.list, .count = count, .titles = tier.titles, .fields = tier.fields};
+            tier.weight =
+                search_detail::weight_below(exact.least, bounds_of(term), max_weight(tier.tier.distance));
+            term.weight = tier.weight;
+            terms_.push_back(term);
             names_.push_back(request.word +
                              (tier.tier.distance == 0 ? "*" : "~" + std::to_string(tier.tier.distance)));
         }

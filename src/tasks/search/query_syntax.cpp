@@ -5,6 +5,7 @@
 #include "tasks/search/query_syntax.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -37,7 +38,8 @@ constexpr std::array field_names = {field_name{"title", query_field::title},
 
 class parser {
   public:
-    parser(std::string_view query, reading how) : query_(query), lenient_(how == reading::lenient) {
+    parser(std::string_view query, std::span<const std::string> fields, reading how)
+        : query_(query), fields_(fields), lenient_(how == reading::lenient) {
         // Of a query in capital letters AND is a word.
         const auto lower = [](char c) { return (c >= 'a' && c <= 'z') || (c & 0x80) != 0; };
         keywords_ = !lenient_ || std::ranges::any_of(query, lower);
@@ -196,24 +198,38 @@ class parser {
     }
 
     /// A field's name and its colon, directly before a part.
-    const field_name* field_here() const {
-        if (!is_letter(current()) && current() != '_') return nullptr;
+    std::optional<field_name> field_here() const {
+        // Their names may have any characters, even colons: the longest one counts.
+        std::optional<field_name> indexed;
+        for (std::size_t i = 0; i < fields_.size(); ++i) {
+            const std::string_view name = fields_[i], rest = query_.substr(at_);
+            if (rest.starts_with(name) && rest.substr(name.size()).starts_with(':') &&
+                (!indexed || name.size() > indexed->name.size()))
+                indexed = field_name{name, indexed_field(i)};
+        }
+        if (indexed) return field_at(at_ + indexed->name.size(), *indexed);
+        if (!is_letter(current()) && current() != '_') return {};
         std::size_t end = at_;
         while (end < query_.size() && (is_letter(query_[end]) || is_digit(query_[end]) || query_[end] == '_'))
             ++end;
-        if (end >= query_.size() || query_[end] != ':') return nullptr;
-        if (end + 1 < query_.size() && query_[end + 1] == ':') return nullptr;  // std::deque
+        if (end >= query_.size() || query_[end] != ':') return {};
+        if (end + 1 < query_.size() && query_[end + 1] == ':') return {};  // std::deque
         const std::string_view name = query_.substr(at_, end - at_);
         const auto* const known = std::ranges::find(field_names, name, &field_name::name);
         if (known == field_names.end()) {
-            if (lenient_) return nullptr;
-            fail(at_, fmt::format("there is no field '{}' (expected title or text); write \\: for the "
+            if (lenient_) return {};
+            fail(at_, fmt::format("there is no field '{}' (expected title{}{} or text); write \\: for the "
                                   "character",
-                                  std::string(name)));
+                                  std::string(name), fields_.empty() ? "" : ", ", fmt::join(fields_, ", ")));
         }
-        if (!ends_at(end + 1) && !closes_at(end + 1)) return known;
+        return field_at(end, *known);
+    }
+
+    /// The field whose colon is at `end`.
+    std::optional<field_name> field_at(std::size_t end, field_name field) const {
+        if (!ends_at(end + 1) && !closes_at(end + 1)) return field;
         if (!lenient_) fail(at_, "a field must be directly before a word, a phrase or a parenthesis");
-        return nullptr;
+        return {};
     }
 
     syntax_node group(unsigned depth, query_field field) {
@@ -355,6 +371,7 @@ class parser {
     }
 
     std::string_view query_;
+    std::span<const std::string> fields_;
     bool lenient_, keywords_ = true, has_operator_ = false, unclosed_ = false;
     std::size_t at_ = 0;
     unsigned depth_ = 0;  // of open parentheses
@@ -362,12 +379,12 @@ class parser {
 
 }  // namespace
 
-syntax_node parse_operators(std::string_view query) {
-    return parser(query, reading::strict).parse();
+syntax_node parse_operators(std::string_view query, std::span<const std::string> fields) {
+    return parser(query, fields, reading::strict).parse();
 }
 
-automatic_syntax read_automatically(std::string_view query) {
-    parser lenient(query, reading::lenient);
+automatic_syntax read_automatically(std::string_view query, std::span<const std::string> fields) {
+    parser lenient(query, fields, reading::lenient);
     automatic_syntax read;
     try {
         syntax_node tree = lenient.parse();

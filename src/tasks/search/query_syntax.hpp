@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,8 +15,17 @@
 
 namespace quern {
 
-/// Where a part of a query must occur.
-enum class query_field { any, title, text };
+/// Where a part of a query must occur; those after `text` are the indexed fields of the store, in order.
+enum class query_field : std::uint32_t { any, title, text };
+
+constexpr query_field indexed_field(std::size_t number) {
+    return static_cast<query_field>(number + static_cast<std::uint32_t>(query_field::text) + 1);
+}
+/// The number of an indexed field; nothing for others.
+constexpr std::optional<std::size_t> indexed_number(query_field field) {
+    if (field <= query_field::text) return {};
+    return static_cast<std::size_t>(field) - static_cast<std::uint32_t>(query_field::text) - 1;
+}
 
 enum class occurrence { optional, required, excluded };
 
@@ -44,14 +54,14 @@ inline constexpr std::uint32_t max_slop = 1'000'000;
 inline constexpr std::uint32_t max_edits = 2;
 inline constexpr unsigned max_query_depth = 100;
 
-/// The tree of a query, a list. Throws query_error for what the grammar does not have.
-syntax_node parse_operators(std::string_view query);
+/// The tree of a query, a list. `fields`: the indexed ones. Throws query_error for what the grammar does not have.
+syntax_node parse_operators(std::string_view query, std::span<const std::string> fields = {});
 
 /// How `auto` reads a query: with operators if it has one and all of it can be read so.
 struct automatic_syntax {
     std::optional<syntax_node> tree;  ///< nothing: the query is words
     std::string note;                 ///< why a query with an operator is read as words; else empty
 };
-automatic_syntax read_automatically(std::string_view query);
+automatic_syntax read_automatically(std::string_view query, std::span<const std::string> fields = {});
 
 }  // namespace quern

@@ -127,6 +127,7 @@ analysed_query search_engine::state::analysed(std::string_view query, query_synt
     const bool verbatim = store.info().verbatim;
     const between_words separators = between_words_of(query);
     query_analysis by;
+    by.fields = store.info().indexed_fields;
     by.words_of = [&](std::string_view text) {
         query_words_of(text, separators, tokens);
         return found();
@@ -243,7 +244,7 @@ void search_engine::state::check(const search_options& options) const {
         throw usage_error(store.path().string() + " was built with other text options than the query's");
     validate(options.ranking);
     check_ranges(options);
-    if (weighs_fields(options)) (void)field_ranking_of(options, nullptr);
+    if (weighs_fields(options)) (void)field_ranking_of(options, store.info().indexed_fields);
     check_vector(options.vector, options);
     if (options.ranking.model == ranking_model::impact) quern::require_model(store, options.ranking.model);
     check_order(options);
@@ -256,7 +257,12 @@ void search_engine::state::check(const search_options& options) const {
 
 search_engine::prepared::prepared(const state& of, const search_options& options, const context& ctx) {
     of.check(options);
-    if (weighs_fields(options)) fields = field_ranking_of(options, &of.lengths_of_titles());
+    if (weighs_fields(options)) {
+        fields = field_ranking_of(options, of.store.info().indexed_fields);
+        const std::deque<field_lengths>& lengths = of.lengths_of_fields();
+        fields->titles = &lengths.front();
+        for (std::size_t i = 0; i < fields->others.size(); ++i) fields->others[i].lengths = &lengths[i + 1];
+    }
     if (options.prior != 0) ranks = &of.ranks();
     if (options.expand != 0) {
         thesaurus = &of.required_thesaurus();
@@ -510,12 +516,14 @@ const search_detail::vector_squares& search_engine::state::squares(const context
     return *made_squares;
 }
 
-const title_lengths& search_engine::state::lengths_of_titles() const {
-    std::call_once(titles_once, [&] {
-        made_titles.emplace(quern::lengths_of_titles(
+const std::deque<field_lengths>& search_engine::state::lengths_of_fields() const {
+    std::call_once(lengths_once, [&] {
+        made_lengths.push_back(lengths_of_titles(
             store, [this](std::string_view text, text::token_list& words) { words_of(text, words); }));
+        for (const word_index& field : store.field_words())
+            made_lengths.push_back(lengths_of_field(store, field));
     });
-    return *made_titles;
+    return made_lengths;
 }
 
 const word_space& search_engine::state::required_thesaurus() const {

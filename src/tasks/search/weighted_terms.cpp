@@ -108,8 +108,10 @@ void query_plan::add_feedback(std::span<const feedback_word> words, const search
         const double fixed = std::nearbyint(share / highest * weight_one);
         if (fixed < 1) continue;
         const posting_list titles = store_.title_words().find(word);
-        terms_.push_back({list_of_term(store_.words().postings(id), titles, word), 1, titles, 0,
-                          static_cast<std::uint32_t>(fixed)});
+        terms_.push_back({.list = list_of_term(store_.words().postings(id), titles, word),
+                          .titles = titles,
+                          .weight = static_cast<std::uint32_t>(fixed),
+                          .fields = fields_of_term(word)});
         names_.push_back(word);
         similar_.push_back({word, "", fixed / weight_one});
     }
