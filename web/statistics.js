@@ -42,7 +42,7 @@ async function show() {
   const highest = Math.max(...answer.linked.map((of) => of.rank), 1);
   rows('linked', answer.linked.map((of) => row(of.title || of.id, of.rank.toFixed(1), of.rank / highest, searchAddress({ doc: of.id }))));
   byId('linked-part').hidden = answer.linked.length === 0;
-  rows('store-fields', store.fields.map((field) => row(`${field.name} (${field.type})`, number.format(field.documents), field.documents / Math.max(store.documents, 1))));
+  rows('store-fields', store.fields.map((field) => row(`${field.name} (${field.type}${store.indexed_fields.includes(field.name) ? ', searched' : ''})`, number.format(field.documents), field.documents / Math.max(store.documents, 1))));
   byId('fields-part').hidden = store.fields.length === 0;
   byId('status').textContent = '';
 }

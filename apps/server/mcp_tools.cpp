@@ -2,6 +2,7 @@
 #include "server/mcp_tools.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -9,7 +10,9 @@
 #include <cstdint>
 #include <optional>
 #include <ranges>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "quern/base/error.hpp"
 #include "quern/base/option.hpp"
@@ -125,6 +128,14 @@ std::string kept_fields_of(const search_engine& engine) {
     return names.empty() ? "" : fmt::format(" Fields for filter, sort and facets: {}.", names);
 }
 
+/// The fields that words of a query and field_weights can name.
+std::string indexed_fields_of(const search_engine& engine) {
+    const std::vector<std::string>& names = engine.store().indexed_fields;
+    if (names.empty()) return "";
+    return fmt::format(" Fields that are searched besides title and text, as in {}:word: {}.", names.front(),
+                       fmt::join(names, ", "));
+}
+
 mcp_tool search_tool(const search_engine& engine, const site_limits& limits) {
     std::vector<api_parameter> arguments;
     const auto add = [&arguments](std::string_view name, std::string_view help = {}) -> api_parameter& {
@@ -176,7 +187,7 @@ mcp_tool search_tool(const search_engine& engine, const site_limits& limits) {
         "title, score and the passage that fits the query best. unknown_words are words that no document "
         "contains, and did_you_mean is a query without them. more says whether a larger offset gives "
         "further results. Read a document by its id with read_document." +
-            kept_fields_of(engine),
+            kept_fields_of(engine) + indexed_fields_of(engine),
         std::move(arguments), call};
 }
 

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <cstdint>
+#include <string>
+#include <string_view>
 
 #include "quern/tasks/store.hpp"
 #include "server/api_parameter.hpp"
@@ -63,6 +65,10 @@ std::string store_json(const served_store& store, std::span<const served_store> 
         json.member("type", field_type_names[static_cast<std::size_t>(field.type)]);
         json.member("documents", field.documents);
     });
+    json.key("indexed_fields");
+    json.begin_list();
+    for (const std::string& name : info.indexed_fields) json.value(std::string_view(name));
+    json.end_list();
     json.key("limits");
     json.begin_object();
     json.member("results", static_cast<std::uint64_t>(limits.results));

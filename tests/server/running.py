@@ -93,6 +93,17 @@ def rich_store():
     return path
 
 
+def fielded_store():
+    """A store whose fields are searched."""
+    path = folder() / "fielded"
+    if not path.exists():
+        corpus = folder() / "fielded.jsonl"
+        corpus.write_text('{"id":"a","title":"Stones","text":"Of mills.","summary":"How grain is ground.","tags":["hand mill","stone age"]}\n'
+                          '{"id":"b","title":"Grain","text":"Grain, and more grain.","summary":"A list.","tags":"water"}\n')
+        subprocess.run([QUERN, "build", corpus, "-o", path, "--index-fields", "summary,tags", "--skip", "all", "--quiet"], check=True)
+    return path
+
+
 PICTURE = base64.b64decode("iVBORw0KGgoAAAANSUhEUgAAAAIAAAACCAIAAAD91JpzAAAAEElEQVR4nGM4EaABRAwQCgAljgUBqTNxyAAAAABJRU5ErkJggg==")
 HOSTILE = """<script>document.title = 'hacked'</script><img src=x onerror="document.title='hacked'"><iframe src="/"></iframe>
 <a href="javascript:document.title='hacked'">press</a> <b onclick="document.title='hacked'">bold grain</b>

@@ -11,7 +11,7 @@ import unittest
 from pathlib import Path
 from urllib.parse import quote, urlencode
 
-from running import DOCUMENTS, LONG_TEXT, PATIENCE, PICTURE, QUERN, Server, folder, needs, pages, rich_store, store
+from running import DOCUMENTS, LONG_TEXT, PATIENCE, PICTURE, QUERN, Server, fielded_store, folder, needs, pages, rich_store, store
 
 NEEDS = {"prior": "link_ranks", "expand": "thesaurus", "like": "document_vectors", "vector": "vectors"}  # parameters, and what a store must have for them
 BY_ID = {document["id"]: document for document in DOCUMENTS}
@@ -217,6 +217,18 @@ class Fields(Api):
             problem = json.loads(body)
             self.assertEqual(problem.get("position"), position)
             self.assertIn(reason, problem["detail"])
+
+
+class IndexedFields(Api):
+    store = staticmethod(fielded_store)
+
+    def test_words_of_a_field_and_weights(self):
+        self.assertEqual(self.server.json("/api/store")["indexed_fields"], ["summary", "tags"])
+        for given, expected in (({"q": "summary:grain"}, ["a"]), ({"q": 'tags:"mill stone"'}, []), ({"q": "tags:wat*"}, ["b"]),
+                                ({"q": "grain", "field_weights": "summary=50"}, ["a", "b"]),
+                                ({"q": "grain", "field_weights": "summary=0.01", "field_b": "tags=0"}, ["b", "a"])):
+            self.assertEqual([hit["id"] for hit in self.server.json("/api/search", **given)["hits"]], expected, given)
+        self.assertIn("(expected title, summary, tags or text)", self.refused("/api/search?q=grain&field_weights=abstract%3D2"))
 
 
 class Lists(Api):
@@ -488,6 +500,7 @@ class Rest(Api):
         got.pop("offers")  # for pages; the sections say it too
         self.assertEqual(got.pop("limits"), {"results": 50, "query_bytes": 2048})
         self.assertEqual(got.pop("fields"), [])
+        self.assertEqual(got.pop("indexed_fields"), [])
         self.assertEqual(got, said)
 
     def test_head_is_get_without_a_body(self):
