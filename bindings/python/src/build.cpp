@@ -110,6 +110,12 @@ const parameters<build_call>& build_parameters() {
                      if (nb::isinstance<nb::str>(given) && r.fields.kept.front() == "all")
                          r.fields.kept = {"*"};
                  })
+            .add({"index_fields", "str | Sequence[str] | None", "None",
+                  "Members of the records whose strings are searched, too, each as a field: names. They are "
+                  "kept as well."},
+                 [](build_call& r, nb::handle given) {
+                     r.options.indexed_fields = field_list_of("index_fields", given);
+                 })
             .add({"vectors", "object", "None",
                   "A vector for each document, kept for hybrid search (Store.search(vector=...)): an array "
                   "of rows in the "
@@ -142,6 +148,7 @@ void check_changes(const build_call& requested, const nb::kwargs& given) {
     if (options.force && !options.sync)
         refuse("force: does not go with " + with + ", which keeps the store's documents");
     refuse_given("keep_fields", "fields");
+    refuse_given("index_fields", "fields");
     refuse_given("skip", "stages");
     refuse_given("ngrams", "stages");
     for (const auto& row : options_of<text_options>) refuse_given(row.name, "text options");
@@ -159,6 +166,9 @@ built build_store(const nb::object& documents, const nb::object& to, const nb::k
                "documents");
     if ((options.changes_store() || options.sync) && is_store(options.store))
         requested.fields.kept = read_store_info(options.store).kept_fields;
+    options.fields = requested.fields;
+    keep_indexed(options);
+    requested.fields = options.fields;
     held_vectors vectors;
     if (requested.vectors.is_valid() && !requested.vectors.is_none()) {
         if (is_path(requested.vectors)) {

@@ -10,6 +10,7 @@ import numpy
 import pandas
 import polars
 import pyarrow
+import pyarrow.parquet
 import pytest
 import quern
 from hypothesis import HealthCheck, given, settings
@@ -142,6 +143,49 @@ def test_update(tmp_path):
     assert [store.document(i).fields for i in range(2)] == [{"n": 1}, {"n": 2}]
     with pytest.raises(quern.UsageError, match="keep_fields: does not go with update"):
         quern.build([{"id": "c", "text": "u"}], str(path), update=True, keep_fields="all", progress=False)
+
+
+PAPERS = [
+    {"id": "a", "title": "Stones", "text": "Of mills.", "summary": "How grain is ground.", "tags": ["hand mill", "stone age"]},
+    {"id": "b", "title": "Grain", "text": "Grain, and more grain.", "summary": "A list.", "tags": ["water"]},
+    {"id": "c", "title": "Water", "text": "A mill by the river.", "summary": None, "tags": None},
+]
+
+
+@pytest.mark.parametrize("make", [list, lambda rows: pandas.DataFrame(rows), lambda rows: pyarrow.Table.from_pylist(rows),
+                                  lambda rows: polars.DataFrame(rows)])
+def test_indexed_fields(tmp_path, make):
+    store = built(tmp_path / "store", make(PAPERS), index_fields=["summary", "tags"], keep_fields="tags")
+    assert [hit.id for hit in store.search("summary:grain")] == ["a"]
+    assert [hit.id for hit in store.search('tags:"hand mill" OR tags:water', field_weights="tags=3")] == ["b", "a"]
+    assert not store.search('tags:"mill stone"')
+    assert [hit.id for hit in store.search("grain", field_weights="summary=50")] == ["a", "b"]
+    assert [hit.id for hit in store.search("grain", field_weights="summary=0.01", field_b="tags=0")] == ["b", "a"]
+    with pytest.raises(quern.UsageError, match="unknown field 'x' .expected title, summary, tags or text"):
+        store.search("grain", field_weights="x=2")
+    assert store.document("a").fields["summary"] == "How grain is ground."
+
+
+def test_indexed_fields_of_files(tmp_path, program):
+    pyarrow.parquet.write_table(pyarrow.Table.from_pylist(PAPERS), tmp_path / "in.parquet")
+    (tmp_path / "in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in PAPERS))
+    found = {}
+    for form in ("parquet", "jsonl"):
+        store = built(tmp_path / form, tmp_path / f"in.{form}", index_fields=["summary", "tags"], keep_fields="all")
+        found[form] = [(hit.id, hit.score) for hit in store.search("grain tags:mill", field_weights="tags=2,summary=3")]
+        assert properties(program, tmp_path / form)["indexed_fields"] == "summary,tags"
+    assert found["parquet"] == found["jsonl"] and len(found["jsonl"]) == 2
+
+
+def test_indexed_fields_of_a_store_that_changes(tmp_path):
+    path = tmp_path / "store"
+    built(path, PAPERS[:1], index_fields="tags")
+    store = quern.build(PAPERS[1:], str(path), update=True, progress=False).store
+    assert [hit.id for hit in store.search("tags:water")] == ["b"]
+    with pytest.raises(quern.UsageError, match="index_fields: does not go with update"):
+        quern.build(PAPERS, str(path), update=True, index_fields=["tags"], progress=False)
+    with pytest.raises(quern.UsageError, match="index_fields: 'text' is the name of a part"):
+        built(tmp_path / "other", PAPERS, index_fields="text")
 
 
 def test_filter_sort_and_facets(tmp_path, program):
