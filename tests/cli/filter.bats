@@ -199,6 +199,25 @@ PY
     cp first.model text.model
     quern filter docs.jsonl --perplexity text.model --below 999 -o out/ --resume 2>said
     grep -q 'out/ is complete already' said
+    # Nor does another reference, in a file or a folder.
+    mkdir ref
+    printf 'the cat sat on a mat\n' >ref/one.txt
+    cp docs.jsonl ref.jsonl
+    for reference in ref.jsonl ref/; do
+        file=$(find "$reference" -type f)
+        by=(docs.jsonl --perplexity text.model --below-percentile 50 --reference "$reference" -o by/ --resume)
+        rm -rf by
+        quern filter "${by[@]}" --quiet
+        cp "$file" first
+        tr c b <first >"$file"
+        touch -r first "$file"
+        refused "is not empty" "${by[@]}"
+        cp first "$file"
+        quern filter "${by[@]}" 2>said
+        grep -q 'by/ is complete already' said
+    done
+    refused "text.fifo: to resume a run, the reference must be files or folders" docs.jsonl --perplexity text.model \
+        --below-percentile 50 --reference text.fifo -o new/ --resume
     refused "--perplexity needs a limit" docs.jsonl --perplexity text.arpa
     refused "percentiles need --reference CORPUS" docs.jsonl --perplexity text.arpa --below-percentile 50
     refused "cannot be combined with percentiles" docs.jsonl --perplexity text.arpa --below-percentile 50 --below 9 --reference docs.jsonl

@@ -5,12 +5,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <limits>
+#include <string>
 #include <system_error>
 #include <utility>
 #include <vector>
 
 #include "base/hash.hpp"
+#include "io/corpus/folder_walk.hpp"
 #include "io/corpus/record_text.hpp"
 #include "ops/text_quality/masking.hpp"
 #include "quern/base/error.hpp"
@@ -113,6 +116,34 @@ std::string checksum_of_model(const filter_options& options, const context& ctx)
     return "unknown";
 }
 
+/// Of the names and bytes of the files of the reference, as of the model.
+std::string checksum_of_reference(const filter_options& options, const context& ctx) {
+    std::string files;
+    const auto add = [&](const std::filesystem::path& file) {
+        files += fmt::format("{}\n{:016x}\n", file.string(), checksum_of_file(file, ctx));
+    };
+    for (const std::filesystem::path& input : options.reference) {
+        std::error_code failed;
+        if (std::filesystem::is_directory(input, failed)) {
+            io::folder_walk walk(input, false);  // as it is read
+            io::parsed_unit ignored;
+            while (const auto file = walk.next(ignored)) {
+                add(file->path);
+                ignored = {};
+            }
+        } else if (std::filesystem::is_regular_file(input, failed)) {
+            add(input);
+        } else if (options.resume && (input == "-" || std::filesystem::exists(input, failed))) {
+            throw usage_error(input.string() +
+                              ": to resume a run, the reference must be files or folders (it cannot be "
+                              "compared with that of the earlier run)");
+        } else {
+            return "unknown";
+        }
+    }
+    return fmt::format("{:016x}", hash64(files));
+}
+
 std::string perplexity_parameters(const filter_options& options) {
     const auto limit = [](const std::optional<double>& value) { return value ? shortest(*value) : "none"; };
     const std::string of(perplexity_measure_names[static_cast<std::size_t>(options.measure)]),
@@ -140,7 +171,7 @@ std::string checksum_of_lists(const rule_choice& rules) {
 nlohmann::json parameters_of(const filter_options& options, const context& ctx) {
     context quiet = ctx;  // the reading of the corpus is what is reported
     quiet.on_progress = nullptr;
-    return {
+    nlohmann::json parameters = {
         {"rules", options.rules.text()},
         {"lists", checksum_of_lists(with_lists(options.rules))},
         {"words", word_split_names[static_cast<std::size_t>(options.words)]},
@@ -150,6 +181,8 @@ nlohmann::json parameters_of(const filter_options& options, const context& ctx) 
         {"perplexity", options.perplexity.empty() ? "" : perplexity_parameters(options)},
         {"model", checksum_of_model(options, quiet)},
         {"mask", fmt::format("{}{}", options.mask_emails ? "emails " : "", options.mask_ips ? "ips" : "")}};
+    if (!options.reference.empty()) parameters["reference"] = checksum_of_reference(options, quiet);
+    return parameters;
 }
 
 filter_options with_percentile_limits(const filter_options& options, const context& ctx) {
