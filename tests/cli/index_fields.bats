@@ -135,6 +135,16 @@ same() { # same STORE STORE: but for the record of the build
     sed 1,150d all.jsonl | cat - new.jsonl >rest.jsonl
     quern build rest.jsonl -o whole "${how[@]}" --force
     same grown whole
+    # Stores that are merged.
+    head -n 99 rest.jsonl >begin.jsonl
+    sed 1,99d rest.jsonl >end.jsonl
+    quern build begin.jsonl -o begin "${how[@]}"
+    quern build end.jsonl -o end "${how[@]}"
+    quern merge begin end -o merged --skip all --quiet
+    same merged whole
+    quern build end.jsonl -o other --skip all --keep-fields tags,summary --quiet
+    ends_with 2 quern merge begin other -o merged --force
+    says "--index-fields is tags,summary in the first, none in the second"
     # The mirror of a file.
     quern build rest.jsonl -o mirror "${how[@]}"
     sed -i '3,9d; 20s/tree/oak/g' rest.jsonl

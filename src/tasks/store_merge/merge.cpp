@@ -176,7 +176,16 @@ class merge_run {
                                                                 .document_lengths = documents.lengths,
                                                                 .added = titles},
                                                                folder(), left);
-        end_stage("merge", bytes_of(words.sections) + bytes_of(title_words.sections));
+        std::vector<store_section> field_words;
+        for (std::size_t i = 0; i < stores_.info().indexed_fields.size(); ++i) {
+            const word_sections::outcome field = merge_words(stores_,
+                                                             {.stage = "merge fields",
+                                                              .names = store_layout::field_words(i),
+                                                              .document_lengths = documents.lengths},
+                                                             folder(), left);
+            field_words.insert(field_words.end(), field.sections.begin(), field.sections.end());
+        }
+        end_stage("merge", bytes_of(words.sections) + bytes_of(title_words.sections) + bytes_of(field_words));
         const std::vector<store_section> tokens =
             merge_tokens(stores_, numbers, frequent.finish(), static_cast<std::uint32_t>(words.vocabulary),
                          folder(), scratch_, left);
@@ -195,8 +204,9 @@ class merge_run {
         info_.links = documents.links;
         info_.kept_fields = stores_.info().kept_fields;
         info_.fields = std::move(documents.fields);
+        info_.indexed_fields = stores_.info().indexed_fields;
         for (const auto& part :
-             {documents.sections, words.sections, title_words.sections, tokens, found.sections})
+             {documents.sections, words.sections, title_words.sections, field_words, tokens, found.sections})
             info_.sections.insert(info_.sections.end(), part.begin(), part.end());
         if (runs(options_, build_stage::duplicates)) {
             info_.stages.insert(build_stage::duplicates);

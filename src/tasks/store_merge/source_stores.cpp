@@ -87,6 +87,8 @@ void source_stores::check(std::size_t store) const {
         if (expected[i].value != found[i].value) refuse(expected[i].name, found[i].value, expected[i].value);
     if (one.kept_fields != two.kept_fields)
         refuse("--keep-fields", listed(two.kept_fields), listed(one.kept_fields));
+    if (one.indexed_fields != two.indexed_fields)
+        refuse("--index-fields", listed(two.indexed_fields), listed(one.indexed_fields));
     if (vectors_of(first) != vectors_of(other)) refuse("--vectors", vectors_of(other), vectors_of(first));
 }
 
