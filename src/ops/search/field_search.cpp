@@ -124,8 +124,8 @@ struct field_word {
     }
 
     /// Of a document that has the word, with the other fields.
-    double frequency_at(const field_normaliser& norms, std::uint32_t document, std::uint32_t frequency,
-                        std::uint32_t in_title) {
+    [[gnu::noinline]] double frequency_at(const field_normaliser& norms, std::uint32_t document,
+                                          std::uint32_t frequency, std::uint32_t in_title) {
         in_others.clear();
         for (frequency_reader& other : others) in_others.push_back(other.of(document));
         return norms.frequency_with_others(frequencies_of(frequency, in_title, in_others), in_others,
@@ -305,8 +305,8 @@ class field_search {
         for (std::size_t i = 0; i < with_title; ++i) in_title_[documents_[i] - begin] = 0;
     }
 
-    /// With the other fields; `in_title_` has the occurrences in titles.
-    void add_all_fields(field_word& word, std::uint64_t begin, std::uint64_t end) {
+    /// With the other fields; `in_title_` has the occurrences in titles. Apart, so that the loop without them stays short.
+    [[gnu::noinline]] void add_all_fields(field_word& word, std::uint64_t begin, std::uint64_t end) {
         const std::size_t fields = word.others.size();
         with_others_.clear();
         for (std::size_t i = 0; i < fields; ++i)
