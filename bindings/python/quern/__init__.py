@@ -2,7 +2,7 @@
 """Search, near-duplicates, n-grams and ranks of text, exact, with the same bits on every machine.
 
 Clean a corpus      filter, dedup, dedup_parts, decontaminate, Deduplicator, DuplicateStream, signatures
-Search              build, open, Store, Run, evaluate, compare, fuse, export, SourceFolder
+Search              build, merge, open, Store, Run, evaluate, compare, fuse, export, SourceFolder
 Words and n-grams   Thesaurus, Dictionary, ngrams, NgramModel, ngram_likelihood, LanguageModel, perplexity
 Arrays and graphs   VectorSet, NearestNeighbors, Graph, SparseMatrix, RankedLists, top_k
 For all calls       config (threads, memory, device ...), doctor (what this machine offers), Error
@@ -62,6 +62,7 @@ from ._quern import (
     evaluate,
     export,
     fuse,
+    merge,
     open,
 )
 from ._store import Counts, Document, MarkedText, SourceDocument, SourceImage
@@ -132,6 +133,7 @@ __all__ = [
     "filter",
     "filter_rules",
     "fuse",
+    "merge",
     "ngram_likelihood",
     "ngrams",
     "perplexity",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Building a store.
+// Building a store, and merging several.
 #include "quern/tasks/build.hpp"
 
 #include <fmt/format.h>
@@ -20,6 +20,7 @@
 #include "parameters.hpp"
 #include "quern/base/error.hpp"
 #include "quern/base/text_option_table.hpp"
+#include "quern/tasks/merge.hpp"
 #include "quern/tasks/store.hpp"
 #include "result.hpp"
 #include "store.hpp"
@@ -229,6 +230,45 @@ nb::dict counts_of(const built& self) {
     return all;
 }
 
+struct merge_call : call {
+    merge_options options;
+};
+
+const parameters<merge_call>& merge_parameters() {
+    static const parameters<merge_call> made =
+        parameters<merge_call>("merge")
+            .add({"skip", "str | Sequence[str]", "()",
+                  "Stages to skip: duplicates, ranks, thesaurus, vectors; or all. The index is always made."},
+                 [](merge_call& r, nb::handle given) { r.options.skip = stages_of(given); })
+            .add({"ngrams", "bool", "False",
+                  "Also make the stage ngrams: posting lists of the pairs of frequent words, for searches "
+                  "with an "
+                  "order."},
+                 [](merge_call& r, nb::handle given) { r.options.ngrams = bool_of("ngrams", given); })
+            .add({"force", "bool", "False", "Replace an existing store, which may be among those merged."},
+                 [](merge_call& r, nb::handle given) { r.options.force = bool_of("force", given); })
+            .common(true);
+    return made;
+}
+
+store merge_stores(const nb::object& stores, const nb::object& to, const nb::kwargs& given) {
+    merge_call requested = merge_parameters().read(given);
+    merge_options& options = requested.options;
+    if (is_path(stores)) refuse("stores: expected a list of stores or of their paths");
+    for (const nb::handle each : stores) {
+        const bool is_open = nb::hasattr(each, "path");
+        options.stores.emplace_back(
+            text_of("stores", is_open ? nb::object(each.attr("path")) : nb::borrow(each)));
+    }
+    options.store = text_of("store", to);
+    std::optional<store> opened;
+    run(requested.run, [&](const context& ctx, calling_thread&) {
+        merge(options, ctx);
+        opened = store(std::make_shared<const opened_folder>(options.store, ctx));
+    });
+    return std::move(*opened);
+}
+
 struct report_call : call {
     bool overwrite = false;
 };
@@ -335,6 +375,27 @@ void declare_build(nb::module_& module) {
             ">>> result = quern.build(texts, 'docs.store', force=True)\n"
             ">>> result.documents\n"
             "2"));
+
+    module.def(
+        "merge", merge_stores, nb::arg("stores"), nb::arg("store"), nb::arg("kwargs"),
+        nb::sig(merge_parameters().signature(
+            "stores: Sequence[Store | str | os.PathLike[str]], store: str | os.PathLike[str]", "Store")),
+        merge_parameters().doc(
+            "Merges stores into one: the store that `build` makes of all their documents, in the order of "
+            "`stores`, "
+            "byte for byte, without reading or tokenising them again.\n\n"
+            "The stores must have the same text options and kept fields, and no id twice; only the first may "
+            "have "
+            "excluded near-duplicates (build the others with skip=\"all\"). `store`: the folder to write. "
+            "Returns it, "
+            "opened. It appears complete or not at all. Raises UsageError, which names what differs, "
+            "DamagedStore.\n\n"
+            ">>> import quern\n"
+            ">>> one = quern.build([('a', 'Grain is ground in a mill.')], 'one.store', skip='all').store\n"
+            ">>> two = quern.build([('b', 'Salt comes from the sea.')], 'two.store', skip='all').store\n"
+            ">>> merged = quern.merge([one, two], 'both.store', skip='all')\n"
+            ">>> [hit.id for hit in merged.search('salt')]\n"
+            "['b']"));
 }
 
 }  // namespace quern::python

@@ -56,6 +56,26 @@ def test_bytes_are_those_of_the_program(sample, command, corpus, options, argume
     assert result.store.fingerprint == quern.open("theirs").fingerprint == result.fingerprint
 
 
+def test_merge_is_the_build_of_all_documents(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = documents(300)
+    whole = quern.build(rows, "whole").store
+    parts = [quern.build(rows[i : i + 100], f"part{i}", skip="all").store for i in (0, 100, 200)]
+    merged = quern.merge([parts[0], parts[1].path, pathlib.Path("part200")], "merged", threads=2)
+    assert bytes_of("merged") == bytes_of("whole")
+    assert merged.fingerprint == whole.fingerprint
+    with pytest.raises(quern.UsageError, match="exists"):
+        quern.merge(parts, "merged")
+    quern.merge(parts, "merged", skip="all", force=True)
+    assert bytes_of("merged") == bytes_of(quern.build(rows, "plain", skip="all").store.path)
+    with pytest.raises(quern.UsageError, match="expected a list"):
+        quern.merge("part0", "none")
+    stemmed = quern.build([("x", "other words")], "stemmed", stem="porter", skip="all").store
+    with pytest.raises(quern.UsageError, match="`stem` is none in the first, porter in the second"):
+        quern.merge([parts[0], stemmed], "none")
+    assert not pathlib.Path("none").exists()
+
+
 def test_forms_of_documents(tmp_path):
     rows = documents(300)
     (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
