@@ -56,6 +56,8 @@ SCENARIOS = [
     Scenario("build", "build docs.jsonl -o st", ["st"]),
     Scenario("build over another", "build docs.jsonl -o st --force", ["st"], ["build others.jsonl -o st"]),
     Scenario("build adds", "build others.jsonl -o st --update", ["st"], ["build docs.jsonl -o st"]),
+    Scenario("merge over another", "merge one two -o st --force", ["st"],
+             ["build docs.jsonl -o one", "build others.jsonl -o two --skip all", "build docs.jsonl -o st"]),
     Scenario("build with a report and statistics",
              "build docs.jsonl -o st --skip all --report r.html --stats s.json --force", ["st", "r.html"], left=["s.json"]),
     Scenario("words", "words docs.jsonl -o sp --min-count 1", ["sp"]),
