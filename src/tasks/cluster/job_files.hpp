@@ -36,7 +36,7 @@ struct listed_results {
 std::optional<listed_results> results_of(const std::filesystem::path& job, std::uint32_t number,
                                          const std::string& checksum);
 /// Whether all files are there; with `every_byte`, reads them. Empty: they are; else the reason.
-std::string fault_of(const listed_results& results, bool every_byte, const context& ctx);
+std::string fault_of(const listed_results& listed, bool every_byte, const context& ctx);
 
 /// Throws usage_error unless every input has its size and its checksum.
 void check_inputs(std::span<const job_input> inputs, const context& ctx);

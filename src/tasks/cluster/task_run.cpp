@@ -109,8 +109,8 @@ std::optional<listed_results> results_of(const fs::path& job, std::uint32_t numb
     return found;
 }
 
-std::string fault_of(const listed_results& results, bool every_byte, const context& ctx) {
-    for (const auto& [name, file] : results.files) {
+std::string fault_of(const listed_results& listed, bool every_byte, const context& ctx) {
+    for (const auto& [name, file] : listed.files) {
         std::error_code failed;
         const std::uint64_t bytes = fs::file_size(file.path, failed);
         if (failed) return fmt::format("{}: {}", file.path.string(), failed.message());
