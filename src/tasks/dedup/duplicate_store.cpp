@@ -14,6 +14,7 @@
 #include "io/files/atomic_file.hpp"
 #include "quern/base/error.hpp"
 #include "quern/text/analyzer.hpp"
+#include "tasks/store/listed_section.hpp"
 #include "tasks/store/manifest.hpp"
 #include "tasks/store/stop_words_file.hpp"
 
@@ -76,14 +77,14 @@ void shard_writer::add(std::string_view id, std::string_view text) {
 
 fs::path shard_writer::finish_texts() {
     const auto done = texts_.finish();
-    written_.sections.push_back({std::string(texts_name), done.file_bytes, done.checksum});
+    written_.sections.push_back(listed_section(texts_name, done));
     return file(texts_name);
 }
 
 shard_writer::written shard_writer::finish(std::span<const duplicate_pair> pairs,
                                            std::span<const text_sketch> sketches) {
     const auto note = [this](std::string_view name, const io::section_writer::summary& done) {
-        written_.sections.push_back({std::string(name), done.file_bytes, done.checksum});
+        written_.sections.push_back(listed_section(name, done));
     };
     const auto write = [&](std::string_view name, const auto& values) {
         io::section_writer section(file(name));

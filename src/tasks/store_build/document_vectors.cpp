@@ -14,6 +14,7 @@
 #include "ops/word_similarity/vectors/text_vectors.hpp"
 #include "tasks/shared/remaining_memory.hpp"
 #include "tasks/store/layout.hpp"
+#include "tasks/store/listed_section.hpp"
 #include "tasks/store_build/stages.hpp"
 #include "tasks/words/space_layout.hpp"
 
@@ -136,7 +137,7 @@ stage_outcome make_document_vectors(const opened_store& store, const context& ct
         outcome.nothing = "no word distinguishes documents";
         return outcome;
     }
-    outcome.sections = {{std::string(store_layout::document_vectors), done.file_bytes, done.checksum}};
+    outcome.sections = {listed_section(store_layout::document_vectors, done)};
     outcome.vectors = {dimensions, text_vectors::unit};
     outcome.counts = {{"vector_dimensions", dimensions}, {"documents_without_vector", without}};
     return outcome;

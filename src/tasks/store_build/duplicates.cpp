@@ -10,6 +10,7 @@
 #include "quern/ops/near_kept.hpp"
 #include "tasks/shared/remaining_memory.hpp"
 #include "tasks/store/layout.hpp"
+#include "tasks/store/listed_section.hpp"
 
 namespace quern {
 namespace {
@@ -87,8 +88,7 @@ duplicates_outcome leave_out_duplicates(const document_spool& spool, const store
     }
     append_known(documents.size());
     const auto close = [&outcome](std::string_view name, auto& section) {
-        const auto summary = section.finish();
-        outcome.sections.push_back({std::string(name), summary.file_bytes, summary.checksum});
+        outcome.sections.push_back(listed_section(name, section.finish()));
     };
     close(store_layout::duplicates_of, kept);
     close(store_layout::copy_ids, ids);

@@ -15,6 +15,7 @@
 #include "io/store/section.hpp"
 #include "tasks/store/field_values.hpp"
 #include "tasks/store/layout.hpp"
+#include "tasks/store/listed_section.hpp"
 #include "tasks/store/text_blocks.hpp"
 
 namespace quern {
@@ -107,7 +108,7 @@ class column_writer {
     void finish(std::vector<store_section>& sections) {
         if (count_ != 0) put_bits();
         const auto add = [&](layout::field_part part, const io::section_writer::summary& summary) {
-            sections.push_back({layout::field_section(number_, part), summary.file_bytes, summary.checksum});
+            sections.push_back(listed_section(layout::field_section(number_, part), summary));
         };
         add(layout::field_part::values, fixed_ ? fixed_->finish() : strings_->finish());
         if (present_) add(layout::field_part::present, present_->finish());

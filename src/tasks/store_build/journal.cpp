@@ -15,6 +15,7 @@
 #include "quern/base/error.hpp"
 #include "tasks/corpus/record_json.hpp"
 #include "tasks/store/layout.hpp"
+#include "tasks/store/listed_section.hpp"
 #include "tasks/store/stop_words_file.hpp"
 #include "tasks/verify/verify_store.hpp"
 
@@ -69,8 +70,7 @@ void build_journal::add_duplicates(duplicates_outcome found) {
     if (notes_.empty()) return;
     io::section_writer file(manifests::file_of(notes_, excluded_name));
     file.append_values(std::span<const excluded_document>(duplicates_->excluded));
-    const auto summary = file.finish();
-    excluded_ = {std::string(excluded_name), summary.file_bytes, summary.checksum};
+    excluded_ = listed_section(excluded_name, file.finish());
     write();
 }
 

@@ -10,6 +10,7 @@
 #include "device/files/descriptor.hpp"
 #include "quern/base/error.hpp"
 #include "tasks/corpus/document_ids.hpp"
+#include "tasks/store/listed_section.hpp"
 
 namespace quern {
 
@@ -180,7 +181,7 @@ link_collector::outcome link_collector::resolve(id_table& ids, const std::filesy
         const bool empty = section.size() == 0;
         const auto summary = section.finish();
         if (!empty || name == store_layout::links || name == store_layout::link_ends) {
-            result.sections.push_back({std::string(name), summary.file_bytes, summary.checksum});
+            result.sections.push_back(listed_section(name, summary));
         } else {
             std::filesystem::remove(store_layout::file_of(store, name));
         }

@@ -27,6 +27,7 @@
 #include "quern/text/analyzer.hpp"
 #include "tasks/corpus/reading_rules.hpp"
 #include "tasks/store/field_values.hpp"
+#include "tasks/store/listed_section.hpp"
 #include "tasks/store_build/text_store.hpp"
 
 namespace quern {
@@ -334,8 +335,7 @@ class collection_reader {
         for (const raw_text_block& block : last) blocks_.append(compress(block));
         pieces_.input_bytes = source_.corpus->consumed_bytes();
         const auto close = [&](std::string_view name, auto& section) {
-            const auto summary = section.finish();
-            pieces_.sections.push_back({std::string(name), summary.file_bytes, summary.checksum});
+            pieces_.sections.push_back(listed_section(name, section.finish()));
         };
         close(store_layout::ids, ids_);
         close(store_layout::titles, titles_);

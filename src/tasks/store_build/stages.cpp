@@ -10,6 +10,7 @@
 #include "tasks/shared/file_checksum.hpp"
 #include "tasks/shared/remaining_memory.hpp"
 #include "tasks/store/layout.hpp"
+#include "tasks/store/listed_section.hpp"
 #include "tasks/store/stop_words_file.hpp"
 #include "tasks/words/space_layout.hpp"
 #include "tasks/words/words_checks.hpp"
@@ -89,7 +90,7 @@ stage_outcome make_link_ranks(const opened_store& store, const context& ctx) {
         section.append_value(static_cast<std::uint64_t>(rank * store_layout::link_rank_units));
     }
     const auto done = section.finish();
-    outcome.sections = {{std::string(store_layout::link_ranks), done.file_bytes, done.checksum}};
+    outcome.sections = {listed_section(store_layout::link_ranks, done)};
     outcome.counts = {{"link_rank_iterations", found.iterations}};
     return outcome;
 }

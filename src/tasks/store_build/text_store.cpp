@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "quern/base/error.hpp"
+#include "tasks/store/listed_section.hpp"
 
 namespace quern {
 namespace {
@@ -65,8 +66,7 @@ void text_block_writer::append(const compressed_text_block& block) {
 std::vector<store_section> text_block_writer::finish() {
     const auto texts = texts_.finish();
     const auto blocks = blocks_.finish();
-    return {{texts_name_, texts.file_bytes, texts.checksum},
-            {blocks_name_, blocks.file_bytes, blocks.checksum}};
+    return {listed_section(texts_name_, texts), listed_section(blocks_name_, blocks)};
 }
 
 }  // namespace quern

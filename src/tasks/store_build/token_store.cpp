@@ -12,6 +12,7 @@
 #include "base/varint.hpp"
 #include "device/cpu/pipeline.hpp"
 #include "quern/base/error.hpp"
+#include "tasks/store/listed_section.hpp"
 
 namespace quern {
 
@@ -164,8 +165,7 @@ std::vector<store_section> token_store::write(const std::filesystem::path& store
 
     std::vector<store_section> sections;
     const auto close = [&sections](std::string_view name, io::section_writer& section) {
-        const auto summary = section.finish();
-        sections.push_back({std::string(name), summary.file_bytes, summary.checksum});
+        sections.push_back(listed_section(name, section.finish()));
     };
     close(store_layout::tokens, tokens);
     close(store_layout::token_ends, ends);

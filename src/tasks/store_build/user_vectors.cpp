@@ -5,6 +5,7 @@
 
 #include "io/store/section.hpp"
 #include "tasks/store/layout.hpp"
+#include "tasks/store/listed_section.hpp"
 #include "tasks/store/vectors_of_documents.hpp"
 #include "tasks/store_build/stages.hpp"
 
@@ -20,7 +21,7 @@ stage_outcome keep_user_vectors(const opened_store& store, const given_vectors& 
         ctx.log(log_level::warning,
                 fmt::format("{} vectors belong to no document of the store", ordered.others));
     stage_outcome outcome;
-    outcome.sections = {{std::string(store_layout::user_vectors), done.file_bytes, done.checksum}};
+    outcome.sections = {listed_section(store_layout::user_vectors, done)};
     outcome.counts = {{"user_vector_dimensions", ordered.dimensions}};
     return outcome;
 }

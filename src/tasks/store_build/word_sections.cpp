@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tasks/store_build/word_sections.hpp"
+#include "tasks/store/listed_section.hpp"
 
 #include <span>
 #include <string>
@@ -35,8 +36,7 @@ word_sections::outcome word_sections::finish() {
     result.postings = count_;
     dictionary_.append(words_.finish());
     const auto close = [&](std::string_view name, io::section_writer& section) {
-        const auto summary = section.finish();
-        result.sections.push_back({std::string(name), summary.file_bytes, summary.checksum});
+        result.sections.push_back(listed_section(name, section.finish()));
     };
     close(names_.dictionary, dictionary_);
     close(names_.document_frequencies, document_frequencies_);

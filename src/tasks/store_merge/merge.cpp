@@ -29,6 +29,7 @@
 #include "tasks/shared/remaining_memory.hpp"
 #include "tasks/shared/stage_clock.hpp"
 #include "tasks/store/layout.hpp"
+#include "tasks/store/listed_section.hpp"
 #include "tasks/store/stop_words_file.hpp"
 #include "tasks/store_build/rethrow_with_context.hpp"
 #include "tasks/store_build/stages.hpp"
@@ -249,7 +250,7 @@ class merge_run {
             }
         }
         const auto done = section.finish();
-        info_.sections.push_back({std::string(store_layout::user_vectors), done.file_bytes, done.checksum});
+        info_.sections.push_back(listed_section(store_layout::user_vectors, done));
         write_manifest();
         end_stage("user vectors", done.file_bytes);
     }

@@ -8,6 +8,7 @@
 #include "device/cpu/pipeline.hpp"
 #include "device/cpu/threads.hpp"
 #include "io/store/section.hpp"
+#include "tasks/store/listed_section.hpp"
 #include "tasks/store/text_blocks.hpp"
 
 namespace quern {
@@ -194,7 +195,7 @@ merged_blocks merge_blocks(const source_stores& stores, const block_names& names
 
     const auto summary = ends.finish();
     result.sections = blocks.finish();
-    result.sections.push_back({std::string(names.ends), summary.file_bytes, summary.checksum});
+    result.sections.push_back(listed_section(names.ends, summary));
     return result;
 }
 

@@ -9,6 +9,7 @@
 #include "tasks/corpus/document_id_table.hpp"
 #include "tasks/store/field_values.hpp"
 #include "tasks/store/layout.hpp"
+#include "tasks/store/listed_section.hpp"
 #include "tasks/store_build/field_columns.hpp"
 #include "tasks/store_build/link_store.hpp"
 #include "tasks/store_build/store_to_update.hpp"
@@ -47,8 +48,7 @@ class document_merge {
                 numbers_.insert(copies[i].id, stores_.numbers(store)[copies.kept(i)]);
         }
         const auto close = [&](std::string_view name, auto& section) {
-            const auto summary = section.finish();
-            result.sections.push_back({std::string(name), summary.file_bytes, summary.checksum});
+            result.sections.push_back(listed_section(name, section.finish()));
         };
         close(store_layout::ids, ids_);
         close(store_layout::titles, titles_);

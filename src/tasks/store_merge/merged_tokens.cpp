@@ -9,6 +9,7 @@
 #include "device/cpu/threads.hpp"
 #include "io/store/section.hpp"
 #include "ops/search/indexing/recode_tokens.hpp"
+#include "tasks/store/listed_section.hpp"
 #include "tasks/store_merge/merged_words.hpp"
 
 namespace quern {
@@ -119,8 +120,7 @@ std::vector<store_section> merge_tokens(const source_stores& stores, const word_
     }
     std::vector<store_section> sections;
     const auto close = [&sections](std::string_view name, io::section_writer& section) {
-        const auto summary = section.finish();
-        sections.push_back({std::string(name), summary.file_bytes, summary.checksum});
+        sections.push_back(listed_section(name, section.finish()));
     };
     close(store_layout::tokens, tokens);
     close(store_layout::token_ends, ends);
