@@ -82,7 +82,7 @@ const command& distributed_command(const std::string& name) {
                                       distributed_names()));
     for (const command& each : all_commands())
         if (name == each.name) return each;
-    throw usage_error(fmt::format("there is no command {}", shown(name)));
+    throw usage_error(fmt::format("unknown command '{}'", shown(name)));
 }
 
 fs::path absolute_folder(const std::string& name) {

@@ -41,7 +41,7 @@ struct job_request {
 
 /// A unit of work: a pure function of its inputs, the results it reads, and its parameters.
 struct job_task {
-    unsigned phase = 0;     ///< runs after all tasks of earlier phases, next to those of its own
+    unsigned phase = 0;     ///< starts after all tasks of earlier phases; those of one phase may run at once
     std::string kind = {};  ///< what is done
     std::vector<std::uint32_t> after = {};  ///< the tasks whose results it reads; of earlier phases
     std::vector<job_input> inputs = {};
@@ -83,7 +83,7 @@ std::vector<job_input> describe_inputs(std::span<const std::filesystem::path> fi
 /// Writes the tasks, then the plan. `share` is created; its parent exists. A folder with the same plan stays as it is, results
 /// included. Throws usage_error if it has another plan or other files, io_error.
 void write_plan(const job_plan& plan, const std::filesystem::path& share);
-/// Throws usage_error if there is no plan, or one of another version of Quern; damaged_store; io_error.
+/// Throws usage_error if the plan is missing or was made by another version of Quern; damaged_store; io_error.
 job_plan read_plan(const std::filesystem::path& share);
 /// The same of a file of a task.
 task_file read_task(const std::filesystem::path& file);

@@ -32,7 +32,7 @@ struct listed_results {
     std::string task;                        ///< its checksum
     std::map<std::string, job_input> files;  ///< by name
 };
-/// Nothing if there is no list, or one of another task. Throws damaged_store for a damaged list, io_error.
+/// Empty if the list is missing or belongs to another task. Throws damaged_store for a damaged list, io_error.
 std::optional<listed_results> results_of(const std::filesystem::path& job, std::uint32_t number,
                                          const std::string& checksum);
 /// Whether all files are there; with `every_byte`, reads them. Empty: they are; else the reason.
@@ -50,7 +50,7 @@ class task_lock {
     task_lock& operator=(const task_lock&) = delete;
     ~task_lock();
 
-    /// Where the holder of the lock runs; nothing if there is none.
+    /// The machine and process that hold the lock; empty if it is free.
     static std::optional<std::string> holder(const std::filesystem::path& job, std::uint32_t number);
 
   private:

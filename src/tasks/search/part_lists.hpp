@@ -76,7 +76,7 @@ class part_finder {
     postings find_folded_phrase(const query_part& part) const;
     /// Documents with all words of a phrase in titles.
     std::vector<std::uint32_t> documents_by_titles(const query_part& part) const;
-    /// The places of a phrase in a text of its own: a title, or a value of a field.
+    /// Where a phrase occurs in one title, or in one value of a field.
     std::uint32_t count_in(std::string_view text, const query_part& phrase) const;
     /// Without occurrences in the documents' own titles; `counts(word)` tells which words of these count.
     postings without_titles(postings found, const postings& in_titles,
