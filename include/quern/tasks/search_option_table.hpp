@@ -66,9 +66,9 @@ inline constexpr auto options_of<search_options> = std::array{
                                               "Values per facet, the most frequent ones; all shows all."),
     option_for<&search_options::field_weights>(
         "field_weights", "FIELD=X,...",
-        "BM25F: weights of a word's occurrences in the title, in the text and in the indexed fields of the "
-        "store (--index-fields), title=3,text=1,abstract=2, which count before saturation; of a field that "
-        "is not named 1. Only with the model bm25; then there is no bonus for titles."),
+        "BM25F: weights of the title, the text and the indexed fields (--index-fields), as in "
+        "title=3,text=1,abstract=2; 1 for a field that is not named. Occurrences are weighted before "
+        "saturation. Only with the model bm25; titles then get no bonus."),
     option_for<&search_options::field_b>(
         "field_b", "FIELD=X,...",
         "BM25F: length normalisation by field, title=0.2,text=0.75; otherwise that of b."),
