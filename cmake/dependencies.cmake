@@ -18,6 +18,8 @@ pkg_check_modules(lz4 REQUIRED IMPORTED_TARGET liblz4)
 pkg_check_modules(brotli REQUIRED IMPORTED_TARGET libbrotlidec)
 pkg_check_modules(xxhash REQUIRED IMPORTED_TARGET libxxhash)
 pkg_check_modules(hwy REQUIRED IMPORTED_TARGET libhwy)
+# Processors with SSSE3 and nothing above it were last made in 2008; they take the code of SSE2.
+target_compile_definitions(PkgConfig::hwy INTERFACE HWY_DISABLED_TARGETS=HWY_SSSE3)
 if(QUERN_CUDA OR quern_CUDA)
   find_package(CUDAToolkit REQUIRED)
 endif()

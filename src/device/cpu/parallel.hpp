@@ -2,34 +2,17 @@
 // Loops on the CPU: a range of items cut into pieces, which threads take as they become free.
 #pragma once
 
-#include <oneapi/tbb/parallel_for.h>
-#include <oneapi/tbb/partitioner.h>
-
 #include <algorithm>
 #include <cstddef>
 
+#include "base/function_ref.hpp"
 #include "device/cpu/cpu_place.hpp"
-#include "device/cpu/threads.hpp"
 
 namespace quern {
 
 /// Calls work(p) for every p below `pieces`, concurrently on up to place.threads() threads. Returns when all are done;
 /// rethrows the first exception. No piece may wait for another.
-template <class Work>
-void for_each_piece(cpu_place& place, std::size_t pieces, const Work& work) {
-    if (pieces <= 1 || place.threads() == 1) {
-        for (std::size_t p = 0; p < pieces; ++p) work(p);
-        return;
-    }
-    const auto share_of_work = [&work](std::size_t p) {
-        const happens_before::share mine;
-        work(p);
-    };
-    const happens_before whole;  // after everything that the threads read: they see nothing later
-    run_parallel(place.ctx(), [&] {
-        tbb::parallel_for(std::size_t{0}, pieces, share_of_work, tbb::simple_partitioner());
-    });
-}
+void for_each_piece(cpu_place& place, std::size_t pieces, function_ref<void(std::size_t)> work);
 
 /// How many pieces to cut `items` into: none smaller than `least` unless it is the only one, and at most `per_thread`
 /// for each thread. Results must not depend on it.

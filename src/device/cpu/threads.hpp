@@ -2,28 +2,31 @@
 // The CPU place: all parallel code runs inside an arena sized for the context.
 #pragma once
 
-#include <oneapi/tbb/global_control.h>
-#include <oneapi/tbb/info.h>
-#include <oneapi/tbb/task_arena.h>
-
 #include <atomic>
 #include <optional>
+#include <type_traits>
 #include <utility>
 
+#include "base/function_ref.hpp"
 #include "quern/base/context.hpp"
 
 namespace quern {
 
 /// Calls `work` so that its parallel algorithms use at most `ctx.thread_count()` threads, which may exceed the number
 /// of cores.
+void run_in_arena(const context& ctx, function_ref<void()> work);
+
+/// run_in_arena(), with the result of `work`.
 template <class Work>
 auto run_parallel(const context& ctx, Work&& work) {
-    const auto threads = static_cast<int>(ctx.thread_count());
-    std::optional<tbb::global_control> beyond_cores;
-    if (threads > tbb::info::default_concurrency()) {
-        beyond_cores.emplace(tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(threads));
+    using result = std::invoke_result_t<Work&>;
+    if constexpr (std::is_void_v<result>) {
+        run_in_arena(ctx, work);
+    } else {
+        std::optional<result> made;
+        run_in_arena(ctx, [&] { made.emplace(work()); });
+        return *std::move(made);
     }
-    return tbb::task_arena(threads).execute(std::forward<Work>(work));
 }
 
 // Marks where work passes between a caller and oneTBB's threads. oneTBB's own synchronisation is inside a library that

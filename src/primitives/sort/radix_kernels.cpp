@@ -8,6 +8,7 @@
 #include <tuple>
 
 // The targets between these four do not speed up these loops and would cost compile time.
+#undef HWY_DISABLED_TARGETS
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL)
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "primitives/sort/radix_kernels.cpp"
