@@ -133,11 +133,11 @@ int run_build(const command& self, const std::vector<std::string>& arguments) {
               "Add the corpus to the existing store, with its text options and stages. Documents that are "
               "already in it are skipped.",
               options.update);
-    line.flag(
-        "--replace",
-        "As --update, but a document with the id of one in the store replaces it: the old one goes, the new "
-        "one comes last.",
-        options.replace);
+    line.flag("--replace",
+              "As --update, but a document with the id of a stored one replaces it: the old one is deleted, "
+              "the new "
+              "one is added at the end.",
+              options.replace);
     line.option(
         "--delete", "FILE",
         "Delete the documents whose ids FILE lists, one on each line, from the existing store; - is standard "
@@ -146,11 +146,11 @@ int run_build(const command& self, const std::vector<std::string>& arguments) {
             for (numbered_line& id : lines_of_file(value)) options.deleted_ids.push_back(std::move(id.text));
             deletes = true;
         });
-    line.flag(
-        "--sync",
-        "Make the store that of CORPUS as it is now: what is new, changed or gone there is so in the store. "
-        "Without a store, an ordinary build; if nothing has changed, nothing is done.",
-        options.sync);
+    line.flag("--sync",
+              "Bring the store up to date with CORPUS: add new documents, replace changed ones, delete "
+              "missing ones. "
+              "Without a store, an ordinary build; if nothing has changed, nothing is done.",
+              options.sync);
     line.flag("--ngrams",
               "Also make the stage ngrams: posting lists of the pairs of frequent words, for quern search "
               "--order.",

@@ -120,8 +120,7 @@ void declare_cluster(command_line& line, cluster_options& cluster) {
     line.offer("--cluster", std::vector<std::string>{"local:2", "ray", "slurm", "mpi"});
     line.option("--share", "DIR",
                 "The folder of the job, which all workers see: plan, tasks and results. The same command "
-                "with the same "
-                "folder goes on from the tasks that are done.",
+                "with the same folder continues with the tasks that are not done.",
                 "", [&](const std::string& text) { cluster.share = absolute_folder(file_name(text)); });
     line.option("--shards", "N", "About how many tasks to cut the work into.", "the N of local:N, else 16",
                 [&](const std::string& text) {
@@ -196,9 +195,8 @@ int run_plan(const command& self, const std::vector<std::string>& arguments) {
     }
     command_line line(
         self, "COMMAND ARGUMENTS OPTIONS --share DIR [--shards N]",
-        "Cuts the work of a command into tasks, which any machines run that see the folder DIR, in any "
-        "order: "
-        "quern task runs one, quern finish makes the results of the command. Commands: " +
+        "Cuts the work of a command into tasks. Every machine that sees the folder DIR can run them, in any "
+        "order. quern task runs one task; quern finish makes the results of the command. Commands: " +
             distributed_names() +
             ". Inputs and results have checksums; the result is that of the command alone, byte for byte.");
     std::string name;

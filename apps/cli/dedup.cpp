@@ -116,7 +116,7 @@ void declare(command_line& line, dedup_request& request) {
     line.section("Output options");
     line.option("--pairs", "FILE",
                 "Rows of id_a, id_b, distance, rate, each pair once, the earlier document first.",
-                "standard output if neither of the next two is given",
+                "standard output if neither --groups nor -o is given",
                 [&](const std::string& value) { request.pairs = output_name(value); });
     line.option("--groups", "FILE",
                 "Rows of group, id, kept (0 or 1): a kept document and those removed for it; "

@@ -87,7 +87,7 @@ void describe_rules(command_line& line, filter_request& request) {
     line.option("above_percentile", request.options);
     line.option(
         "--reference", "CORPUS",
-        "With --below-percentile and --above-percentile: the documents whose percentiles are meant; may "
+        "With --below-percentile and --above-percentile: the corpus whose values give the percentiles; may "
         "be given more than once.",
         "", [&](const std::string& value) { request.options.reference.push_back(file_name(value)); });
     line.option("perplexity_measure", request.options);
@@ -105,9 +105,9 @@ void describe(command_line& line, filter_request& request) {
     line.section("Output options");
     line.option(
         "-o,--output", "FILE|DIR/",
-        "The kept documents, in their order: lines of JSON lines and TSV byte for byte, but for texts that a "
-        "rule or a "
-        "mask changes; others as JSON lines. - is standard output, for this option and the next. DIR/, with "
+        "The kept documents, in their order: lines of JSON lines and TSV byte for byte, except texts that a "
+        "rule or a mask changes; other forms become JSON lines. - is standard output, for this option and "
+        "the next. DIR/, with "
         "a slash: a "
         "new folder with one file for each file of the corpus, under the same name and in the same form.",
         "", [&](const std::string& value) { request.kept = output_name(value); });

@@ -47,12 +47,12 @@ constexpr auto correct_option =
 
 void declare(command_line& line, search_request& request) {
     line.argument("STORE|CORPUS", store_or_corpus_help, request.path);
-    line.arguments("QUERY",
-                   "Words; several arguments form one query; * finds all documents, as no word does with "
-                   "--filter, --sort "
-                   "or --facets. Otherwise, without any, queries are read from standard "
-                   "input, one per line, and the results begin with a column query, numbered from 0.",
-                   request.words, false);
+    line.arguments(
+        "QUERY",
+        "Words; several arguments form one query. * finds all documents; so does no word at all with "
+        "--filter, --sort or --facets. Without them and without words, queries are read from "
+        "standard input, one per line, and the results begin with a column query, numbered from 0.",
+        request.words, false);
     line.section("Search options");
     search_options& search = request.search;
     ranking_options& ranking = search.ranking;

@@ -211,7 +211,7 @@ void declare_corpus(command_line& line, build_options& build, corpus_forms forms
     line.option(
         "--files-from", "FILE",
         "Also read the files and folders that FILE lists, one on each line, after those of the command "
-        "line; - is standard input. A name that does not exist may be a pattern.",
+        "line; - is standard input. A name that does not exist is tried as a pattern.",
         "", [&build](const std::string& text) {
             const std::vector<std::filesystem::path> listed = read_input_list(file_name(text));
             build.inputs.insert(build.inputs.end(), listed.begin(), listed.end());

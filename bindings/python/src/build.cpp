@@ -96,7 +96,7 @@ const parameters<build_call>& build_parameters() {
                      for (const nb::handle id : given) r.options.deleted_ids.push_back(text_of("delete", id));
                  })
             .add({"sync", "bool", "False",
-                  "Make the store that of the inputs as they are now. Without a store, an ordinary build; if "
+                  "Bring the store up to date with the inputs. Without a store, an ordinary build; if "
                   "no "
                   "file has changed, nothing is done."},
                  [](build_call& r, nb::handle given) { r.options.sync = bool_of("sync", given); })

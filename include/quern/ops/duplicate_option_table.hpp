@@ -32,7 +32,7 @@ inline constexpr auto options_of<duplicate_options> = std::array{
         "signature, shared-memory, global-memory: maximum number of letters."),
     option_for<&duplicate_options::slack>(
         "slack", "X", {.above = 0, .max = 100},
-        "The same methods: signatures are candidates below X times the threshold."),
+        "signature, shared-memory, global-memory: signatures below X times the threshold are candidates."),
     option_for<&duplicate_options::shingle>("shingle", "N", {.min = 1, .max = 100},
                                             "shingle: words, or characters, per shingle."),
     option_for<&duplicate_options::of_shingles>(

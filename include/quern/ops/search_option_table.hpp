@@ -28,7 +28,7 @@ inline constexpr auto options_of<ranking_options> = std::array{
         "ql, two-stage: weight of the document model, 1 - X of the collection model."),
     option_for<&ranking_options::delta>("delta", "X", {.min = 0, .max = 10},
                                         "bm25+, bm25l: what an occurrence adds in a document of any length; "
-                                        "usual is 1 for bm25+, 0.5 for bm25l."),
+                                        "common values are 1 for bm25+, 0.5 for bm25l."),
     option_for<&ranking_options::c>("c", "X", {.min = 0x1p-64, .max = 0x1p64},
                                     "pl2, inl2: document-length normalisation; higher is weaker."),
     option_for<&ranking_options::title_weight>(

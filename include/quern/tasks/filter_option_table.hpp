@@ -12,9 +12,9 @@ namespace quern {
 template <>
 inline constexpr auto options_of<filter_options> = std::array{
     option_for<&filter_options::words>("words", "SPLIT", word_split_names,
-                                       "What the rules count as words: unicode, by Unicode's word "
-                                       "boundaries, every other character that is not white "
-                                       "space by itself; or whitespace, what is between white space."),
+                                       "What the rules count as words. unicode: Unicode's word boundaries, "
+                                       "and every other character that is not white space as a word of "
+                                       "its own; whitespace: whatever stands between white space."),
     option_for<&filter_options::language_score>(
         "language_score", "SHARE", {.min = 0, .max = 1},
         "With --language: the least share of the text that must be in the language."),

@@ -23,29 +23,26 @@ inline constexpr auto options_of<search_options> = std::array{
     option_for<&search_options::snippets>("snippets", "Whether hits contain the best matching passage."),
     option_for<&search_options::duplicates>("duplicates", "Whether hits list their near-duplicates."),
     option_for<&search_options::phrases>("phrases", "on|off", off_or_on,
-                                         "Whether text in double quotes is a phrase: every result contains "
-                                         "its words next to each other, and they "
-                                         "score as one word."),
+                                         "Read text in double quotes as a phrase: every result contains its "
+                                         "words next to each other, and they score as one word."),
     option_for<&search_options::syntax>("syntax", "SYNTAX", query_syntax_names,
                                         "What a query is: words (with phrases in quotes); operators (+word, "
                                         "-word, \"a phrase\"~2, prefix*, title:word, AND, OR, NOT, "
                                         "parentheses; anything else is an error); or auto: operators if the "
                                         "query has one and can be read so, else words."),
     option_for<&search_options::typos>("typos", "MODE", typo_tolerance_names,
-                                       "Whether words with typos are found: never; auto, for words that no "
-                                       "document contains; 1 or 2, for all words. One edit from four "
-                                       "characters, two from eight, at most that many. Documents with "
-                                       "the word itself come first."),
+                                       "Find words with typos: never; auto, for words that no document "
+                                       "contains; 1 or 2, for all words, with at most that many edits. A "
+                                       "word needs four characters for one edit, eight for two. "
+                                       "Documents with the word itself come first."),
     option_for<&search_options::prefix_last>("prefix_last",
-                                             "Whether the last word is still being typed: words that begin "
-                                             "with it are found, too."),
+                                             "Treat the last word as unfinished: also find words that begin "
+                                             "with it."),
     option_for<&search_options::fold>(
         "fold", "RULE", folding_names,
         "accents: words also find those that differ from them by accents alone, in a "
         "store that was built without --fold."),
-    option_for<&search_options::total>("total",
-                                       "Whether to count all documents that the query finds, besides the "
-                                       "best of them."),
+    option_for<&search_options::total>("total", "Also count all documents that the query finds."),
     option_for<&search_options::count>("count",
                                        "Only count the documents that the query finds, without ranking "
                                        "them."),
@@ -111,10 +108,10 @@ inline constexpr auto options_of<search_options> = std::array{
     option_for<&search_options::dependence>(
         "dependence", "MODEL", dependence_model_names,
         "sdm, the sequential dependence model: neighbouring words of the query also count as pairs, next to "
-        "each other and near each other. Usual is --model dirichlet."),
+        "each other and near each other. Usually combined with --model dirichlet."),
     option_for<&search_options::ordered_weight>("ordered_weight", "X", {.above = 0, .below = 1},
                                                 "Weight of pairs next to each other, with --dependence; "
-                                                "single words have the rest of 1."),
+                                                "single words get the remainder up to 1."),
     option_for<&search_options::unordered_weight>("unordered_weight", "X", {.above = 0, .below = 1},
                                                   "Weight of pairs near each other, with --dependence."),
     option_for<&search_options::window>("window", "N", {.min = 2, .max = 1000},
@@ -137,11 +134,10 @@ inline constexpr auto options_of<search_options> = std::array{
     option_for<&search_options::vector_weight>(
         "vector_weight", "X", {.min = 0, .max = 1e6},
         "Hybrid search: weight of the vectors' ranking; that of the words has 1."),
-    option_for<&search_options::fusion_depth>("fusion_depth", "N",
-                                              {.min = 1, .all = std::numeric_limits<std::size_t>::max()},
-                                              "Hybrid search: documents of each ranking that are fused, or "
-                                              "as many as are asked for if that is more; all "
-                                              "for the complete rankings."),
+    option_for<&search_options::fusion_depth>(
+        "fusion_depth", "N", {.min = 1, .all = std::numeric_limits<std::size_t>::max()},
+        "Hybrid search: number of documents fused from each ranking, at "
+        "least as many as -k; all: the complete rankings."),
     option_for<&search_options::suggestions>(
         "suggestions", "N", {}, "Number of words to suggest for each word that the store lacks.")};
 
@@ -152,8 +148,8 @@ inline constexpr auto options_of<completion_options> = std::array{
         .with_letter('k'),
     option_for<&completion_options::typos>(
         "typos", "MODE", typo_tolerance_names,
-        "Whether words complete it that begin with something similar, if none begins with it: never, auto "
-        "(one "
-        "edit from four characters, two from eight), 1 or 2 (at most that many).")};
+        "If no word begins with the text, complete it by words that begin with something similar: never; "
+        "auto "
+        "(one edit from four characters, two from eight); 1 or 2 (at most that many).")};
 
 }  // namespace quern
