@@ -200,9 +200,9 @@ std::vector<double> pair_similarities(const context_matrix_view& matrix, const s
 
 struct svd_options {
     unsigned dimensions = 300;  ///< 1 to 4096; reduced to the number of words or contexts if that is smaller
-    /// Of the block Krylov method, 0 to 64: its space has dimensions · (1 + iterations / 2). With 4 the
-    /// singular values of a real matrix are within 0.03 % (docs/word_similarity.md).
-    unsigned iterations = 4;
+    /// Of the block Krylov method, at most, 0 to 64: its space has at most dimensions · (1 + iterations / 2), and grows
+    /// until the singular values are right to about 10^-6 (docs/word_similarity_vectors.md).
+    unsigned iterations = 16;
     std::uint64_t seed = 0;  ///< of the initial space
 };
 

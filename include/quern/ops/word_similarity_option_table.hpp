@@ -53,6 +53,6 @@ inline constexpr auto options_of<svd_options> =
     std::array{option_for<&svd_options::dimensions>("vectors", "D", {.min = 1, .max = 4096},
                                                     "Store vectors of D dimensions."),
                option_for<&svd_options::iterations>("iterations", "N", {.max = 64},
-                                                    "Iterations of the block Krylov method.")};
+                                                    "Maximum number of iterations of the block Krylov method.")};
 
 }  // namespace quern

@@ -150,6 +150,39 @@ TEST(truncated_svd, slowly_falling_spectra_are_approached_from_below) {
     EXPECT_LT(last_error, 1e-3);
 }
 
+// A slowly falling spectrum again, by the defaults: the space grows until every value is right, however few are requested.
+TEST(truncated_svd, values_and_vectors_are_right_for_any_number_of_dimensions) {
+    const dense m = random_matrix(420, 400, 8);
+    const context_matrix s = sparse(m, 400);
+    const auto expected = reference::decompose(m);
+    for (const unsigned dimensions : {1U, 3U, 16U, 17U, 33U, 50U, 90U}) {
+        SCOPED_TRACE(dimensions);
+        const auto v = truncated_svd(s.view(), {.dimensions = dimensions}, context::cpu(2));
+        for (std::size_t j = 0; j < dimensions; ++j)
+            EXPECT_NEAR(v.singular_values[j], expected.values[j], 1e-6 * expected.values[j]) << j;
+        // The part of each true vector that lies in the space found; the last ones may mix with the first that is missing.
+        for (std::size_t j = 0; j + 1 < dimensions; ++j) {
+            double inside = 0;
+            for (std::size_t k = 0; k < dimensions; ++k) {
+                double along = 0;
+                for (std::size_t r = 0; r < m.size(); ++r)
+                    along += v.values[r * dimensions + k] * expected.left[j][r];
+                inside += along * along / (v.singular_values[k] * v.singular_values[k]);
+            }
+            EXPECT_NEAR(inside, 1, 1e-4) << j;
+        }
+    }
+}
+
+TEST(truncated_svd, more_iterations_than_needed_change_nothing) {
+    const dense m = random_matrix(420, 400, 8);
+    const context_matrix s = sparse(m, 400);
+    const auto some = truncated_svd(s.view(), {.dimensions = 20, .iterations = 20}, context::cpu(2)),
+               most = truncated_svd(s.view(), {.dimensions = 20, .iterations = 64}, context::cpu(1));
+    EXPECT_EQ(some.values, most.values);
+    EXPECT_EQ(some.singular_values, most.singular_values);
+}
+
 TEST(truncated_svd, what_lies_beyond_the_rank_is_zero) {
     for (const auto& [rows, columns, rank] : std::vector<std::array<std::size_t, 3>>{
              {60, 80, 7}, {900, 700, 5}, {700, 900, 40}, {500, 500, 1}, {2000, 300, 20}}) {

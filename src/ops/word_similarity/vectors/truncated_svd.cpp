@@ -10,9 +10,14 @@
 // Wᵀ W is summed in double from W, so that a singular value is lost only below some 10^-7 of the greatest; the
 // tridiagonal matrix of Lanczos's method, which is a free by-product, would lose it below 10^-3.5. If S has no more rows
 // than the space would have, Q is the identity.
+//
+// The space grows until the requested pairs of Wᵀ W have converged: with x an eigenvector for the value λ over the first
+// blocks, the residual of Q x is what the next block adds, (its part of Wᵀ W)ᵀ x. The test sees only sums in a fixed
+// order, so the space is the same on every machine.
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -54,13 +59,29 @@ sparse_rows checked(const context_matrix_view& matrix, const svd_options& option
     return {matrix.words, matrix.column_counts.size(), matrix.offsets, matrix.columns, matrix.weights};
 }
 
-// The number of columns of the space, and of a block.
+// The number of blocks of the space, and of columns of a block.
 struct space_size {
-    std::size_t block, blocks;
+    std::size_t block;
+    std::size_t first;  // blocks at the first test
+    std::size_t step;   // blocks between two tests
+    std::size_t max;    // blocks in all
+
     space_size(std::size_t dimensions, std::size_t iterations)
         : block(std::min(whole_groups(dimensions), max_block)),
-          blocks(std::max((dimensions * (2 + iterations) / 2 + block - 1) / block, iterations + 1)) {}
+          first(blocks_of(dimensions, first_test)),
+          step(std::max<std::size_t>(1, dimensions / 3 / block)),
+          max(blocks_of(dimensions, iterations)) {}
+
+  private:
+    static constexpr std::size_t first_test = 4;  // iterations: no real matrix has converged before
+    std::size_t blocks_of(std::size_t dimensions, std::size_t iterations) const {
+        return std::max((dimensions * (2 + iterations) / 2 + block - 1) / block, iterations + 1);
+    }
 };
+
+// A pair has converged if its residual is at most this part of its eigenvalue, or that of the greatest: then its singular
+// value is right to about a millionth. Products in floats leave residuals of some 2^-24 of the greatest.
+constexpr double max_residual = 0x1p-14, max_residual_of_greatest = 0x1p-22;
 
 class truncation {
   public:
@@ -90,10 +111,9 @@ class truncation {
                             std::vector<float>(matrix_.rows * dimensions), std::vector<double>(dimensions)};
         if (dimensions == 0 || matrix_.column.empty()) return result;
         const space_size space(dimensions, options_.iterations);
-        if (short_.rows <= space.block * space.blocks)
+        if (short_.rows <= space.block * std::min(space.first, space.max) ||
+            !take_krylov_space(space, dimensions))
             take_whole_space(space.block);
-        else
-            take_krylov_space(space);
         finish(dimensions, result);
         place_.memory().give_back(counted);  // it is the caller's
         return result;
@@ -106,7 +126,8 @@ class truncation {
         constexpr std::uint64_t largest_rest = std::uint64_t{16} << 20;
         if (bytes == 0) return 0;
         const space_size space(dimensions, options_.iterations);
-        const std::size_t size = std::min(short_.rows, space.block * space.blocks);
+        const std::size_t size =
+            std::min(short_.rows, space.block * std::min(space.first + space.step, space.max));
         const std::uint64_t others = place_.memory().limit() / 4 + 4 * array_bytes<double>(size * size);
         const std::uint64_t left = place_.memory().left();
         const std::uint64_t counted = std::min(bytes, left - std::min(left, others));
@@ -117,24 +138,65 @@ class truncation {
     }
 
     void take_whole_space(std::size_t width) {
+        basis_.clear(), images_.clear(), products_.clear();
         for (std::size_t begin = 0; begin < short_.rows; begin += width) {
             dense_block block(place_, short_.rows, width);
             std::fill_n(block.values.data(), block.values.size(), 0.0f);
             for (std::size_t j = 0; j < width && begin + j < short_.rows; ++j) block.row(begin + j)[j] = 1;
             add_to_space(std::move(block));
         }
+        solve(basis_.size(), std::min<std::size_t>(options_.dimensions, short_.rows));
     }
 
-    void take_krylov_space(const space_size& space) {
+    // False: it would have as many columns as rows.
+    bool take_krylov_space(const space_size& space, std::size_t dimensions) {
         dense_block next(place_, long_.rows, space.block);
         fill_randomly(place_, options_.seed, next);
         next = multiply(place_, short_, scale_, next);
-        for (std::size_t i = 0; i < space.blocks; ++i) {
+        std::size_t test = space.first;
+        for (std::size_t i = 0; i < space.max; ++i) {
+            if ((i + 1) * space.block >= short_.rows) return false;
             if (i > 0) next = multiply(place_, short_, scale_, images_.back());
             orthonormalise(place_, basis_, options_.seed + i, next);
             add_to_space(std::move(next));
-            place_.ctx().report({"vectors", i + 1, space.blocks, "blocks"});
+            place_.ctx().report({"vectors", i + 1, 0, "blocks"});
+            if (i == test) {
+                solve(test, dimensions);
+                if (has_converged(dimensions)) return true;
+                test += space.step;
+            }
         }
+        solve(space.max, dimensions);
+        return true;
+    }
+
+    // The eigenvectors of WᵀW over the first blocks.
+    void solve(std::size_t blocks, std::size_t dimensions) {
+        const std::size_t size = blocks * basis_[0].width;
+        cpu_array<double> products = all_products(size, exponent_of_products_);
+        found_ = symmetric_eigen(place_, size, products.data(), dimensions);
+        blocks_ = blocks;
+    }
+
+    // By the products of the first blocks with the next one.
+    bool has_converged(std::size_t dimensions) const {
+        const std::vector<double>& next = products_[blocks_];
+        const std::size_t width = basis_[0].width, size = blocks_ * width;
+        std::vector<double> residual(width);
+        for (std::size_t j = 0; j < dimensions; ++j) {
+            std::fill(residual.begin(), residual.end(), 0.0);
+            for (std::size_t i = 0; i < size; ++i) {
+                const double x = found_.vectors.data()[i * found_.stride + j];
+                for (std::size_t k = 0; k < width; ++k) residual[k] += x * next[i * width + k];
+            }
+            double square = 0;
+            for (const double r : residual) square += r * r;
+            const double length = std::ldexp(std::sqrt(square), -exponent_of_products_);
+            if (length >
+                std::max(max_residual * found_.values[j], max_residual_of_greatest * found_.values[0]))
+                return false;
+        }
+        return true;
     }
 
     // Q gets a block, W its image, and WᵀW the products with all previous blocks.
@@ -161,22 +223,21 @@ class truncation {
     }
 
     void finish(std::size_t dimensions, word_vectors& result) {
-        const std::size_t size = basis_.size() * basis_[0].width;
-        int exponent = 0;
-        cpu_array<double> products = all_products(size, exponent);
-        const eigen_pairs found = symmetric_eigen(place_, size, products.data(), dimensions);
+        const std::size_t size = blocks_ * basis_[0].width;
         const double unit = std::ldexp(1.0, exponent_);
         std::vector<double> factors(dimensions);  // of the columns of X
         for (std::size_t j = 0; j < dimensions; ++j) {
-            const double value = std::sqrt(std::ldexp(std::max(found.values[j], 0.0), exponent));
+            const double value =
+                std::sqrt(std::ldexp(std::max(found_.values[j], 0.0), exponent_of_products_));
             if (j > 0 && value * unit < min_ratio * result.singular_values[0]) break;  // zeros from here
             result.singular_values[j] = value * unit;
             factors[j] = by_words_ ? value * unit : unit;
         }
         for (std::size_t i = 0; i < size; ++i)
             for (std::size_t j = 0; j < dimensions; ++j)
-                found.vectors.data()[i * found.stride + j] *= factors[j];
-        combine(place_, by_words_ ? basis_ : images_, found.vectors.data(), found.stride, dimensions,
+                found_.vectors.data()[i * found_.stride + j] *= factors[j];
+        const std::span<const dense_block> blocks = by_words_ ? basis_ : images_;
+        combine(place_, blocks.first(blocks_), found_.vectors.data(), found_.stride, dimensions,
                 result.values.data());
         set_signs(result);
     }
@@ -202,6 +263,9 @@ class truncation {
     float scale_ = 1;
     std::vector<dense_block> basis_, images_;
     std::vector<std::vector<double>> products_;
+    eigen_pairs found_;  // of the first blocks_ blocks
+    int exponent_of_products_ = 0;
+    std::size_t blocks_ = 0;
 };
 
 }  // namespace
