@@ -9,9 +9,11 @@
 #include <algorithm>
 #include <limits>
 #include <optional>
+#include <string_view>
 
 #include "quern/base/error.hpp"
 #include "quern/base/text_option_table.hpp"
+#include "text/chinese_scripts.hpp"
 #include "text/folding.hpp"
 #include "text/passages.hpp"
 #include "text/plain_words.hpp"
@@ -30,6 +32,15 @@ icu::Locale locale_of(const std::string& language) {
         throw usage_error("unknown language '" + language + "' (expected auto or a code such as en, de, zh)");
     }
     return locale;
+}
+
+/// The script of zh-Hans and zh-Hant, in which Chinese words are written then.
+std::optional<script_joiner::script> script_of(const icu::Locale& locale) {
+    const std::string_view script = locale.getScript();
+    if (std::string_view(locale.getLanguage()) != "zh") return std::nullopt;
+    if (script == "Hans") return script_joiner::script::simplified;
+    if (script == "Hant") return script_joiner::script::traditional;
+    return std::nullopt;
 }
 
 const text_options& checked(const text_options& options) {
@@ -58,6 +69,8 @@ struct analyzer::state {
         : rule(options.tokens), locale(locale_of(options.language)) {
         if (rule == token_rule::unicode) words.emplace(locale);
         // Words of the other rules are ASCII, or unchanged.
+        if (const auto script = script_of(locale); script && rule == token_rule::unicode)
+            joiner.emplace(*script);
         if (rule == token_rule::unicode && options.fold == folding::accents) folder.emplace();
         word_set stop_words;
         token_list list;
@@ -75,6 +88,7 @@ struct analyzer::state {
         if (rule == token_rule::blanks) return find_words_between_blanks(text, from, to, out);
         if (!words) return find_plain_words(text, from, to, rule == token_rule::ascii, out);
         const std::size_t end = words->find(text, from, to, out);
+        if (joiner) joiner->join(out);
         if (folder) folder->fold(out);
         return end;
     }
@@ -82,6 +96,7 @@ struct analyzer::state {
     token_rule rule;
     icu::Locale locale;
     std::optional<unicode_words> words;      // with that rule only
+    std::optional<script_joiner> joiner;     // if Chinese is written in one script
     std::optional<accent_folder> folder;     // if they are folded
     std::optional<passage_marker> passages;  // made on first use
     std::optional<word_filter> filter;

@@ -496,3 +496,15 @@ PYTHON
     ends_with 2 quern search store apple --count -k 5
     says "k has no effect with --count"
 }
+
+@test "simplified and traditional Chinese are one with --language zh-Hans or zh-Hant" {
+    printf '%s\n' '{"id":"a","text":"我喜歡電影。"}' '{"id":"b","text":"电影和音乐"}' '{"id":"c","text":"汽車"}' >films.jsonl
+    for language in zh-Hans zh-Hant; do
+        quern build films.jsonl -o films --language $language --skip all --quiet --force
+        for query in 電影 电影; do
+            [ "$(quern search films "$query" --quiet | cut -f 2 | sort | paste -sd ' ')" = "a b" ]
+        done
+    done
+    quern build films.jsonl -o films --language zh --skip all --quiet --force
+    [ "$(quern search films 电影 --quiet | cut -f 2)" = b ]
+}

@@ -11,7 +11,10 @@ namespace quern {
 
 template <>
 inline constexpr auto options_of<text_options> = std::array{
-    option_for<&text_options::language>("language", "LANG", "auto, or a code such as en, de, zh, ja."),
+    option_for<&text_options::language>(
+        "language", "LANG",
+        "auto, or a code such as en, de, zh, ja. zh-Hans and zh-Hant also write "
+        "Chinese words in simplified or traditional characters."),
     option_for<&text_options::tokens>("tokens", "RULE", token_rule_names,
                                       "unicode (Unicode word boundaries, dictionaries for Chinese and "
                                       "Japanese, case folding), ascii (runs of a-z "

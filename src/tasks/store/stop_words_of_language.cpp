@@ -43,8 +43,8 @@ listed_words look_up(const counted_vocabulary& words, std::string_view list, tex
 std::vector<std::uint32_t> stop_words_in(const counted_vocabulary& words) {
     text::analyzer analyzer(words.text, std::span<const std::string>());
     const auto lists = text::builtin_stop_lists();
-    if (std::ranges::find(lists, words.text.language) != lists.end())
-        return look_up(words, words.text.language, analyzer).ids;
+    const std::string language = words.text.language.substr(0, words.text.language.find_first_of("-_"));
+    if (std::ranges::find(lists, language) != lists.end()) return look_up(words, language, analyzer).ids;
 
     std::vector<listed_words> found;
     std::uint64_t max = 0;
