@@ -122,6 +122,12 @@ class context_counter {
     /// that wait for their turn are in memory, or in the scratch folder if the run's memory is too small.
     using entry_sink = std::function<void(std::span<const std::uint32_t>, std::span<const float>)>;
     context_matrix pmi(const pmi_options& options, const entry_sink& sink);
+    /// Ends counting and passes the counts of all triples on, in the same way: calls sink(sums, columns, counts), with
+    /// the result in `sums`, which has the offsets and the sums of columns already. Of words, on the CPU only. Throws
+    /// as pmi(), and usage_error for triples, another device, and a count of 2^32 or more.
+    using count_sink = std::function<void(const context_matrix& sums, std::span<const std::uint32_t> columns,
+                                          std::span<const std::uint32_t> counts)>;
+    context_matrix counts(const count_sink& sink);
     const counting_record& record() const;
 
   private:

@@ -29,6 +29,11 @@ void marginals::add_up_mirrored(const counting_shape& shape) {
             columns[std::size_t{r} * shape.words + w] = rows[w * shape.relations + shape.mirrored(r)];
 }
 
+context_matrix segment_counter::counts_for(const text_segment& /*last*/, counting_record& /*record*/,
+                                           const context_counter::count_sink& /*sink*/) {
+    throw usage_error("counts of co-occurrences are made on the CPU only (expected the device cpu)");
+}
+
 }  // namespace word_similarity_detail
 
 namespace {
@@ -154,8 +159,7 @@ struct context_counter::state {
         }
     }
     template <class Work>
-    context_matrix pmi(const pmi_options& options, const Work& work) {
-        validate(options);
+    context_matrix finish(const Work& work) {
         if (at == stage::empty) begin(stage::words);
         begin(at);
         return or_fail([&] {
@@ -228,17 +232,26 @@ void context_counter::push(std::span<const word_triple> triples) {
 }
 
 context_matrix context_counter::pmi(const pmi_options& options) {
-    return state_->pmi(options, [&](state& s) {
+    validate(options);
+    return state_->finish([&](state& s) {
         return s.at == state::stage::words ? s.segments->pmi(s.segment(s.text.size()), options, s.record)
                                            : s.triples->pmi(options, s.record, nullptr);
     });
 }
 
 context_matrix context_counter::pmi(const pmi_options& options, const entry_sink& sink) {
-    return state_->pmi(options, [&](state& s) {
+    validate(options);
+    return state_->finish([&](state& s) {
         return s.at == state::stage::words
                    ? s.segments->pmi_for(s.segment(s.text.size()), options, s.record, sink)
                    : s.triples->pmi(options, s.record, &sink);
+    });
+}
+
+context_matrix context_counter::counts(const count_sink& sink) {
+    return state_->finish([&](state& s) {
+        require(s.at == state::stage::words, "counts are given for words, not for triples");
+        return s.segments->counts_for(s.segment(s.text.size()), s.record, sink);
     });
 }
 

@@ -75,6 +75,9 @@ class segment_counter {
         hand_over(matrix, sink);
         return matrix;
     }
+    /// The counts themselves (quern/ops/word_similarity.hpp). Throws usage_error where they are not offered.
+    virtual context_matrix counts_for(const text_segment& last, counting_record& record,
+                                      const context_counter::count_sink& sink);
 };
 
 /// `host`: the source of host memory.

@@ -194,23 +194,36 @@ class segment_counter_cpu final : public segment_counter {
 
     context_matrix pmi(const text_segment& last, const pmi_options& options,
                        counting_record& record) override {
-        return pmi_all(last, options, record, nullptr);
+        return all_rows(last, &options, record, [](const context_matrix&) { return entry_sink(); });
     }
     context_matrix pmi_for(const text_segment& last, const pmi_options& options, counting_record& record,
                            const context_counter::entry_sink& sink) override {
-        return pmi_all(last, options, record, &sink);
+        return all_rows(last, &options, record, [&](const context_matrix&) { return sink; });
+    }
+    context_matrix counts_for(const text_segment& last, counting_record& record,
+                              const context_counter::count_sink& sink) override {
+        return all_rows(last, nullptr, record, [&](const context_matrix& sums) -> entry_sink {
+            return [&](std::span<const std::uint32_t> columns, std::span<const float> weights) {
+                sink(sums, columns, counts_of(weights));
+            };
+        });
     }
 
   private:
-    context_matrix pmi_all(const text_segment& last, const pmi_options& options, counting_record& record,
-                           const context_counter::entry_sink* take) {
+    using entry_sink = context_counter::entry_sink;
+
+    /// Weights, or without options counts. They go to sink_of(matrix), unless that is empty.
+    template <class SinkOf>
+    context_matrix all_rows(const text_segment& last, const pmi_options* options, counting_record& record,
+                            const SinkOf& sink_of) {
         if (runs_) {
             if (last.begin != last.end) add(last);
         } else {
             turned_.emplace(host_, shape_, last, sums_.rows);
         }
         sums_.add_up_mirrored(shape_);
-        const pmi_formula by(host_, shape_, sums_, options);
+        const pmi_formula by =
+            options == nullptr ? pmi_formula(shape_) : pmi_formula(host_, shape_, sums_, *options);
         context_matrix matrix{shape_.words,
                               shape_.relations,
                               std::vector<std::uint64_t>(shape_.words + std::size_t{1}),
@@ -218,6 +231,8 @@ class segment_counter_cpu final : public segment_counter {
                               {},
                               std::move(sums_.columns)};
         record.cooccurrences = sums_.total;
+        const entry_sink sink = sink_of(matrix);
+        const entry_sink* const take = sink ? &sink : nullptr;
         record.triples =
             runs_ ? merge_runs(host_, shape_, *runs_, by, matrix, take) : pmi_rows(by, matrix, take);
         if (runs_) {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ops/word_similarity/counting/pmi.hpp"
 
-#include <cmath>
+#include <algorithm>
+#include <cstring>
+#include <limits>
 
 #include "quern/base/error.hpp"
 #include "quern/ops/word_similarity_option_table.hpp"
@@ -19,7 +21,28 @@ double scale_of(const pmi_options& options, const marginals& sums, std::uint64_t
     return total / (static_cast<double>(whole_row) * denominator) * (total / of_relation);
 }
 
+/// Writes counts in place of weights, by their bytes: as a float value a count of more than 24 bits would be rounded.
+template <class Count>
+std::size_t write_counts(std::uint32_t first_context, std::span<const std::uint32_t> columns,
+                         const Count* counts, std::uint32_t* out_columns, float* out_weights) {
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+        if (counts[i] > std::numeric_limits<std::uint32_t>::max())
+            throw usage_error("two words co-occur 2^32 times or more");
+        const auto count = static_cast<std::uint32_t>(counts[i]);
+        out_columns[i] = first_context + columns[i];
+        std::memcpy(out_weights + i, &count, sizeof count);
+    }
+    return columns.size();
+}
+
 }  // namespace
+
+std::vector<std::uint32_t> counts_of(std::span<const float> weights) {
+    static_assert(sizeof(float) == sizeof(std::uint32_t));
+    std::vector<std::uint32_t> counts(weights.size());
+    if (!counts.empty()) std::memcpy(counts.data(), weights.data(), weights.size_bytes());
+    return counts;
+}
 
 pmi_formula::pmi_formula(cpu_place& host, const counting_shape& shape, const marginals& sums,
                          const pmi_options& options)
@@ -50,6 +73,7 @@ template <class Count>
 std::size_t pmi_formula::pmi(std::uint32_t word, std::uint32_t relation,
                              std::span<const std::uint32_t> columns, const Count* counts,
                              std::uint32_t* out_columns, float* out_weights) const {
+    if (is_counts_) return write_counts(relation * words_, columns, counts, out_columns, out_weights);
     return pmi_counts(rule_, scales_.data()[std::size_t{word} * relations_ + relation],
                       bases_.data() + relation * base_stride_, relation * words_, columns, counts,
                       out_columns, out_weights);

@@ -16,6 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "base/canonical_math.hpp"
 #include "device/array.hpp"
@@ -44,6 +45,9 @@ class pmi_formula {
     /// Throws usage_error for options out of range.
     pmi_formula(cpu_place& host, const counting_shape& shape, const marginals& sums,
                 const pmi_options& options);
+    /// No formula: the weight of every count is the count itself, as the bits of 32-bit unsigned integers (counts_of).
+    explicit pmi_formula(const counting_shape& shape)
+        : words_(shape.words), relations_(shape.relations), is_counts_(true) {}
 
     const weight_rule& rule() const { return rule_; }
     /// scale(w, r) at w · relations + r; undefined where there is no triple.
@@ -53,17 +57,22 @@ class pmi_formula {
     std::size_t base_stride() const { return base_stride_; }
 
     /// Weighs counts of word `word` in relation `relation`; writes columns and weights of the kept ones, in order, and
-    /// returns their number. `columns` are words; the written ones are contexts. The outputs must hold all.
+    /// returns their number. `columns` are words; the written ones are contexts. The outputs must hold all. Throws
+    /// usage_error for a count of 2^32 or more that is to be kept itself.
     template <class Count>
     std::size_t pmi(std::uint32_t word, std::uint32_t relation, std::span<const std::uint32_t> columns,
                     const Count* counts, std::uint32_t* out_columns, float* out_weights) const;
 
   private:
-    weight_rule rule_;
+    weight_rule rule_{};
     std::uint32_t words_, relations_;
-    std::size_t base_stride_;
+    std::size_t base_stride_ = 0;
+    bool is_counts_ = false;
     cpu_array<double> scales_, bases_;
 };
+
+/// The counts that a formula of counts wrote in place of weights.
+std::vector<std::uint32_t> counts_of(std::span<const float> weights);
 
 /// The two inner loops over a row: taking the counts, and weighing them. Compiled for each instruction set.
 struct weight_rule;
