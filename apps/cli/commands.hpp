@@ -26,6 +26,7 @@ int run_dictionary(const command& self, const std::vector<std::string>& argument
 int run_words(const command& self, const std::vector<std::string>& arguments);
 int run_similar(const command& self, const std::vector<std::string>& arguments);
 int run_contexts(const command& self, const std::vector<std::string>& arguments);
+int run_collocations(const command& self, const std::vector<std::string>& arguments);
 int run_export(const command& self, const std::vector<std::string>& arguments);
 int run_pagerank(const command& self, const std::vector<std::string>& arguments);
 int run_spmv(const command& self, const std::vector<std::string>& arguments);

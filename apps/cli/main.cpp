@@ -38,6 +38,7 @@ constexpr command commands[] = {
     {"words", "find words of a corpus that are used alike", run_words},
     {"similar", "show the words used like a given word", run_similar},
     {"contexts", "show the contexts of a word, or those that two words share", run_contexts},
+    {"collocations", "find the words that occur together more often than by chance", run_collocations},
     {"export", "write the data of a store or a space for other tools", run_export},
     {"ngrams", "write the n-grams of each document with their likelihoods", run_ngrams},
     {"perplexity", "score texts with a language model", run_perplexity},

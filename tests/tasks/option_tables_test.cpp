@@ -18,6 +18,7 @@
 #include "quern/ops/contamination_option_table.hpp"
 #include "quern/ops/rank_aggregation_option_table.hpp"
 #include "quern/ops/sparse_option_table.hpp"
+#include "quern/tasks/collocations_option_table.hpp"
 #include "quern/tasks/dedup_option_table.hpp"
 #include "quern/tasks/dictionary_option_table.hpp"
 #include "quern/tasks/filter_option_table.hpp"
@@ -102,6 +103,7 @@ TEST(option_tables_test, text_and_members_out_of_range_get_the_same_refusal) {
     EXPECT_GE(ranges_of_sound_table<svd_options>(), 2);
     EXPECT_GE(ranges_of_sound_table<space_params>(), 6);
     EXPECT_GE(ranges_of_sound_table<words_options>(), 1);
+    EXPECT_GE(ranges_of_sound_table<collocations_options>(), 3);
     EXPECT_GE(ranges_of_sound_table<page_rank_options>(), 5);
     EXPECT_GE(ranges_of_sound_table<hits_options>(), 2);
     EXPECT_GE(ranges_of_sound_table<link_rank_options>(), 1);
