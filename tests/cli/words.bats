@@ -40,6 +40,30 @@ space() { words village.txt -o village --stop-words en --min-count 2 "$@"; }
     diff -r --exclude stats.json village reduced
 }
 
+@test "further measures: the same scores from neighbours, pairs and longer lists, on the CPU" {
+    for measure in jaccard weeds jensen-shannon skew; do
+        words village.txt -o by --stop-words en --min-count 2 --measure $measure --top 3 --force --threads 1
+        words village.txt -o again --stop-words en --min-count 2 --measure $measure --top 3 --force --threads 3 --memory 64M
+        diff -r --exclude stats.json by again
+        quern similar by tea -k 20 --all-words --quiet >rows
+        [ "$(wc -l <rows)" -gt 3 ]
+        quern similar by tea -k 3 --all-words --quiet | cmp - <(head -n 3 rows)
+        cut -f 1 rows | sed 's/^/tea\t/' >pairs
+        quern similar by --pairs pairs --quiet | cut -f 2,3 | cmp rows -
+        awk -F '\t' '!($2 > 0 && $2 <= 1) { exit 1 }' rows
+        quern contexts by tea coffee --quiet | grep -q .
+    done
+    # skew is not symmetric, the others are.
+    [ "$(quern similar by tea --with cup --quiet | cut -f 2)" != "$(quern similar by cup --with tea --quiet | cut -f 2)" ]
+    words village.txt -o by --stop-words en --min-count 2 --measure weeds --force
+    [ "$(quern similar by tea --with cup --quiet | cut -f 2)" = "$(quern similar by cup --with tea --quiet | cut -f 2)" ]
+    ends_with 2 quern words village.txt -o other --measure jaccard --method compressed
+    says "compares words by lin or cosine only"
+    ends_with 2 quern words village.txt -o other --measure skew --device cuda
+    says "runs on cpu only"
+    [ ! -e other ]
+}
+
 @test "the score of two words, of a file of pairs; neighbours within a list" {
     space
     score=$(quern similar village tea --with coffee --quiet | cut -f 2)

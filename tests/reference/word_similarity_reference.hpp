@@ -30,9 +30,43 @@ inline std::vector<std::vector<double>> dense_rows(const context_matrix_view& ma
     return rows;
 }
 
-/// Thesis formula 3.8, or the cosine; 0 if nothing is shared.
+/// The measures by their usual definitions, over distributions for the last two; 0 if nothing is shared.
+inline double further_similarity(const std::vector<double>& a, const std::vector<double>& b,
+                                 similarity_measure measure) {
+    const double sum_a = std::accumulate(a.begin(), a.end(), 0.0),
+                 sum_b = std::accumulate(b.begin(), b.end(), 0.0);
+    double min = 0, max = 0, shared_a = 0, shared_b = 0, divergence = 0, skew = 0;
+    constexpr double alpha = 0.99;
+    for (std::size_t x = 0; x < a.size(); ++x) {
+        min += std::min(a[x], b[x]);
+        max += std::max(a[x], b[x]);
+        if (a[x] > 0 && b[x] > 0) {
+            shared_a += a[x];
+            shared_b += b[x];
+        }
+        const double p = a[x] / sum_a, q = b[x] / sum_b, mean = (p + q) / 2;
+        if (p > 0) divergence += p * std::log2(p / mean) / 2;
+        if (q > 0) divergence += q * std::log2(q / mean) / 2;
+        if (q > 0) skew += q * std::log(q / (alpha * p + (1 - alpha) * q));
+    }
+    if (min == 0) return 0;
+    const double precision = shared_a / sum_a, recall = shared_b / sum_b;
+    switch (measure) {
+        case similarity_measure::jaccard:
+            return min / max;
+        case similarity_measure::weeds:
+            return 2 * precision * recall / (precision + recall);
+        case similarity_measure::jensen_shannon:
+            return 1 - divergence;
+        default:
+            return 1 - skew / std::log(1 / (1 - alpha));
+    }
+}
+
+/// Thesis formula 3.8, the cosine, or a further measure; 0 if nothing is shared.
 inline double similarity(const std::vector<double>& a, const std::vector<double>& b,
                          similarity_measure measure) {
+    if (measure > similarity_measure::cosine) return further_similarity(a, b, measure);
     double shared = 0, dot = 0, sums = 0, squares_a = 0, squares_b = 0;
     for (std::size_t x = 0; x < a.size(); ++x) {
         if (a[x] > 0 && b[x] > 0) shared += a[x] + b[x];

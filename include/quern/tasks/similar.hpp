@@ -88,7 +88,7 @@ class word_space {
     /// A word's contexts by descending weight, equal ones by relation and word; at most `top`.
     std::vector<shared_context> contexts(std::uint32_t word, std::size_t top) const;
     /// The contexts of both words, by their contribution to the score of the pair: the sum of the weights, for
-    /// cosine the product.
+    /// cosine the product, for jaccard the lesser.
     std::vector<shared_context> contexts(std::uint32_t first, std::uint32_t second, std::size_t top) const;
 
     /// Calls `sink` for each stored neighbour: words by id, their neighbours by descending score.

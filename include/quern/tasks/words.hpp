@@ -24,9 +24,11 @@ namespace quern {
 /// The version of the space format that this program writes and reads.
 inline constexpr unsigned space_format_version = 1;
 
-/// How words are compared: by rows of weights, or by vectors of fewer dimensions (latent semantic analysis).
-enum class word_measure { lin, cosine, lsa };
-inline constexpr std::string_view word_measure_names[] = {"lin", "cosine", "lsa"};
+/// How words are compared: by rows of weights (similarity_measure has the formulas), or by vectors of fewer dimensions
+/// (lsa, latent semantic analysis). The CPU alone has those after lsa.
+enum class word_measure { lin, cosine, lsa, jaccard, weeds, jensen_shannon, skew };
+inline constexpr std::string_view word_measure_names[] = {"lin",   "cosine",         "lsa", "jaccard",
+                                                          "weeds", "jensen-shannon", "skew"};
 
 /// Removed stop words and short words: the others become adjacent, or the position stays empty.
 enum class gap_policy { close, keep };

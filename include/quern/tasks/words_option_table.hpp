@@ -28,8 +28,9 @@ inline constexpr auto options_of<space_params> = std::array{
     same_option<&space_params::columns>(option_of<similarity_options>("columns")),
     option_for<&space_params::measure>("measure", "NAME", word_measure_names,
                                        "lin (the share of the two words' information that they have in "
-                                       "common), cosine (of their weights), or lsa (of "
-                                       "vectors from a singular value decomposition)."),
+                                       "common), cosine (of their weights), lsa (of "
+                                       "vectors from a singular value decomposition), or on the CPU jaccard, "
+                                       "weeds (precision and recall), jensen-shannon or skew."),
     option_for<&space_params::top>(
         "top", "K|all", {.all = top_of_all_pairs},
         "Neighbours to store per word; all stores 20 and also the scores of all pairs, "

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The entry point: checks options and matrix, keeps the requested columns, chooses the place and the method.
+#include <cstddef>
+#include <string>
+
 #include "device/place.hpp"
 #include "ops/word_similarity/similarity_methods.hpp"
+#include "quern/base/choose_device.hpp"
 #include "quern/base/error.hpp"
 #include "quern/ops/word_similarity_option_table.hpp"
 
@@ -28,6 +32,14 @@ neighbour_lists find(Place& place, cpu_place& host, const context_matrix_view& m
 neighbour_lists find_anywhere(const context_matrix_view& matrix, const similarity_options& options,
                               const context& ctx, const neighbour_sink* sink) {
     validate(options);
+    if (is_further_measure(options.measure)) {
+        check_device(options.measure, ctx);
+        cpu_place place(ctx);
+        const owned_rows owned = kept_rows(place, matrix, options);
+        neighbour_lists found = find_by_further_measure(place, owned.rows, options, sink);
+        found.place = "cpu";
+        return found;
+    }
     any_place chosen = open_place(ctx, "word similarity");
     neighbour_lists found = chosen.run([&](auto& place, cpu_place& host) {
         if constexpr (std::is_same_v<decltype(place), cpu_place&>) {
@@ -54,11 +66,24 @@ owned_rows kept_rows(cpu_place& place, const context_matrix_view& matrix, const 
     return owned;
 }
 
+void check_device(similarity_measure measure, const context& ctx) {
+    if (is_further_measure(measure)) {
+        (void)choose_device(ctx, "this measure of word similarity", offered_places::cpu_only);
+    } else {
+        (void)choose_device(ctx, "word similarity");
+    }
+}
+
 }  // namespace word_similarity_detail
 
 void validate(const similarity_options& options) {
     check_ranges(options);
-    if (options.measure > similarity_measure::cosine) throw usage_error("unknown measure of word similarity");
+    if (options.measure > similarity_measure::skew) throw usage_error("unknown measure of word similarity");
+    if (word_similarity_detail::is_further_measure(options.measure) &&
+        options.method != similarity_method::automatic)
+        throw usage_error("the method " +
+                          std::string(similarity_method_names[static_cast<std::size_t>(options.method)]) +
+                          " compares words by lin or cosine only (expected the method auto)");
     if (options.method == similarity_method::column_reduced && options.columns == all_columns)
         throw usage_error("column-reduced needs a number of columns");
 }

@@ -17,12 +17,21 @@ namespace quern::word_similarity_detail {
 /// The matrix checked, restricted to the kept columns, in fixed point.
 owned_rows kept_rows(cpu_place& place, const context_matrix_view& matrix, const similarity_options& options);
 
+/// Whether only the CPU has the measure, by the method `automatic`.
+constexpr bool is_further_measure(similarity_measure measure) {
+    return measure > similarity_measure::cosine;
+}
+/// Throws as choose_device does where the device of ctx cannot compute the measure.
+void check_device(similarity_measure measure, const context& ctx);
+
 // On the CPU, lists are passed on to `sink` unless it is null (quern/ops/word_similarity.hpp).
 
 neighbour_lists find_automatically(cpu_place& place, const fixed_rows& rows,
                                    const similarity_options& options, const neighbour_sink* sink = nullptr);
 neighbour_lists find_automatically(cuda_place& place, const fixed_rows& rows,
                                    const similarity_options& options);
+neighbour_lists find_by_further_measure(cpu_place& place, const fixed_rows& rows,
+                                        const similarity_options& options, const neighbour_sink* sink);
 neighbour_lists find_compressed(cpu_place& place, const fixed_rows& rows, const similarity_options& options,
                                 const neighbour_sink* sink = nullptr);
 neighbour_lists find_compressed(cuda_place& place, const fixed_rows& rows, const similarity_options& options);

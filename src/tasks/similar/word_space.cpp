@@ -387,10 +387,11 @@ std::vector<shared_context> word_space::contexts(std::uint32_t first, std::uint3
             ++j;
         }
     }
-    const bool product = state_->params.measure == word_measure::cosine;
-    std::ranges::stable_sort(out, std::greater<>(), [product](const shared_context& c) {
+    std::ranges::stable_sort(out, std::greater<>(), [measure = state_->params.measure](const shared_context& c) {
         const auto x = static_cast<double>(c.first), y = static_cast<double>(c.second);
-        return product ? x * y : x + y;
+        return measure == word_measure::cosine    ? x * y
+               : measure == word_measure::jaccard ? std::min(x, y)
+                                                  : x + y;
     });
     if (out.size() > top) out.resize(top);
     return out;

@@ -28,6 +28,24 @@ void validate(const space_params& q, similarity_method method) {
     validate(similarity_of(q, method));
 }
 
+/// lsa compares vectors instead: any measure.
+similarity_measure measure_of(word_measure measure) {
+    switch (measure) {
+        case word_measure::cosine:
+            return similarity_measure::cosine;
+        case word_measure::jaccard:
+            return similarity_measure::jaccard;
+        case word_measure::weeds:
+            return similarity_measure::weeds;
+        case word_measure::jensen_shannon:
+            return similarity_measure::jensen_shannon;
+        case word_measure::skew:
+            return similarity_measure::skew;
+        default:
+            return similarity_measure::lin;
+    }
+}
+
 void check_place(const words_options& options) {
     for (const fs::path& input : options.inputs) {
         if (input == "-") continue;
@@ -71,8 +89,7 @@ words_options checked(const words_options& request) {
 similarity_options similarity_of(const space_params& params, similarity_method method) {
     similarity_options requested;
     requested.method = method;
-    requested.measure =
-        params.measure == word_measure::cosine ? similarity_measure::cosine : similarity_measure::lin;
+    requested.measure = measure_of(params.measure);
     requested.top = std::max<std::uint32_t>(params.top, 1);  // 0: not run at all, but checked
     requested.columns = params.columns;
     return requested;

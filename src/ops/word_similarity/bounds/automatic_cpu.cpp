@@ -23,35 +23,12 @@
 #include "ops/word_similarity/bounds/bound_rows.hpp"
 #include "ops/word_similarity/bounds/candidate_lists.hpp"
 #include "ops/word_similarity/exact/best_words.hpp"
+#include "ops/word_similarity/exact/row_by_row.hpp"
 #include "ops/word_similarity/exact/terms.hpp"
 #include "ops/word_similarity/similarity_methods.hpp"
 
 namespace quern::word_similarity_detail {
 namespace {
-
-/// Every row against all columns' postings with exact sums: for few words, and where most of them are wanted.
-template <class Terms>
-neighbour_lists find_row_by_row(cpu_place& place, const fixed_rows& rows, const Terms& terms,
-                                std::uint32_t top, const neighbour_sink* sink) {
-    const inverted_rows columns(place, rows, terms.values());
-    best_words best(place, rows.words, top);
-    tbb::enumerable_thread_specific<std::vector<std::uint64_t>> sums;
-    const std::size_t pieces = (rows.words + 15) / 16;
-    progress_meter meter(place.ctx(), "similar", rows.words, "words");
-    for_each_piece(place, pieces, [&](std::size_t p) {
-        std::vector<std::uint64_t>& shared = sums.local();
-        const item_range part = piece_of(rows.words, pieces, p);
-        for (std::size_t a = part.begin; a < part.end; ++a) {
-            shared.assign(rows.words, 0);
-            add_shared(place.ctx(), rows, columns, terms, a, shared);
-            for (std::uint32_t b = 0; b < rows.words; ++b)
-                if (shared[b] != 0 && b != a)
-                    best.offer(static_cast<std::uint32_t>(a), {terms.score(shared[b], a, b), b});
-        }
-        meter.add(part.end - part.begin);
-    });
-    return best.take(place, sink);
-}
 
 /// Adds what some entries of a row share with the words of a tile. `Products`: cosine.
 template <bool Products>

@@ -5,10 +5,11 @@
 
 #include <algorithm>
 #include <span>
+#include <type_traits>
 #include <vector>
 
 #include "device/place.hpp"
-#include "ops/word_similarity/exact/terms.hpp"
+#include "ops/word_similarity/exact/further_terms.hpp"
 #include "ops/word_similarity/similarity_methods.hpp"
 
 namespace quern {
@@ -23,11 +24,12 @@ template <class Terms>
 class pair_scorer {
   public:
     using value = typename Terms::value;
+    using sum = typename Terms::sum;
 
     pair_scorer(cpu_place& place, const fixed_rows& rows, const Terms& terms)
         : rows_(rows), terms_(terms), laid_out_([&place, columns = rows.column_count] {
               cpu_array<value> row(place, columns, "a row by column");
-              std::fill_n(row.data(), columns, value{0});
+              std::fill_n(row.data(), columns, value{});
               return row;
           }) {}
 
@@ -45,20 +47,20 @@ class pair_scorer {
         for (std::uint64_t i = begin; i < end; ++i) row[columns[i]] = values[i];
         for (std::size_t k = 0; k < pairs.size(); ++k) {
             const std::size_t other = pairs[k].second;
-            std::uint64_t shared = 0;
+            sum shared{};
             for (std::uint64_t i = rows_.offsets[other]; i < rows_.offsets[other + 1]; ++i) {
                 const value left = row[columns[i]];
-                const std::uint64_t term = terms_.term(left, values[i]);
-                shared += left != 0 ? term : 0;
+                const sum term = terms_.term(left, values[i]);
+                shared += left != value{} ? term : sum{};
             }
             scores[k] = score_of(shared, word, other);
         }
-        for (std::uint64_t i = begin; i < end; ++i) row[columns[i]] = 0;
+        for (std::uint64_t i = begin; i < end; ++i) row[columns[i]] = value{};
     }
 
   private:
-    double score_of(std::uint64_t shared, std::size_t a, std::size_t b) const {
-        return shared == 0 ? 0 : a == b ? 1 : terms_.score(shared, a, b);
+    double score_of(const sum& shared, std::size_t a, std::size_t b) const {
+        return shared == sum{} ? 0 : a == b ? 1 : terms_.score(shared, a, b);
     }
 
     const fixed_rows& rows_;
@@ -72,14 +74,15 @@ void all_similarities(const context_matrix_view& matrix, const similarity_option
                       const context& ctx,
                       const std::function<void(std::uint32_t, std::span<const double>)>& row) {
     validate(options);
-    (void)choose_device(ctx, "word similarity");  // an unavailable requested CUDA is an error here too
+    check_device(options.measure, ctx);  // an unavailable requested CUDA is an error here too
     cpu_place place(ctx);
     const owned_rows owned = kept_rows(place, matrix, options);
     const fixed_rows& rows = owned.rows;
-    with_terms(place, rows, options.measure, [&](const auto& terms) {
+    with_all_terms(place, rows, options.measure, [&](const auto& terms) {
+        using sum = typename std::remove_cvref_t<decltype(terms)>::sum;
         const inverted_rows columns(place, rows, terms.values());
         const std::size_t words = rows.words, at_once = std::min<std::size_t>(words, 4 * place.threads());
-        const cpu_array<std::uint64_t> sums(place, at_once * words, "sums of similarities");
+        const cpu_array<sum> sums(place, at_once * words, "sums of similarities");
         const cpu_array<double> scores(place, at_once * words, "rows of similarities");
         for (std::size_t begin = 0; begin < words; begin += at_once) {
             const std::size_t count = std::min(at_once, words - begin);
@@ -87,12 +90,12 @@ void all_similarities(const context_matrix_view& matrix, const similarity_option
                 place.ctx().check_stop();
                 const std::size_t a = begin + p;
                 const auto shared = sums.span().subspan(p * words, words);
-                std::fill(shared.begin(), shared.end(), 0);
+                std::fill(shared.begin(), shared.end(), sum{});
                 add_shared(place.ctx(), rows, columns, terms, a, shared);
                 for (std::size_t b = 0; b < words; ++b)
-                    scores.data()[p * words + b] = shared[b] == 0 ? 0
-                                                   : b == a       ? 1
-                                                                  : terms.score(shared[b], a, b);
+                    scores.data()[p * words + b] = shared[b] == sum{} ? 0
+                                                   : b == a           ? 1
+                                                                      : terms.score(shared[b], a, b);
             });
             for (std::size_t p = 0; p < count; ++p)
                 row(static_cast<std::uint32_t>(begin + p), scores.span().subspan(p * words, words));
@@ -110,7 +113,7 @@ std::vector<double> pair_similarities(const context_matrix_view& matrix, const s
     cpu_place place(ctx);
     const owned_rows owned = kept_rows(place, matrix, options);
     const fixed_rows& rows = owned.rows;
-    return with_terms(place, rows, options.measure, [&](const auto& terms) {
+    return with_all_terms(place, rows, options.measure, [&](const auto& terms) {
         constexpr std::size_t pairs_at_once = 512;
         pair_scorer scorer(place, rows, terms);
         std::vector<double> scores(pairs.size());

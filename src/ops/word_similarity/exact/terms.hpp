@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The exact addend of a shared context to the score of two words, for code written once for both measures. `value` is the
-// contribution of one entry, term(a, b) the addend of two of them, score the final step.
+// The exact addend of a shared context to the score of two words, for code written once for all measures. `value` is the
+// contribution of one entry, term(a, b) the addend of two of them, `sum` what they add up to, score the final step.
 #pragma once
 
 #include <algorithm>
@@ -20,6 +20,7 @@ namespace quern::word_similarity_detail {
 class lin_terms {
   public:
     using value = std::uint64_t;
+    using sum = std::uint64_t;
 
     lin_terms(cpu_place& place, const fixed_rows& rows)
         : sums_(rows.sums), values_(place, rows.weights.size(), "weights in fixed point", for_bounds(place)) {
@@ -53,6 +54,7 @@ class lin_terms {
 class cosine_terms {
   public:
     using value = float;
+    using sum = std::uint64_t;
 
     cosine_terms(cpu_place& /*place*/, const fixed_rows& rows)
         : squares_(rows.squares), values_(rows.weights), fixed_(rows.product_bits) {}
@@ -78,10 +80,11 @@ auto with_terms(cpu_place& place, const fixed_rows& rows, similarity_measure mea
 
 /// Σ of terms over the columns that rows a and b share: a merge of the two.
 template <class Terms>
-std::uint64_t merge_rows(const fixed_rows& rows, const Terms& terms, std::size_t a, std::size_t b) {
+typename Terms::sum merge_rows(const fixed_rows& rows, const Terms& terms, std::size_t a, std::size_t b) {
     const auto* values = terms.values().data();
     const std::uint32_t* columns = rows.columns.data();
-    std::uint64_t x = rows.offsets[a], y = rows.offsets[b], shared = 0;
+    typename Terms::sum shared{};
+    std::uint64_t x = rows.offsets[a], y = rows.offsets[b];
     const std::uint64_t end_x = rows.offsets[a + 1], end_y = rows.offsets[b + 1];
     while (x < end_x && y < end_y) {
         const std::uint32_t in_a = columns[x], in_b = columns[y];
@@ -131,7 +134,7 @@ class inverted_rows {
 template <class Terms>
 void add_shared(const context& ctx, const fixed_rows& rows,
                 const inverted_rows<typename Terms::value>& columns, const Terms& terms, std::size_t a,
-                std::span<std::uint64_t> shared) {
+                std::span<typename Terms::sum> shared) {
     paced_checks checks(ctx, neighbouring_values);
     for (std::uint64_t i = rows.offsets[a]; i < rows.offsets[a + 1]; ++i) {
         const auto mine = terms.values()[i];
