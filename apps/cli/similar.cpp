@@ -20,7 +20,7 @@ struct similar_request {
     std::string path, with, pairs, within;
     std::vector<std::string> words;
     top_choice top;
-    bool all_words = false;
+    bool all_words = false, second_order = false;
 };
 
 /// Replaces the dash of a -word, which would be parsed as an option.
@@ -58,6 +58,11 @@ void declare(command_line& line, similar_request& request) {
         "--all-words",
         "Also write stop words, such as of and the. Without it they are excluded unless --within lists them.",
         request.all_words);
+    line.flag("--second-order",
+              "Compare words by their stored neighbours instead of their contexts: words with the same "
+              "neighbours are "
+              "similar, even if they share no context.",
+              request.second_order);
     declare_common(line, request.common, {.scratch = false});
     line.example("quern similar wiki.words river", "Words that are used like river.");
     line.example("quern similar wiki.words king +woman -man", "Close to king and woman, far from man.");
@@ -216,7 +221,8 @@ int run_similar(const command& self, const std::vector<std::string>& arguments) 
     session job(self, request.common);
     job.choose_device("similar", offered_places::cpu_only);
     output to = job.open_output(request.common.output, {request.path, request.pairs, request.within});
-    const word_space space = open_space(request.path, job);
+    word_space space = open_space(request.path, job);
+    if (request.second_order) job.stage("second order", [&] { space.compare_by_neighbours(job.ctx); });
     int code = 0;
     if (!request.pairs.empty()) {
         score_pairs(space, request, job, to);

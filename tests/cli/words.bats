@@ -64,6 +64,26 @@ space() { words village.txt -o village --stop-words en --min-count 2 "$@"; }
     [ ! -e other ]
 }
 
+@test "second order: words by the neighbours that they share" {
+    space --top 6
+    quern similar village tea --second-order --all-words -k all --quiet >rows
+    [ -s rows ]
+    # Lin's measure of the two lists, from the exported neighbours.
+    quern export village --graph graph.tsv --quiet
+    awk -F '\t' -v OFS='\t' '
+        NR == FNR { weight[$1, $2] = $3; sum[$1] += $3; next }
+        { shared = 0
+          for (key in weight) { split(key, pair, SUBSEP)
+            if (pair[1] == "tea" && (($1, pair[2]) in weight)) shared += weight[key] + weight[$1, pair[2]] }
+          d = $2 - shared / (sum["tea"] + sum[$1]); if (d * d > 1e-13 || shared == 0) exit 1 }' graph.tsv rows
+    [ "$(quern similar village tea --second-order --quiet -k 2 --all-words)" = "$(head -n 2 rows)" ]
+    first=$(head -n 1 rows | cut -f 1)
+    [ "$(quern similar village tea --second-order --with "$first" --quiet)" = "$(head -n 1 rows)" ]
+    words village.txt -o lonely --stop-words en --min-count 2 --top 0
+    ends_with 2 quern similar lonely tea --second-order
+    says "stores no neighbours to compare by"
+}
+
 @test "the score of two words, of a file of pairs; neighbours within a list" {
     space
     score=$(quern similar village tea --with coffee --quiet | cut -f 2)

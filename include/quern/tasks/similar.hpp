@@ -52,6 +52,12 @@ class word_space {
     word_space(word_space&&) noexcept;
     word_space& operator=(word_space&&) noexcept;
 
+    /// From now on words are compared by their stored neighbours instead of their contexts (second-order similarity, as
+    /// DISCO2 of Kolb 2009): the measure lin over the lists, where a neighbour weighs its score. Only neighbours with a
+    /// score above 0 count. Nothing stored changes. Not while other threads query. Throws usage_error if the space stores no
+    /// neighbours.
+    void compare_by_neighbours(const context& ctx);
+
     const word_space_info& info() const;
     const space_params& params() const;
     std::uint32_t size() const;  ///< number of words, by descending frequency

@@ -50,6 +50,7 @@ struct word_space::state {
     quern::context_row context_row(std::uint32_t word) const;
     std::vector<neighbour> stored_neighbours(std::uint32_t word) const;
     std::span<const float> vector(std::uint32_t word) const;
+    context_matrix neighbour_matrix(const context& ctx) const;
     std::vector<double> scores(std::span<const word_pair> pairs, const context& ctx) const;
     /// By the text options of the corpus. The analyzer is created on first use, from words read when the space was
     /// opened.
@@ -62,6 +63,8 @@ struct word_space::state {
     text_options text;
     space_params params;
     bool of_triples = false;
+    /// Instead of the contexts: the stored neighbours of each word and their scores.
+    std::optional<context_matrix> second_order;
     io::section_view words, word_order, frequencies, relations, context_ends, contexts, context_weights,
         context_counts, neighbour_ends, neighbours, neighbour_scores, vectors;
 

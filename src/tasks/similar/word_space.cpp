@@ -139,7 +139,33 @@ std::span<const float> word_space::state::vector(std::uint32_t word) const {
     return vectors.values<float>(std::uint64_t{word} * info.dimensions * 4, info.dimensions);
 }
 
+context_matrix word_space::state::neighbour_matrix(const context& ctx) const {
+    if (info.neighbours == 0)
+        throw usage_error(path.string() +
+                          " stores no neighbours to compare by (make it with --top of at least 1)");
+    context_matrix made;
+    made.words = info.vocabulary;
+    made.relations = 1;
+    made.offsets.push_back(0);
+    made.column_counts.resize(info.vocabulary);
+    for (std::uint32_t w = 0; w < info.vocabulary; ++w) {
+        if (w % 1024 == 0) ctx.check_stop();
+        std::vector<neighbour> row = stored_neighbours(w);
+        std::ranges::sort(row, {}, &neighbour::word);
+        for (const neighbour& n : row) {
+            const auto weight = static_cast<float>(n.score);
+            if (!(weight > 0)) continue;  // of vectors
+            made.columns.push_back(n.word);
+            made.weights.push_back(weight);
+            ++made.column_counts[n.word];
+        }
+        made.offsets.push_back(made.columns.size());
+    }
+    return made;
+}
+
 std::vector<double> word_space::state::scores(std::span<const word_pair> pairs, const context& ctx) const {
+    if (second_order) return pair_similarities(second_order->view(), similarity_options{}, pairs, ctx);
     if (params.measure == word_measure::lsa) {
         return scores_of_vectors([this](std::uint32_t w) { return vector(w); }, params.lsa_measure, pairs,
                                  ctx);
@@ -154,6 +180,10 @@ word_space& word_space::operator=(word_space&&) noexcept = default;
 
 word_space word_space::open(const std::filesystem::path& space, const context& ctx) {
     return word_space(std::make_unique<state>(space, ctx));
+}
+
+void word_space::compare_by_neighbours(const context& ctx) {
+    state_->second_order = state_->neighbour_matrix(ctx);
 }
 
 const word_space_info& word_space::info() const {
@@ -291,7 +321,7 @@ std::vector<neighbour> word_space::similar(const word_combination& requested, st
     word_combination query = requested;
     std::ranges::sort(query.plus);
     std::ranges::sort(query.minus);
-    if (query.plus.size() == 1 && query.minus.empty() && !within) {
+    if (query.plus.size() == 1 && query.minus.empty() && !within && !state_->second_order) {
         std::vector<neighbour> stored = state_->stored_neighbours(query.plus[0]);
         if (top <= state_->params.top || stored.size() < state_->params.top) {
             if (stored.size() > top) stored.resize(top);
@@ -323,7 +353,7 @@ std::vector<neighbour> word_space::similar(const word_combination& requested, st
     for (std::size_t q = 0; q < query.plus.size() + query.minus.size(); ++q) {
         for (double& sum : q < query.plus.size() ? plus : minus) sum += *score++;
     }
-    const bool all = state_->params.measure == word_measure::lsa;
+    const bool all = state_->params.measure == word_measure::lsa && !state_->second_order;
     std::vector<neighbour> found;
     for (std::size_t i = 0; i < candidates.size(); ++i) {
         const double total = plus[i] - minus[i];
@@ -387,12 +417,13 @@ std::vector<shared_context> word_space::contexts(std::uint32_t first, std::uint3
             ++j;
         }
     }
-    std::ranges::stable_sort(out, std::greater<>(), [measure = state_->params.measure](const shared_context& c) {
-        const auto x = static_cast<double>(c.first), y = static_cast<double>(c.second);
-        return measure == word_measure::cosine    ? x * y
-               : measure == word_measure::jaccard ? std::min(x, y)
-                                                  : x + y;
-    });
+    std::ranges::stable_sort(
+        out, std::greater<>(), [measure = state_->params.measure](const shared_context& c) {
+            const auto x = static_cast<double>(c.first), y = static_cast<double>(c.second);
+            return measure == word_measure::cosine    ? x * y
+                   : measure == word_measure::jaccard ? std::min(x, y)
+                                                      : x + y;
+        });
     if (out.size() > top) out.resize(top);
     return out;
 }
