@@ -3,7 +3,7 @@
 
 Clean a corpus      filter, dedup, dedup_parts, decontaminate, Deduplicator, DuplicateStream, signatures
 Search              build, merge, open, Store, Run, evaluate, compare, fuse, export, SourceFolder
-Words and n-grams   Thesaurus, Dictionary, ngrams, NgramModel, ngram_likelihood, LanguageModel, perplexity
+Words and n-grams   Thesaurus, collocations, Dictionary, ngrams, NgramModel, ngram_likelihood, LanguageModel, perplexity
 Arrays and graphs   VectorSet, NearestNeighbors, Graph, SparseMatrix, RankedLists, top_k
 For all calls       config (threads, memory, device ...), doctor (what this machine offers), Error
 
@@ -72,7 +72,18 @@ from ._quern import DeviceArray, Graph, LinkRanks, Product, RankedLists, SparseM
 from ._vectors import Neighbors, NearestNeighbors, RangeNeighbors
 
 # Words and n-grams
-from ._quern import Dictionary, LanguageModel, NgramModel, NgramTable, Thesaurus, UnknownWord, ngram_likelihood, ngrams, perplexity
+from ._quern import (
+    Dictionary,
+    LanguageModel,
+    NgramModel,
+    NgramTable,
+    Thesaurus,
+    UnknownWord,
+    collocations,
+    ngram_likelihood,
+    ngrams,
+    perplexity,
+)
 
 __all__ = [
     "BuildResult",
@@ -122,6 +133,7 @@ __all__ = [
     "VectorSet",
     "__version__",
     "build",
+    "collocations",
     "compare",
     "config",
     "decontaminate",

@@ -41,4 +41,5 @@ NB_MODULE(_quern, module) {
     declare_perplexity(module);
     declare_language_model(module);
     declare_thesaurus(module);
+    declare_collocations(module);
 }

@@ -23,6 +23,7 @@ void declare_run(nanobind::module_& module);
 void declare_source_folder(nanobind::module_& module);
 void declare_store(nanobind::module_& module);
 
+void declare_collocations(nanobind::module_& module);
 void declare_dictionary(nanobind::module_& module);
 void declare_language_model(nanobind::module_& module);
 void declare_ngram_model(nanobind::module_& module);
