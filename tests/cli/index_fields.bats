@@ -62,8 +62,12 @@ damage() { # damage FILE: changes its first byte
     ends_with 2 quern build papers.jsonl -o other --text-field summary --index-fields summary
     says "index_fields: 'summary' is searched as the title or text already"
     ends_with 3 quern build papers.jsonl -o other --index-fields sumary
-    says 'no record has a field "sumary"'
+    says 'no record has a field "sumary" (--index-fields)'
     [ ! -e other ]
+    ends_with 3 quern build papers.jsonl -o other --index-fields tags,sumary --keep-fields year --skip all
+    says 'no record has a field "sumary" (--index-fields)'
+    ends_with 3 quern build papers.jsonl -o other --index-fields tags --keep-fields yaer
+    says 'no record has a field "yaer" (--keep-fields)'
     quern build papers.jsonl -o other --index-fields year --skip all 2>said
     grep -q "the indexed field 'year' has no words in any document" said
 }

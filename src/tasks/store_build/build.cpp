@@ -84,6 +84,16 @@ void check_indexed(const build_options& options) {
     }
 }
 
+/// Indexed fields are read as kept ones. Of an error about one that no record has: the reason with the option that the user gave.
+std::optional<std::string> with_own_option(std::string_view reason, const std::vector<std::string>& indexed) {
+    for (const std::string& name : indexed) {
+        const std::string missing = "no record has a field \"" + name + "\" (--", as_kept = "keep-fields)";
+        if (reason.starts_with(missing + as_kept))
+            return missing + "index-fields)" + std::string(reason.substr(missing.size() + as_kept.size()));
+    }
+    return {};
+}
+
 build_options checked(const build_options& request, const context& ctx) {
     if (request.sync && request.changes_store())
         throw usage_error(
@@ -559,7 +569,13 @@ build_result build(const build_options& request, const context& requested) {
             throw usage_error("these are all documents of " + options.store.string() +
                               "; a store has at least one (remove its folder instead)");
     }
-    return build_run(options, std::move(old), std::move(changes), ctx, std::move(statistics)).run();
+    try {
+        return build_run(options, std::move(old), std::move(changes), ctx, std::move(statistics)).run();
+    } catch (const invalid_input& e) {
+        if (const auto reason = with_own_option(e.reason(), request.indexed_fields))
+            throw invalid_input(e.path(), e.line(), *reason);
+        throw;
+    }
 }
 
 void keep_indexed(build_options& options) {
