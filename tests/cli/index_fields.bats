@@ -38,7 +38,17 @@ damage() { # damage FILE: changes its first byte
     [ "$(ids grain --field-weights summary=50 -k all)" = "a b " ]
     [ "$(ids grain --field-weights summary=0.01 -k all)" = "b a " ]
     quern search papers 'grain stone' --field-weights summary=3 --field-b tags=0 --explain --format jsonl --quiet >hits
-    grep -q '"title_part":' hits
+    python3 - <<'END'
+import json
+hits = [json.loads(line) for line in open("hits")]
+for hit in hits:
+    assert sum(term["score"] for term in hit["explanation"]) == hit["score"], hit
+first = {term["term"]: term for term in next(hit for hit in hits if hit["id"] == "a")["explanation"]}
+assert list(first) == ["grain", "summary:grain", "stone", "tags:stone"], first
+assert first["grain"]["part"] == first["grain"]["title_part"] == 0 < first["summary:grain"]["part"], first
+END
+    quern search papers grain --field-weights summary=50 --explain --format table --quiet | grep -q '  summary:grain '
+    run ! grep -q summary: <(quern search papers grain --explain --format jsonl --quiet)
     printf '1\tgrain\n' >topics
     quern search papers --topics topics --field-weights summary=50 --device cpu --quiet | cut -d ' ' -f 3 | tr '\n' ' ' >run
     [ "$(cat run)" = "a b " ]

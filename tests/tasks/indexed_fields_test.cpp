@@ -394,6 +394,49 @@ TEST_F(indexed_fields, words_themselves_come_before_words_with_typos) {
     EXPECT_EQ(engine.search("tags:watermil~1", by).hits.size(), 2U);
 }
 
+TEST_F(indexed_fields, explanations_have_a_part_for_each_field) {
+    documents_ = {{{"mill"}, {"stone"}, {"mill"}, {{"wind", "mill"}}},
+                  {{"grain"}, {"mill"}, {}, {{"wind"}}},
+                  {{}, {"grain"}, {"flour"}, {}}};
+    const search_engine engine = built();
+    search_options by = weighted();
+    by.explain = true;
+    const auto explained = [&](const search_engine& in, const std::string& query, std::uint32_t document) {
+        for (const search_hit& hit : in.search(query, by).hits)
+            if (hit.document == document) return hit.explanation;
+        return std::vector<explained_term>();
+    };
+    const auto rows = explained(engine, "mill", 0);
+    ASSERT_EQ(rows.size(), 3U);
+    EXPECT_EQ(rows[0].part, 0) << "the text lacks it";
+    EXPECT_GT(rows[0].title, 0);
+    EXPECT_EQ(rows[0].in_document, 3U);
+    EXPECT_EQ(rows[0].score, rows[0].title);
+    EXPECT_EQ(rows[1].term, "meta.abstract:mill");
+    EXPECT_EQ(rows[2].term, "tags:mill");
+    EXPECT_GT(rows[1].part, rows[2].part) << "the weights are 2 and 0.5";
+    EXPECT_GT(rows[2].part, 0);
+    EXPECT_EQ(rows[1].in_document, 1U);
+    EXPECT_EQ(rows[1].documents, 1U);
+    EXPECT_EQ(rows[2].title, 0);
+    const auto in_text = explained(engine, "mill", 1);
+    ASSERT_EQ(in_text.size(), 1U);
+    EXPECT_EQ(in_text[0].part, in_text[0].score);
+    const auto of_field = explained(engine, "tags:mill", 0);
+    ASSERT_EQ(of_field.size(), 1U) << "a part of a field has the field in its name";
+    EXPECT_EQ(of_field[0].term, "tags:mill");
+    EXPECT_GT(of_field[0].part, 0);
+    // The title's part is that of a store whose other fields lack the word.
+    documents_[0].abstract = {"stone"};
+    documents_[0].tags = {{"wind", "stone"}};
+    write(0, documents_.size());
+    build(options("other"), own_context());
+    const search_engine titles = search_engine::open(folder_ / "other", own_context());
+    EXPECT_EQ(explained(titles, "mill", 0).at(0).title, rows[0].title);
+    by.field_weights = by.field_b = "";
+    EXPECT_EQ(explained(engine, "mill", 0).size(), 1U);
+}
+
 TEST_F(indexed_fields, changes_give_the_store_of_a_new_build) {
     write(0, 50);
     build(options("store"), own_context());

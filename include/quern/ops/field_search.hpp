@@ -62,9 +62,21 @@ struct field_ranking {
 std::vector<scored_document> search_fields(const collection_view& collection, const search_query& query,
                                            const field_ranking& ranking, std::size_t k);
 
-/// Explains a document's score: `part` is what a term's occurrences in the text would add alone, `title` what those in the
-/// title and the other fields add to that. Throws as search_fields does, and usage_error for an invalid document.
-std::vector<score_parts> explain_fields(const collection_view& collection, const search_query& query,
-                                        const field_ranking& ranking, std::uint32_t document);
+/// The parts of a term's score: `part` is what its occurrences in the text would add alone, `title` what those in the title add
+/// to that.
+struct field_score_parts : score_parts {
+    /// Of each of field_ranking::others: `frequency`, and as `part` what the occurrences there add to all before.
+    std::vector<score_parts> others;
+    std::int64_t sum() const {
+        std::int64_t all = score_parts::sum();
+        for (const score_parts& of : others) all += of.part;
+        return all;
+    }
+};
+
+/// Explains a document's score, term by term; the sums add up to it exactly. Throws as search_fields does, and usage_error for
+/// an invalid document.
+std::vector<field_score_parts> explain_fields(const collection_view& collection, const search_query& query,
+                                              const field_ranking& ranking, std::uint32_t document);
 
 }  // namespace quern

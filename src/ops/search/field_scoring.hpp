@@ -122,8 +122,8 @@ std::vector<scored_document> rank_fields(const collection_view& collection, cons
                                          const strategy& how = {});
 
 /// explain_fields after its checks.
-std::vector<score_parts> field_parts_of(const collection_view& collection, const search_query& query,
-                                        const field_ranking& ranking, std::uint32_t document);
+std::vector<field_score_parts> field_parts_of(const collection_view& collection, const search_query& query,
+                                              const field_ranking& ranking, std::uint32_t document);
 
 /// As bounds_of, of the lists of a term as search_fields takes them.
 part_bounds field_bounds_of(const collection_view& collection, const query_term& term,

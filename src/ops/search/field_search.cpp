@@ -426,13 +426,14 @@ std::vector<scored_document> rank_fields(const collection_view& collection, cons
     return field_search(collection, query, ranking, k, how).run();
 }
 
-std::vector<score_parts> field_parts_of(const collection_view& collection, const search_query& query,
-                                        const field_ranking& ranking, std::uint32_t document) {
+std::vector<field_score_parts> field_parts_of(const collection_view& collection, const search_query& query,
+                                              const field_ranking& ranking, std::uint32_t document) {
     const field_normaliser norms(collection, ranking);
-    std::vector<score_parts> parts;
+    std::vector<field_score_parts> parts;
     parts.reserve(query.terms.size());
     for (const query_term& term : query.terms) {
-        score_parts& of = parts.emplace_back();
+        field_score_parts& of = parts.emplace_back();
+        of.others.resize(ranking.others.size());
         if (term.list.document_frequency == 0 || term.count == 0) continue;
         const auto in = [&](const posting_list& list) {
             return frequency_reader(list, collection.document_lengths).of(document);
@@ -443,10 +444,20 @@ std::vector<score_parts> field_parts_of(const collection_view& collection, const
         for (const posting_list& list : term.fields) others.push_back(in(list));
         const auto f = frequencies_of(of.frequency, in(term.titles), others);
         const field_scorer scorer(collection, term, norms.k1());
-        const std::int64_t whole = term.count * scorer.part(norms.frequency_with_others(f, others, document));
-        if (f.text != 0)
-            of.part = term.count * scorer.part(norms.frequency_with_others({0, f.text}, {}, document));
-        of.title = whole - of.part;
+        // Of the text, the title and the first `fields` of the others.
+        const auto part_of = [&](field_frequencies in_both, std::size_t fields) {
+            const double t = norms.frequency_with_others(in_both, std::span(others).first(fields), document);
+            return t == 0 ? 0 : term.count * scorer.part(t);
+        };
+        of.part = part_of({0, f.text}, 0);
+        std::int64_t before = part_of(f, 0);
+        of.title = before - of.part;
+        for (std::size_t i = 0; i < others.size(); ++i) {
+            const std::int64_t with = part_of(f, i + 1);
+            of.others[i].frequency = others[i];
+            of.others[i].part = with - before;
+            before = with;
+        }
     }
     return parts;
 }
@@ -477,8 +488,8 @@ std::vector<scored_document> search_fields(const collection_view& collection, co
     return search_detail::rank_fields(collection, query, ranking, k);
 }
 
-std::vector<score_parts> explain_fields(const collection_view& collection, const search_query& query,
-                                        const field_ranking& ranking, std::uint32_t document) {
+std::vector<field_score_parts> explain_fields(const collection_view& collection, const search_query& query,
+                                              const field_ranking& ranking, std::uint32_t document) {
     search_detail::check(collection, query, ranking);
     if (document >= collection.document_lengths.size()) throw usage_error("no such document");
     return search_detail::field_parts_of(collection, query, ranking, document);

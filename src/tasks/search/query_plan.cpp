@@ -534,12 +534,38 @@ void query_plan::add_histories(unsigned order, std::uint64_t memory) {
     for (const auto& of : histories_->found()) continuations_.push_back(of.view());
 }
 
+/// A row for each indexed field that has the term, the last row; a term of one field has the part itself.
+void query_plan::add_fields_of(const query_term& term, const field_score_parts& parts,
+                               std::vector<explained_term>& explained) const {
+    const auto scaled = [](std::int64_t fixed) { return static_cast<double>(fixed) * 0x1p-32; };
+    const explained_term whole = explained.back();
+    for (std::size_t k = 0; k < parts.others.size(); ++k) {
+        const score_parts& of = parts.others[k];
+        if (of.frequency == 0) continue;
+        const std::string field = store_.info().indexed_fields[k] + ":";
+        const bool is_of_field = of.frequency == parts.frequency && whole.term.starts_with(field);
+        explained_term& made = is_of_field ? explained.back() : explained.emplace_back(whole);
+        made.part = made.score = scaled(of.part);
+        if (is_of_field) continue;
+        made.term = field + whole.term;
+        made.in_document = of.frequency;
+        made.documents = term.fields[k].document_frequency;
+        made.in_collection = term.fields[k].collection_frequency;
+        made.title = 0;
+    }
+}
+
 std::vector<explained_term> query_plan::explain(const ranking_options& ranking,
                                                 std::uint32_t document) const {
     // Skips the checked entry point, which reads all of a query's lists: the search has done that.
-    const auto parts = fields_ != nullptr
-                           ? search_detail::field_parts_of(collection_, view(), *fields_, document)
-                           : search_detail::parts_of(collection_, view(), ranking, document);
+    std::vector<score_parts> parts;
+    std::vector<field_score_parts> in_fields;
+    if (fields_ != nullptr) {
+        in_fields = search_detail::field_parts_of(collection_, view(), *fields_, document);
+        parts.assign(in_fields.begin(), in_fields.end());
+    } else {
+        parts = search_detail::parts_of(collection_, view(), ranking, document);
+    }
     const auto scaled = [](std::int64_t fixed) { return static_cast<double>(fixed) * 0x1p-32; };
     std::vector<explained_term> explained;
     const auto add = [&](std::string name, std::uint32_t count, const score_parts& of) -> explained_term& {
@@ -565,6 +591,7 @@ std::vector<explained_term> query_plan::explain(const ranking_options& ranking,
             made.weight = std::ldexp(term.list.unit, -store_.info().weight_exponent);
         if (const std::size_t others = terms_.size() - similar_.size(); i >= others)
             made.similar_to = similar_[i - others].similar_to;
+        if (fields_ != nullptr) add_fields_of(term, in_fields[i], explained);
     }
     for (std::size_t i = 0; i < continuations_.size(); ++i) {
         const auto& found = histories_->found()[i];

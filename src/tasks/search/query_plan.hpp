@@ -83,11 +83,16 @@ class query_plan {
     sought_terms sought() const { return {shown_words_, phrases_, shown_weights_}; }
 
     /// Maximum number of terms of an explanation.
-    std::size_t max_explained() const { return terms_.size() + continuations_.size(); }
+    std::size_t max_explained() const {
+        return terms_.size() * (in_fields() ? 1 + fields_->others.size() : 1) + continuations_.size();
+    }
     /// The contributions to a hit's score, term by term.
     std::vector<explained_term> explain(const ranking_options& ranking, std::uint32_t document) const;
 
   private:
+    void add_fields_of(const query_term& term, const field_score_parts& parts,
+                       std::vector<explained_term>& explained) const;
+
     /// A part that is not loose, by what it searches for.
     using part_key = std::tuple<bool, query_field, std::uint32_t, std::vector<std::string>>;
     struct made_part {

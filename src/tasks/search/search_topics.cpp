@@ -48,9 +48,10 @@ std::uint64_t max_terms(std::span<const search_topic> topics, const search_optio
 std::uint64_t max_hits(std::span<const search_topic> topics, const search_options& options,
                        const context& ctx) {
     constexpr std::uint64_t snippet_bytes = 256, text_bytes = 64;
+    const std::uint64_t rows = weighs_fields(options) ? 1 + store_layout::max_indexed_fields : 1;
     const std::uint64_t hit_bytes =
         sizeof(search_hit) + sizeof(scored_document) + text_bytes + (options.snippets ? snippet_bytes : 0) +
-        (options.explain ? max_terms(topics, options) * sizeof(explained_term) : 0) +
+        (options.explain ? max_terms(topics, options) * rows * sizeof(explained_term) : 0) +
         (options.duplicates ? max_hit_duplicates * sizeof(duplicate_hit) : 0);
     return ctx.memory_limit() / 4 / hit_bytes;
 }

@@ -201,7 +201,8 @@ TEST(field_search, explanations_add_up_to_scores) {
     const search_query query{made.terms};
     for (const auto& hit : search_fields(made.view(), query, by, 200)) {
         std::int64_t sum = 0;
-        for (const score_parts& of : explain_fields(made.view(), query, by, hit.document)) sum += of.sum();
+        for (const field_score_parts& of : explain_fields(made.view(), query, by, hit.document))
+            sum += of.sum();
         ASSERT_EQ(sum, hit.fixed_score);
     }
 }
