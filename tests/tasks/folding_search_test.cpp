@@ -8,6 +8,7 @@
 #include "quern/tasks/build.hpp"
 #include "quern/tasks/search.hpp"
 #include "temporary_folder.hpp"
+#include "text/folding.hpp"
 
 namespace quern {
 namespace {
@@ -36,9 +37,26 @@ class random_texts {
     std::size_t below(std::size_t end) { return random_() % end; }
     std::string word() {
         static const std::vector<std::string> words{
-            "cafe",  "café", "cafê", "cafés",  "ete",     "été",   "étés",  "ole", "olé", "øle",
-            "plain", "Ærø",  "aero", "straße", "strasse", "naïve", "naive", "ca",  "èté", "é"};
+            "cafe",  "café", "cafê",  "cafés", "ete",        "été",       "étés",      "ole",
+            "olé",   "øle",  "plain", "Ærø",   "aero",       "straße",    "strasse",   "naïve",
+            "naive", "ca",   "èté",   "é",     "métropoles", "metropole", "Søndergade"};
         return words[std::min(below(words.size()), below(words.size()))];
+    }
+    /// A word, perhaps with a typo, and with or without its accents.
+    std::string typed() {
+        std::string made = word();
+        if (below(3) == 0) made = text::without_accents(made);
+        switch (below(9)) {
+            case 0:
+                return made + (below(2) == 0 ? "e" : "é");
+            case 1:
+                return "x" + made;
+            case 2:
+                if (static_cast<unsigned char>(made.back()) < 128 && made.size() > 3) made.pop_back();
+                return made;
+            default:
+                return made;
+        }
     }
     std::string words(std::size_t max, std::size_t min = 0) {
         std::string text;
@@ -71,7 +89,8 @@ class random_texts {
                     text += word() + "-" + word();
                     break;
                 default:
-                    text += word();
+                    text += typed();
+                    if (below(6) == 0) text += below(2) == 0 ? "~1" : "~2";
             }
         }
         return text;
@@ -83,7 +102,7 @@ class random_texts {
 
 TEST(folding_search, equals_a_search_in_a_folded_store) {
     random_texts random(8);
-    std::size_t found = 0, read = 0;
+    std::size_t found = 0, read = 0, by_variants = 0;
     for (const std::size_t size : {1, 12, 150}) {
         const temporary_folder folder;
         std::string lines;
@@ -98,12 +117,19 @@ TEST(folding_search, equals_a_search_in_a_folded_store) {
             options.syntax = query_syntax::operators;
             options.ranking.title_weight = round % 2 == 0 ? 0.25 : 0;
             options.ranking.model = static_cast<ranking_model>(round / 2 % 4);
+            options.typos = static_cast<typo_tolerance>(round / 8 % 4);
+            options.prefix_last = round % 5 < 2;
+            if (round % 7 == 0) {
+                options.ranking.model = ranking_model::bm25;
+                options.field_weights = "title=3";
+            }
             options.total = true;
             options.k = round % 3 == 0 ? size + 1 : 3;
             const auto ranking = [&](const search_engine& engine) {
                 std::vector<std::pair<std::uint32_t, double>> made;
                 const search_result result = engine.search(query, options);
                 EXPECT_GE(result.total, result.hits.size());
+                by_variants += result.variants.size();
                 made.emplace_back(static_cast<std::uint32_t>(*result.total), 0);
                 for (const search_hit& hit : result.hits) made.emplace_back(hit.document, hit.score);
                 return made;
@@ -122,6 +148,22 @@ TEST(folding_search, equals_a_search_in_a_folded_store) {
     }
     EXPECT_GT(read, 1000U);
     EXPECT_GT(found, read / 3);
+    EXPECT_GT(by_variants, 300U);
+}
+
+TEST(folding_search, edits_are_those_of_words_without_accents) {
+    const temporary_folder folder;
+    const search_engine engine = store_of(folder, "s",
+                                          "{\"id\":\"1\",\"text\":\"métropole\"}\n"
+                                          "{\"id\":\"2\",\"text\":\"Ærø\"}\n",
+                                          {});
+    search_options options = interactive_search();
+    EXPECT_EQ(engine.search("metrapale", options).hits.size(), 0U) << "three edits with the accent";
+    options.fold = folding::accents;
+    EXPECT_EQ(engine.search("metrapale", options).hits.size(), 1U);
+    EXPECT_EQ(engine.search("aeru", options).hits.size(), 1U);
+    options.prefix_last = true;
+    EXPECT_EQ(engine.search("metrapo", options).hits.size(), 1U);
 }
 
 TEST(folding_search, marks_the_words_of_the_text) {

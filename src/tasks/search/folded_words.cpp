@@ -2,6 +2,7 @@
 #include "tasks/search/folded_words.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "text/folding.hpp"
 
@@ -31,6 +32,26 @@ folded_words::folded_words(const opened_store& store) : store_(store) {
     };
     add_all(store.words(), &store_words::ids);
     add_all(store.title_words(), &store_words::title_ids);
+    if (forms_.empty()) return;
+    text::dictionary_builder builder;
+    for (const auto& [form, words] : forms_) {
+        builder.append(form);
+        by_form_.push_back(&words);
+    }
+    form_bytes_ = builder.finish();
+    form_dictionary_ = text::dictionary_view::open(form_bytes_);
+    form_finder_.emplace(form_dictionary_.value());
+}
+
+std::vector<folded_words::near_form> folded_words::near(std::string_view form, std::uint32_t bound,
+                                                        bool of_beginnings, const context& ctx) const {
+    if (!form_dictionary_) return {};
+    std::vector<near_form> all;
+    for (const text::near_word& of : of_beginnings
+                                         ? text::near_beginnings(*form_dictionary_, form, bound, ctx)
+                                         : form_finder_->find(form, bound, ctx))
+        all.push_back({by_form_[of.id], of.distance});
+    return all;
 }
 
 store_words folded_words::like(std::string_view word) const {

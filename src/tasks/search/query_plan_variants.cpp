@@ -9,7 +9,9 @@
 #include "ops/search/field_scoring.hpp"
 #include "ops/search/part_bounds.hpp"
 #include "ops/search/search_impl.hpp"
+#include "tasks/search/folded_words.hpp"
 #include "tasks/search/query_plan.hpp"
+#include "text/folding.hpp"
 
 namespace quern {
 namespace {
@@ -43,10 +45,13 @@ variant_request query_plan::request_of(const query_part& part, const std::string
     const std::string& typed = part.beginning.empty() ? word : part.beginning;
     const auto known = [&] {
         if (part.folded || has_word(store_, word)) return true;
-        return !part.beginning.empty() && !words_beginning_with(store_, part.beginning).empty();
+        if (part.beginning.empty()) return false;
+        return !(folded_ == nullptr ? words_beginning_with(store_, part.beginning)
+                                    : folded_->beginning_with(part.beginning))
+                    .empty();
     };
     if (typos_ == typo_tolerance::automatic && known()) return request;
-    request.edits = max_typos(typed);
+    request.edits = max_typos(folded_ == nullptr ? typed : text::without_accents(typed));
     if (typos_ == typo_tolerance::one) request.edits = std::min(request.edits, 1U);
     return request;
 }

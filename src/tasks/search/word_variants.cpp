@@ -3,35 +3,50 @@
 
 #include <algorithm>
 #include <iterator>
+#include <string>
 
 #include "base/utf8.hpp"
 #include "tasks/search/folded_words.hpp"
+#include "text/dictionary.hpp"
+#include "text/folding.hpp"
 #include "text/near_word_finder.hpp"
 #include "text/near_words.hpp"
 
 namespace quern {
 namespace {
 
-using near_list = std::vector<text::near_word>;
-
-/// Words by distance, without the word itself.
-void add_near(const near_list& found, std::vector<std::uint32_t> store_words::*ids,
-              std::vector<variant_tier>& tiers) {
-    for (const text::near_word& near : found)
-        if (near.distance != 0) (tiers[near.distance - 1].words.*ids).push_back(near.id);
+void add_ids(std::vector<std::uint32_t>& to, const std::vector<std::uint32_t>& from) {
+    to.insert(to.end(), from.begin(), from.end());
+    std::ranges::sort(to);
 }
 
+/// Words by distance, without the word itself. `folded`: words count by their forms without accents.
 std::vector<variant_tier> near_tiers(const opened_store& store, const variant_request& request,
-                                     bool of_beginnings, const near_finders& near, const context& ctx) {
+                                     bool of_beginnings, const folded_words* folded, const near_finders& near,
+                                     const context& ctx) {
     std::vector<variant_tier> tiers(request.edits);
     for (std::uint32_t i = 0; i < request.edits; ++i) tiers[i].distance = i + 1;
-    const auto find = [&](const text::near_word_finder& finder, const word_index& index) {
-        return of_beginnings
-                   ? text::near_beginnings(index.dictionary(), request.beginning, request.edits, ctx)
-                   : finder.find(request.word, request.edits, ctx);
+    std::string word = of_beginnings ? request.beginning : request.word;
+    if (folded != nullptr) word = text::without_accents(word);
+    const auto add_near = [&](const text::near_word_finder& finder, const word_index& index,
+                              std::vector<std::uint32_t> store_words::*ids) {
+        const text::dictionary_view& words = index.dictionary();
+        for (const text::near_word& of : of_beginnings
+                                             ? text::near_beginnings(words, word, request.edits, ctx)
+                                             : finder.find(word, request.edits, ctx)) {
+            if (of.distance == 0) continue;
+            if (folded != nullptr && text::without_accents(words.word(of.id)) != words.word(of.id)) continue;
+            (tiers[of.distance - 1].words.*ids).push_back(of.id);
+        }
     };
-    add_near(find(near.words, store.words()), &store_words::ids, tiers);
-    add_near(find(near.title_words, store.title_words()), &store_words::title_ids, tiers);
+    add_near(near.words, store.words(), &store_words::ids);
+    add_near(near.title_words, store.title_words(), &store_words::title_ids);
+    if (folded == nullptr) return tiers;
+    for (const auto& of : folded->near(word, request.edits, of_beginnings, ctx)) {
+        if (of.distance == 0) continue;
+        add_ids(tiers[of.distance - 1].words.ids, of.words->ids);
+        add_ids(tiers[of.distance - 1].words.title_ids, of.words->title_ids);
+    }
     return tiers;
 }
 
@@ -61,10 +76,13 @@ std::vector<variant_tier> variants_of(const opened_store& store, const variant_r
                                               : folded->beginning_with(request.beginning);
         const bool begins_none = completions.words.empty();
         drop(completions.words, store, request.word);
-        of_beginnings = begins_none && !has_word(store, request.word);
+        const bool has_it =
+            folded == nullptr ? has_word(store, request.word) : !folded->like(request.word).empty();
+        of_beginnings = begins_none && !has_it;
     }
     if (request.edits != 0)
-        std::ranges::move(near_tiers(store, request, of_beginnings, near, ctx), std::back_inserter(tiers));
+        std::ranges::move(near_tiers(store, request, of_beginnings, folded, near, ctx),
+                          std::back_inserter(tiers));
     std::erase_if(tiers, [](const variant_tier& tier) { return tier.words.empty(); });
     return tiers;
 }

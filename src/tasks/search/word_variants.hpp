@@ -46,7 +46,7 @@ struct near_finders {
 
 /// The tiers that have words, the nearest first. Words that begin with the word come before those with edits; if there is
 /// neither the word nor a word that begins with it, the edits are those of beginnings of words.
-/// `folded`: null, or words that differ by accents from one that begins so begin so, too.
+/// `folded`: null, or words count by their forms without accents.
 std::vector<variant_tier> variants_of(const opened_store& store, const variant_request& request,
                                       const folded_words* folded, const near_finders& near,
                                       const context& ctx);
