@@ -356,7 +356,9 @@ TEST_F(joined_search_test, topics_with_another_list_stay_on_the_cpu) {
         } catch (const device_error&) {
         }
     };
-    search_options prior, similar, like, histories;
+    search_options prior, similar, like, histories, other_model;
+    other_model.ranking.model = ranking_model::bm25_plus;
+    expect_cpu(other_model, "the model bm25+");
     prior.prior = 0.05;
     expect_cpu(prior, "a prior");
     similar.expand = 1;

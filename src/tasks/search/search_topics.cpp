@@ -6,15 +6,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string>
 
 #include "base/ascii.hpp"
 #include "device/cpu/pipeline.hpp"
 #include "device/place.hpp"
+#include "ops/search/scoring.hpp"
 #include "quern/base/choose_device.hpp"
 #include "quern/ops/resident_index.hpp"
 #include "tasks/search/engine_state.hpp"
 #include "tasks/search/field_weights.hpp"
 #include "tasks/search/word_weights.hpp"
+#include "tasks/store/layout.hpp"
 
 namespace quern {
 namespace {
@@ -80,7 +83,11 @@ cut cut_for_gpu(std::uint64_t documents, std::span<const search_topic> topics, c
 }
 
 /// The feature of topics with these options that a GPU does not support; nothing if it ranks them.
-std::string_view left_to_cpu(const search_options& options) {
+std::string left_to_cpu(const search_options& options, word_listing listed) {
+    const ranking_model model = options.ranking.model;
+    if (listed == word_listing::weights) return "learned weights";
+    if (!search_detail::runs_on_device(model))
+        return "the model " + std::string(ranking_model_names[static_cast<std::size_t>(model)]);
     if (options.count) return "counts only";
     if (!trimmed(options.filter).empty()) return "a filter";
     if (!trimmed(options.sort).empty()) return "an order by fields";
@@ -115,7 +122,8 @@ chosen_device search_engine::choose_device(std::size_t topics, const search_opti
     // Without CUDA there is no choice to report.
     if (!has_cuda && ctx.device.where == kind::automatic)
         return quern::choose_device(ctx, "search of topics");
-    if (const auto what = left_to_cpu(options); !what.empty() && ctx.device.where != kind::cpu) {
+    if (const auto what = left_to_cpu(options, state_->store.info().listed);
+        !what.empty() && ctx.device.where != kind::cpu) {
         const std::string reason = fmt::format("topics with {} are ranked by the CPU", what);
         if (ctx.device.where == kind::automatic) {
             ctx.log(log_level::info, "device cpu: " + reason);
@@ -139,6 +147,7 @@ void search_engine::search_each(std::span<const search_topic> topics, const sear
     if (state_->store.info().listed == word_listing::weights) {
         const search_options fitted = fitted_to_weights(options, state_->store);
         for (const search_topic& topic : topics) state_->check_vector(topic.vector, fitted);
+        (void)choose_device(topics.size(), options, ctx);  // says that a GPU has no part in it
         return search_on_cpu(topics, fitted, *prepare(fitted, ctx), ctx, text, sink);
     }
     const auto lists = prepare(options, ctx);  // refuses options before a GPU is started
@@ -283,9 +292,10 @@ void search_engine::search_on_device(std::span<const search_topic> topics, const
     });
     run_parallel(ctx, [&] { line.run(); });
     if (const std::uint64_t on_cpu = resident.record().queries_on_cpu; on_cpu != 0)
-        ctx.log(log_level::info, fmt::format("{} of {} topics have phrases or very many words: the CPU "
-                                             "ranked these",
-                                             on_cpu, topics.size()));
+        ctx.log(log_level::info,
+                fmt::format("{} of {} topics have phrases, required or excluded parts, or very "
+                            "many words: the CPU ranked these",
+                            on_cpu, topics.size()));
 }
 
 std::vector<search_result> search_engine::search(std::span<const search_topic> topics,
