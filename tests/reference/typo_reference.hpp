@@ -19,8 +19,9 @@
 
 namespace quern::reference {
 
-/// Optimal string alignment of ASCII words; `beginning`: of the nearest beginning of `word`.
-inline unsigned typos_between(const std::string& typed, const std::string& word, bool beginning = false) {
+/// Optimal string alignment of ASCII words, or of others as std::u32string; `beginning`: of the nearest beginning of `word`.
+template <class Text>
+unsigned typos_between(const Text& typed, const Text& word, bool beginning = false) {
     std::vector<std::vector<unsigned>> d(word.size() + 1, std::vector<unsigned>(typed.size() + 1));
     unsigned nearest = std::numeric_limits<unsigned>::max();
     for (std::size_t i = 0; i <= word.size(); ++i) {
@@ -48,6 +49,54 @@ struct typed_word {
 };
 
 enum class typo_mode { never, automatic, one, two };
+
+/// The least and the largest part of a word, titles included; 0 and 0 of a word without documents.
+inline std::pair<std::int64_t, std::int64_t> part_bounds_of(const query_word& of,
+                                                            const std::vector<std::uint32_t>& lengths,
+                                                            std::uint64_t words,
+                                                            const ranking_options& options) {
+    const double n = static_cast<double>(lengths.size()), total = static_cast<double>(words);
+    const double df = static_cast<double>(of.documents.size());
+    double cf = 0;
+    for (const auto& [_, f] : of.documents) cf += f;
+    const double idf = canonical_log(1.0 + (n - df + 0.5) / (df + 0.5));
+    std::int64_t least = std::numeric_limits<std::int64_t>::max(), largest = 0;
+    const auto rounded = [](double x) { return std::max<std::int64_t>(1, fixed(x)); };
+    for (const auto& [d, frequency] : of.documents) {
+        const double f = frequency, length = lengths[d], rest = 1.0 - options.lambda;
+        double part = 0;
+        switch (options.model) {
+            case ranking_model::bm25:
+                part = idf * f /
+                       (f + (options.k1 * (1.0 - options.b) + options.k1 * options.b / (total / n) * length));
+                break;
+            case ranking_model::ql:
+                part = canonical_log(1.0 + options.lambda * total / (rest * cf) * f / length);
+                break;
+            case ranking_model::two_stage:
+                part = canonical_log(1.0 + options.lambda * total / cf * f / (options.mu + rest * length));
+                break;
+            case ranking_model::dirichlet:
+                part = canonical_log(1.0 + f / (options.mu * cf / total));
+                break;
+        }
+        least = std::min(least, rounded(part));
+        largest = std::max(largest, rounded(part));
+    }
+    if (options.title_weight != 0 && !of.titles.empty()) {
+        least = std::min(least, rounded(options.title_weight * idf));
+        largest += rounded(options.title_weight * idf);
+    }
+    return {largest == 0 ? 0 : least, largest};
+}
+
+/// The weight of a tier of variants, so that none of its parts reaches the least of the word itself.
+inline std::uint32_t weight_of_tier(unsigned distance, std::int64_t least, std::int64_t largest) {
+    const std::int64_t max = weight_one >> std::max(distance, 1U);
+    if (least == 0 || largest == 0) return static_cast<std::uint32_t>(max);
+    return static_cast<std::uint32_t>(
+        std::clamp<std::int64_t>(std::max<std::int64_t>(least - 2, 0) * 65536 / largest, 1, max));
+}
 
 class typo_search {
   public:
@@ -95,13 +144,7 @@ class typo_search {
             const std::int64_t least = bounds(at->second).first;
             for (std::size_t i = 0; i < tiers.size(); ++i) {
                 terms.push_back(term_of(of, static_cast<int>(i)));
-                query_word& term = terms.back();
-                const std::int64_t largest = bounds(term).second;
-                const std::int64_t max = weight_one >> std::max(tiers[i].first, 1U);
-                term.weight = static_cast<std::uint32_t>(max);
-                if (least != 0 && largest != 0)
-                    term.weight = static_cast<std::uint32_t>(std::clamp<std::int64_t>(
-                        std::max<std::int64_t>(least - 2, 0) * 65536 / largest, 1, max));
+                terms.back().weight = weight_of_tier(tiers[i].first, least, bounds(terms.back()).second);
             }
         }
         std::vector<query_word> words;
@@ -174,43 +217,8 @@ class typo_search {
         return made;
     }
 
-    /// The least and the largest part.
     std::pair<std::int64_t, std::int64_t> bounds(const query_word& of) const {
-        const double n = static_cast<double>(documents_.size()), total = static_cast<double>(total_);
-        const double df = static_cast<double>(of.documents.size());
-        double cf = 0;
-        for (const auto& [_, f] : of.documents) cf += f;
-        const double idf = canonical_log(1.0 + (n - df + 0.5) / (df + 0.5));
-        std::int64_t least = std::numeric_limits<std::int64_t>::max(), largest = 0;
-        const auto rounded = [](double x) { return std::max<std::int64_t>(1, fixed(x)); };
-        for (const auto& [d, frequency] : of.documents) {
-            const double f = frequency, length = lengths_[d], rest = 1.0 - options_.lambda;
-            double part = 0;
-            switch (options_.model) {
-                case ranking_model::bm25:
-                    part = idf * f /
-                           (f + (options_.k1 * (1.0 - options_.b) +
-                                 options_.k1 * options_.b / (total / n) * length));
-                    break;
-                case ranking_model::ql:
-                    part = canonical_log(1.0 + options_.lambda * total / (rest * cf) * f / length);
-                    break;
-                case ranking_model::two_stage:
-                    part =
-                        canonical_log(1.0 + options_.lambda * total / cf * f / (options_.mu + rest * length));
-                    break;
-                case ranking_model::dirichlet:
-                    part = canonical_log(1.0 + f / (options_.mu * cf / total));
-                    break;
-            }
-            least = std::min(least, rounded(part));
-            largest = std::max(largest, rounded(part));
-        }
-        if (options_.title_weight != 0 && !of.titles.empty()) {
-            least = std::min(least, rounded(options_.title_weight * idf));
-            largest += rounded(options_.title_weight * idf);
-        }
-        return {largest == 0 ? 0 : least, largest};
+        return part_bounds_of(of, lengths_, total_, options_);
     }
 
     const std::vector<worded_document>& documents_;
