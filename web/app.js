@@ -2,7 +2,7 @@
 // The search page: the address alone determines what is shown (?q=words&model=ql&expand=3&prior=0.05 or ?like=id, &f=clause of a
 // filter, &sort=field, and &doc=id for a document), so that it can be shared, bookmarked and revisited.
 
-import { ask, byId, element, number, showPages, storeOf } from './common.js';
+import { ask, byId, element, number, searchedFields, showPages, storeOf } from './common.js';
 import { closeCompletions, completionKey, offerCompletions } from './complete.js';
 import { original, showDocument, showNextMatch } from './document.js';
 import { clausesOf, showChoices, showSorts } from './filters.js';
@@ -228,6 +228,7 @@ async function learnOffers() {
   offered = { name, words: has.includes('thesaurus'), prior: has.includes('link_ranks'), like: has.includes('document_vectors'), folder: has.includes('folder'), limits };
   byId('expand-choice').hidden = !offered.words;
   byId('prior-choice').hidden = !offered.prior;
+  showSearchedFields(await storeOf());
   await showSorts(byId('sort'), '');
   await showPages(['q', 'model', 'feedback', 'dependence']);
 }
@@ -335,7 +336,20 @@ async function searchWhileTyping() {
 function takeCompletion(query) {
   box.value = query;
   closeCompletions();
-  submit();
+  if (!query.endsWith(':')) submit(); // else a field, whose word comes next
+}
+
+// In the help: a button for each field, which begins a word in it.
+function showSearchedFields(store) {
+  byId('query-help').hidden = searchedFields(store).length === 0;
+  byId('fields-to-search').append(...searchedFields(store).flatMap((name) => {
+    const button = element('button', { type: 'button', className: 'quiet', textContent: `${name}:`, ariaLabel: `search in the field ${name}` });
+    button.addEventListener('click', () => {
+      box.value = `${box.value.trimEnd()} ${name}:`.trimStart();
+      box.focus();
+    });
+    return [button, ' '];
+  }));
 }
 
 form.addEventListener('submit', async (event) => {

@@ -53,6 +53,9 @@ export const storeOf = () => (known ??= ask('/api/store', {}).catch((failure) =>
   throw failure;
 }));
 
+// The fields that a word of a query can be searched in alone, as name:word. Queries of words with weights have no operators.
+export const searchedFields = (store) => (store.listed === 'weights' ? [] : ['title', 'text', ...store.indexed_fields]);
+
 // A choice of the store, if the server has several. The page begins anew with another one: `kept` are the parameters of the
 // address that mean something there, too.
 async function showStores(kept) {

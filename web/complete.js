@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Completions of what is typed: a list box under the search box, as the ARIA practices describe a combobox. The words are
-// those of the collection, in the most documents first.
+// those of the collection, in the most documents first; names of fields come after them.
 
-import { ask, byId, element, number } from './common.js';
+import { ask, byId, element, number, searchedFields, storeOf } from './common.js';
 
 const SHOWN = 6;
+const FIELD_LETTERS = 2;  // of its name, until a field is offered
 const box = byId('q');
 const list = byId('completions');
 let asking = new AbortController();
@@ -26,32 +27,43 @@ function choose(at) {
   else box.removeAttribute('aria-activedescendant');
 }
 
-// `take` receives the completed query.
+// What is typed, with each searched field whose name begins as its last word does.
+async function fieldQueries(typed) {
+  const [, before, beginning] = /^((?:|.*[\s(])[+-]?)([^\s"()]*)$/s.exec(typed);
+  if (beginning.length < FIELD_LETTERS) return [];
+  const fields = searchedFields(await storeOf());
+  return fields.filter((name) => name.toLowerCase().startsWith(beginning.toLowerCase())).map((name) => `${before}${name}:`);
+}
+
+function option(number_, query, note, label, take) {
+  const item = element('li', { id: `completion-${number_}`, role: 'option' }, query, element('span', { textContent: note, ariaLabel: label }));
+  item.setAttribute('aria-selected', 'false');
+  item.addEventListener('pointerdown', (event) => {
+    event.preventDefault(); // the box keeps the focus
+    take(query);
+  });
+  return item;
+}
+
+// `take` receives the completed query; one that ends with a field and a colon goes on.
 export async function offerCompletions(take) {
   asking.abort();
   asking = new AbortController();
   const { signal } = asking;
   const typed = box.value;
   if (!/[^\s"()]$/.test(typed)) return closeCompletions();
-  let answer;
+  let answer, fields;
   try {
-    answer = await ask('/api/complete', { q: typed, k: SHOWN }, signal);
+    [answer, fields] = await Promise.all([ask('/api/complete', { q: typed, k: SHOWN }, signal), fieldQueries(typed)]);
   } catch (failure) {
     if (failure.name !== 'AbortError') closeCompletions(); // the search itself says what is wrong
     return undefined;
   }
   const others = answer.words.filter((of) => of.word !== answer.beginning);
-  if (document.activeElement !== box || others.length === 0) return closeCompletions();
-  list.replaceChildren(...others.map((of, i) => {
-    const item = element('li', { id: `completion-${i}`, role: 'option' }, of.query,
-      element('span', { textContent: number.format(of.documents), ariaLabel: `, in ${number.format(of.documents)} documents` }));
-    item.setAttribute('aria-selected', 'false');
-    item.addEventListener('pointerdown', (event) => {
-      event.preventDefault(); // the box keeps the focus
-      take(of.query);
-    });
-    return item;
-  }));
+  if (document.activeElement !== box || others.length + fields.length === 0) return closeCompletions();
+  list.replaceChildren(
+    ...others.map((of, i) => option(i, of.query, number.format(of.documents), `, in ${number.format(of.documents)} documents`, take)),
+    ...fields.map((query, i) => option(others.length + i, query, 'field', ', a field', take)));
   chosen = -1;
   box.removeAttribute('aria-activedescendant');
   list.hidden = false;

@@ -40,6 +40,8 @@ std::string store_json(const served_store& store, std::span<const served_store> 
     json.member("stem", stemmer_names[static_cast<std::size_t>(info.text.stem)]);
     if (info.text.fold != folding::none)
         json.member("fold", folding_names[static_cast<std::size_t>(info.text.fold)]);
+    if (info.listed != word_listing::none)
+        json.member("listed", word_listing_names[static_cast<std::size_t>(info.listed)]);
     json.member("documents", info.documents);
     json.member("words", info.words);
     json.member("vocabulary", info.vocabulary);

@@ -104,6 +104,16 @@ def fielded_store():
     return path
 
 
+def weighted_store():
+    """A store of words with learned weights."""
+    path = folder() / "weighted"
+    if not path.exists():
+        corpus = folder() / "weighted.jsonl"
+        corpus.write_text('{"id":"a","vector":{"mill":2.25,"grain":1.5}}\n{"id":"b","vector":{"mill":0.5,"river":3}}\n')
+        subprocess.run([QUERN, "build", corpus, "-o", path, "--quiet"], check=True)
+    return path
+
+
 PICTURE = base64.b64decode("iVBORw0KGgoAAAANSUhEUgAAAAIAAAACCAIAAAD91JpzAAAAEElEQVR4nGM4EaABRAwQCgAljgUBqTNxyAAAAABJRU5ErkJggg==")
 HOSTILE = """<script>document.title = 'hacked'</script><img src=x onerror="document.title='hacked'"><iframe src="/"></iframe>
 <a href="javascript:document.title='hacked'">press</a> <b onclick="document.title='hacked'">bold grain</b>

@@ -13,7 +13,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from browser import DRIVER, Browser
-from running import QUERN, Server, needs, pages, rich_store, store
+from running import QUERN, Server, fielded_store, needs, pages, rich_store, store, weighted_store
 
 HITS = "document.querySelectorAll('.hit').length"
 FOCUS = "document.activeElement.closest('.hit')?.value"
@@ -701,6 +701,75 @@ class Originals(unittest.TestCase):
         self.browser.until("location.search === '?q=flour&store=store' && document.querySelectorAll('.hit').length === 10")
         self.browser.click(".hit h2 a")
         self.browser.until("!document.getElementById('document').hidden && location.search.includes('store=store')")
+
+
+@unittest.skipUnless(DRIVER, "there is no chromedriver here (packages chromium and chromium-driver)")
+class SearchedFields(unittest.TestCase):
+    """Fields of records that are searched: in the completions and in the help."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.server = Server("--threads", "1", of=[fielded_store(), weighted_store()])
+        cls.browser = Browser()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.browser.quit()
+        cls.server.end()
+
+    def setUp(self):
+        self.browser.log()
+        self.browser.go(self.server.url)
+        self.browser.until("document.activeElement.id === 'q' && !document.getElementById('query-help').hidden")
+
+    def tearDown(self):
+        for entry in self.browser.log():
+            self.assertNotIn("Content Security Policy", entry["message"])
+            self.assertNotIn("Uncaught", entry["message"])
+
+    def completions(self):
+        return self.browser.script("return [...document.querySelectorAll('#completions li')].map(li => [li.firstChild.textContent, li.lastChild.textContent])")
+
+    def test_completions_have_the_names(self):
+        self.browser.type("mills +sum")
+        self.browser.until("document.querySelector('#completions li')?.firstChild.textContent === 'mills +summary:'")
+        self.assertEqual(self.completions(), [["mills +summary:", "field"]])
+        self.browser.keys("Down", "Enter")
+        self.browser.until("q.value === 'mills +summary:' && document.getElementById('completions').hidden")
+        self.assertEqual(self.browser.script("return document.activeElement.id"), "q")
+        self.browser.type("grain")
+        self.browser.keys("Enter")
+        self.browser.until("new URLSearchParams(location.search).get('q') === 'mills +summary:grain' && document.querySelectorAll('.hit').length === 1")
+        self.assertEqual(self.browser.script("return document.querySelector('.hit h2').textContent"), "Stones")
+
+    def test_no_field_within_a_word_or_a_field(self):
+        for typed in ("xsum", "e-sum", "tags:sum", '"ta'):
+            self.browser.go(self.server.url)
+            self.browser.until("document.activeElement.id === 'q'")
+            self.browser.type(typed)
+            self.browser.until("new URLSearchParams(location.search).get('q') === arguments[0] && document.getElementById('status').textContent", typed)
+            time.sleep(0.5)
+            self.assertEqual(self.browser.script("return [...document.querySelectorAll('#completions:not([hidden]) span')].filter(e => e.textContent === 'field').length"), 0, typed)
+
+    def test_the_help_has_a_button_for_each_field(self):
+        self.browser.click("#query-help summary")
+        self.assertEqual(self.browser.script("return [...document.querySelectorAll('#fields-to-search button')].map(b => b.textContent)"),
+                         ["title:", "text:", "summary:", "tags:"])
+        self.browser.picture("query-help")
+        self.browser.click("#q")
+        self.browser.type("mills")
+        self.browser.script("document.querySelectorAll('#fields-to-search button')[3].click()")
+        self.assertEqual(self.browser.script("return [q.value, document.activeElement.id]"), ["mills tags:", "q"])
+        self.browser.type('"hand mill"')
+        self.browser.keys("Enter")
+        self.browser.until("document.querySelectorAll('.hit').length === 1 && document.querySelector('.hit h2').textContent === 'Stones'")
+
+    def test_words_with_weights_have_no_help(self):
+        self.browser.go(self.server.url + "?store=weighted")
+        self.browser.until("document.getElementById('facts').textContent.includes('documents')")
+        self.assertTrue(self.browser.script("return document.getElementById('query-help').hidden"))
+        self.assertEqual(self.server.json("/api/store", store="weighted")["listed"], "weights")
+        self.assertNotIn("listed", self.server.json("/api/store"))
 
 
 def axe_file():
