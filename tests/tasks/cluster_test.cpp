@@ -176,6 +176,22 @@ TEST_F(cluster_test, later_tasks_need_whole_results_of_earlier_ones) {
                 HasSubstr("1 of 3 tasks are not done, the first of them task 1"));
 }
 
+TEST_F(cluster_test, a_task_checks_the_results_that_it_names) {
+    job_plan plan = planned();
+    plan.tasks[2].parameters["reads"] = "first";
+    std::filesystem::remove_all(share());
+    write_plan(plan, share());
+    run(0);
+    run(1);
+    write_file(file_of_result(share(), 0, "second"), "damaged");
+    EXPECT_EQ(run(2), task_outcome::done);
+    std::filesystem::remove(share() / "results/0002.json");
+    write_file(file_of_result(share(), 1, "first"), "resulT");
+    EXPECT_THAT(refused<damaged_store>([&] { run(2); }), HasSubstr("0001.first does not match its checksum"));
+    EXPECT_THAT(refused<damaged_store>([&] { require_finished(plan, share(), context_with()); }),
+                HasSubstr("0000.second has 7 bytes instead of 0"));
+}
+
 TEST_F(cluster_test, changed_inputs_are_refused_by_tasks_and_at_the_end) {
     const job_plan plan = planned();
     for (std::uint32_t i = 0; i < 3; ++i) run(i);

@@ -18,6 +18,8 @@ namespace quern::job_files {
 
 inline constexpr std::string_view plan = "plan.json", tasks = "tasks", results = "results", states = "states",
                                   logs = "logs", slurm = "slurm", mpi = "mpi";
+/// A parameter of a task: the names of the results of earlier tasks that it reads, with blanks between them. Without it, all.
+inline constexpr std::string_view reads = "reads";
 
 /// Creates it unless it is there. Throws io_error.
 void make_folder(const std::filesystem::path& folder);

@@ -207,11 +207,16 @@ void task_results::commit() {
 
 namespace {
 
-/// The results of earlier tasks are inputs, too.
+/// The results of earlier tasks are inputs, too: every byte of those that the task names, or of all.
 void check_earlier(const task_file& file, const context& ctx) {
+    const auto read = file.task.parameters.find(std::string(job_files::reads));
     for (const std::uint32_t number : file.task.after) {
         const task_file earlier = read_task(file_of_task(file.job, number));
-        const auto results = job_files::results_of(file.job, number, earlier.checksum);
+        auto results = job_files::results_of(file.job, number, earlier.checksum);
+        if (results && read != file.task.parameters.end())
+            std::erase_if(results->files, [&](const auto& each) {
+                return (' ' + read->second + ' ').find(' ' + each.first + ' ') == std::string::npos;
+            });
         if (!results)
             throw usage_error(
                 fmt::format("task {} needs the results of task {}, which is not done", file.number, number));

@@ -16,6 +16,7 @@
 #include "quern/base/error.hpp"
 #include "quern/tasks/dedup_tasks.hpp"
 #include "report/duplicate_report.hpp"
+#include "tasks/cluster/job_files.hpp"
 #include "tasks/corpus/reading_rules.hpp"
 #include "tasks/dedup/dedup_checks.hpp"
 #include "tasks/dedup/document_reader.hpp"
@@ -498,7 +499,9 @@ std::vector<job_task> plan_dedup(const dedup_options& options, unsigned shards, 
             task.phase = 1;
             task.kind = "compare";
             task.after = {0};
-            task.parameters = {{"first", name_of_block(a)}, {"second", name_of_block(b)}};
+            task.parameters = {{"first", name_of_block(a)},
+                               {"second", name_of_block(b)},
+                               {std::string(job_files::reads), name_of_block(a) + ' ' + name_of_block(b)}};
         }
     }
     return tasks;
