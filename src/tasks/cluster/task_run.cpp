@@ -8,12 +8,14 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <stdexcept>
 #include <system_error>
+#include <thread>
 #include <utility>
 
 #include "base/ascii.hpp"
@@ -234,13 +236,32 @@ bool is_done(const task_file& file, const context& ctx) {
     }
 }
 
+/// The lock of a task; null if the process that had it has done the task. A process that is told to stop needs a moment for that,
+/// so whoever starts the task again at once waits for it.
+std::unique_ptr<job_files::task_lock> lock_of(const task_file& file, const context& ctx) {
+    using clock = std::chrono::steady_clock;
+    constexpr std::chrono::milliseconds patience{2000}, between_looks{20};
+    const auto last = clock::now() + patience;
+    for (;;) {
+        try {
+            return std::make_unique<job_files::task_lock>(file.job, file.number);
+        } catch (const usage_error&) {
+            ctx.check_stop();
+            if (is_done(file, ctx)) return nullptr;
+            if (clock::now() >= last) throw;
+        }
+        std::this_thread::sleep_for(between_looks);
+    }
+}
+
 }  // namespace
 
 task_outcome run_task(const task_file& file, const context& ctx,
                       const std::function<void(task_results&)>& work) {
     if (is_done(file, ctx)) return task_outcome::was_done;
     std::error_code ignored;
-    const job_files::task_lock lock(file.job, file.number);
+    const std::unique_ptr<job_files::task_lock> lock = lock_of(file, ctx);
+    if (!lock) return task_outcome::was_done;
     fs::remove(job_files::failure(file.job, file.number), ignored);
     try {
         job_files::check_inputs(file.task.inputs, ctx);
