@@ -11,9 +11,11 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import ctypes
 import dataclasses
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -25,6 +27,8 @@ from . import _program
 __all__ = ["JobSummary", "TaskError", "run_job"]
 
 _STOP_SECONDS = 2.0
+_LOCK_SECONDS = 180.0  # file systems drop the locks of a lost node after a while: NFS 4 after 90 s
+_PR_SET_PDEATHSIG = 1
 
 
 class TaskError(RuntimeError):
@@ -57,10 +61,18 @@ def _said(log: bytes) -> str:
     return lines[-1] if lines else "no message"
 
 
-def _run_task(file: str, task: int, program: str | None, arguments: Sequence[str]) -> str:
-    """Runs one task file in a process of this node; returns the node's name. Ends the process if it is cancelled."""
-    command = [program or _program.path(), "task", file, "--quiet", *arguments]
-    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+def _run_program(command: Sequence[str]) -> tuple[int, str]:
+    """Runs a program to its end; returns its exit code and its last message. It ends when the task is cancelled, and when this
+    process dies: whoever runs the task again must not find it at work."""
+    library, parent = ctypes.CDLL(None), os.getpid()
+
+    def end_with_parent() -> None:
+        library.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+        if os.getppid() != parent:
+            os._exit(128 + signal.SIGTERM)
+
+    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                               preexec_fn=end_with_parent)
     try:
         log = process.communicate()[1]
     finally:
@@ -70,10 +82,21 @@ def _run_task(file: str, task: int, program: str | None, arguments: Sequence[str
                 process.wait(_STOP_SECONDS)
             process.kill()
             process.wait()
-    if process.returncode < 0 or process.returncode > 128:
-        raise _Killed(f"the worker of task {task} was killed (exit code {process.returncode}): {_said(log)}")
-    if process.returncode != 0:
-        raise TaskError(task, process.returncode, _said(log))
+    return process.returncode, _said(log)
+
+
+def _run_task(file: str, task: int, program: str | None, arguments: Sequence[str]) -> str:
+    """Runs one task file in a process of this node; returns the node's name. Waits while a lost node still has its lock."""
+    last = time.monotonic() + _LOCK_SECONDS
+    while True:
+        code, said = _run_program([program or _program.path(), "task", file, "--quiet", *arguments])
+        if code != 2 or f"task {task} is running" not in said or time.monotonic() > last:
+            break
+        time.sleep(1)
+    if code < 0 or code > 128:
+        raise _Killed(f"the worker of task {task} was killed (exit code {code}): {said}")
+    if code != 0:
+        raise TaskError(task, code, said)
     return os.uname().nodename
 
 
