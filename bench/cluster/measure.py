@@ -112,7 +112,7 @@ class Program:
 def job(run: Program, name: str, shards: int, *command: object) -> dict[str, list[tuple[float, float]]]:
     """A job by its steps, one after the other: plan, tasks, finish."""
     share = run.folder / name
-    steps = {"plan": [run("plan", *command, "--share", share, "--shards", shards)]}
+    steps = {"plan": [run("plan", *command, "--force", "--share", share, "--shards", shards)]}
     steps["tasks"] = [run("task", task) for task in sorted((share / "tasks").iterdir())]
     steps["finish"] = [run("finish", share, "--force")]
     return steps

@@ -119,10 +119,14 @@ END
 }
 
 @test "the tables of docs/cluster_plan.md are what it predicts with the rates that it names" {
-    "$simulate" predict >predicted.md
-    sed -n '/^<!-- simulate-cluster predict -->$/,/^<!-- end -->$/p' "$QUERN_SOURCE/docs/cluster_plan.md" | sed '1d;$d' >shown.md
-    [ -s shown.md ]
-    diff -u shown.md predicted.md
+    local page=$QUERN_SOURCE/docs/cluster_plan.md
+    shown() { sed -n "/^<!-- $1 -->\$/,/^<!-- end -->\$/p" "$page" | sed '1d;$d' | tee shown.md | grep -q '^|'; }
+    shown 'simulate-cluster predict'
+    "$simulate" predict | diff -u shown.md -
+    shown 'simulate-cluster predict --stages'
+    "$simulate" predict --stages --cluster '64 × 64 cores' | diff -u shown.md -
+    shown 'simulate-cluster rates'
+    "$simulate" rates | diff -u shown.md -
 }
 
 @test "rates are measured, and jobs run beside their prediction" {
