@@ -100,9 +100,10 @@ exec "{program}" "$@"
 def parent_of(process: int) -> int:
     """0 if it has ended."""
     try:
-        return int(pathlib.Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[1])
+        state, parent = pathlib.Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[:2]
     except OSError:
         return 0
+    return 0 if state == "Z" else int(parent)
 
 
 def node_of(cluster: Any, process: int) -> Any:
