@@ -172,8 +172,8 @@ def rates(program: Path, folder: Path, sentences: Sequence[str], documents: int,
 
     tiny = [job(run, f"tiny{i}", 1, "filter", small, *RULES, "-o", "kept") for i in range(5)]
     of_tiny = {step: (statistics.median(t[step][0][0] for t in tiny), statistics.median(t[step][0][1] for t in tiny)) for step in tiny[0]}
-    task, task_cpu = of_tiny["tasks"]
-    put("task", task, "s", "a task of filter with one document: median of 5 processes, wall clock")
+    task_cpu = of_tiny["tasks"][1]
+    put("task", task_cpu, "s", "quern task of filter with one document: median of 5")
 
     steps = job(run, "filter", 1, "filter", large, *RULES, "-o", "kept")
     checksum = (steps["plan"][0][1] - of_tiny["plan"][1]) / size

@@ -239,18 +239,17 @@ bool is_done(const task_file& file, const context& ctx) {
 /// The lock of a task; null if the process that had it has done the task. A process that is told to stop needs a moment for that,
 /// so whoever starts the task again at once waits for it.
 std::unique_ptr<job_files::task_lock> lock_of(const task_file& file, const context& ctx) {
-    using clock = std::chrono::steady_clock;
-    constexpr std::chrono::milliseconds patience{2000}, between_looks{20};
-    const auto last = clock::now() + patience;
+    constexpr std::chrono::milliseconds patience{2000}, between_tries{20};
+    const auto last = std::chrono::steady_clock::now() + patience;
     for (;;) {
         try {
             return std::make_unique<job_files::task_lock>(file.job, file.number);
         } catch (const usage_error&) {
             ctx.check_stop();
             if (is_done(file, ctx)) return nullptr;
-            if (clock::now() >= last) throw;
+            if (std::chrono::steady_clock::now() >= last) throw;
         }
-        std::this_thread::sleep_for(between_looks);
+        std::this_thread::sleep_for(between_tries);
     }
 }
 
