@@ -232,8 +232,8 @@ def rates(program: Path, folder: Path, sentences: Sequence[str], documents: int,
     return found
 
 
-def whole_job(run: Program, name: str, workers: int, shards: int, threads: int, *command: object) -> float:
-    """Seconds of `quern COMMAND --cluster local:N`."""
-    return run(*command, "--force", "--cluster", f"local:{workers}", "--share", run.folder / name, "--shards", shards, threads=threads)[0]
+def whole_job(run: Program, name: str, workers: int, shards: int, threads: int, *command: object) -> tuple[float, float]:
+    """Seconds, and those of processors, of `quern COMMAND --cluster local:N`."""
+    return run(*command, "--force", "--cluster", f"local:{workers}", "--share", run.folder / name, "--shards", shards, threads=threads)
 
 

@@ -92,7 +92,10 @@ assert [work["work"] for work in four] == [work["work"] for work in eight] and l
 for a, b in zip(four, eight, strict=True):
     for s, t in zip(a["stages"], b["stages"], strict=True):
         share = t["seconds"] / s["seconds"]
-        assert share == 1 if s["nodes"] == 1 else 0.4 < share < 0.85, (a["work"], s["name"], share)
+        if s["name"] == "end: merge":  # of the lists of twice as many tasks
+            assert 1.9 < share < 2.1, (a["work"], share)
+        else:
+            assert abs(share - 1) < 0.02 if s["nodes"] == 1 else 0.4 < share < 0.85, (a["work"], s["name"], share)
 END
 }
 
@@ -141,7 +144,7 @@ assert all(found["rates"][name]["value"] > 0 for name in ("task", "judge", "dist
 END
     "$simulate" check --rates rates.json --documents 1500 --folder . --workers 2 --turns 1 >table
     [ "$(grep -c '^| .*local:2' table)" -eq 3 ]
-    grep -q 'Mean of the absolute errors' table
+    grep -q '^Error of the processors: ' table
     [ "$(echo *)" = "rates.json table" ]
     QUERN=/bin/false run "$simulate" measure --documents 10 --folder .
     [ "$status" -eq 1 ]
