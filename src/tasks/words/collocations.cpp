@@ -30,10 +30,10 @@ namespace quern {
 namespace {
 
 struct collocate {
-    std::uint32_t context;  ///< relation · words + word
+    std::uint32_t context = 0;  ///< relation · words + word
     cooccurrence_counts counts;
     association measures;
-    double value;
+    double value = 0;
 };
 
 /// The rows of the counter, in pieces of any size: calls take(word, columns, counts) for each whole row.
@@ -278,7 +278,7 @@ void check_request(const collocations_options& options) {
     check_ranges(options);
     check_ranges(options.params);
     validate(options.params.counting);
-    text::analyzer{options.text};  // refuses an unknown language, an unreadable list
+    const text::analyzer refused_here(options.text);  // refuses an unknown language, an unreadable list
     for (const auto& input : options.inputs) {
         if (input == "-") continue;
         if (!is_store(input)) {
