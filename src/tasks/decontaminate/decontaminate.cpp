@@ -6,29 +6,25 @@
 #include "quern/tasks/decontaminate.hpp"
 
 #include <fmt/format.h>
-#include <oneapi/tbb/enumerable_thread_specific.h>
 
 #include <algorithm>
 #include <optional>
 #include <string>
 #include <utility>
 
-#include "base/hash.hpp"
-#include "base/release.hpp"
 #include "device/cpu/pipeline.hpp"
 #include "device/files/file_writer.hpp"
 #include "device/files/scratch_folder.hpp"
 #include "device/paced_checks.hpp"
 #include "io/files/mapped_file.hpp"
-#include "ops/contamination/document_scan.hpp"
 #include "quern/base/error.hpp"
 #include "quern/ops/contamination_option_table.hpp"
 #include "quern/text/analyzer.hpp"
 #include "report/contamination_report.hpp"
 #include "report/html_page.hpp"
 #include "tasks/corpus/admitted_corpus.hpp"
-#include "tasks/corpus/document_words.hpp"
 #include "tasks/corpus/own_output.hpp"
+#include "tasks/decontaminate/document_scanner.hpp"
 #include "tasks/decontaminate/evaluation_set.hpp"
 #include "tasks/decontaminate/kept_writer.hpp"
 #include "tasks/decontaminate/leak_examples.hpp"
@@ -40,7 +36,6 @@
 namespace quern {
 namespace {
 
-using contamination_detail::document_scan;
 using contamination_detail::item_index;
 
 /// Of a contaminated document, on disk.
@@ -81,71 +76,6 @@ struct decontaminate_result::state {
 namespace {
 
 using state = decontaminate_result::state;
-
-/// The words of a token list for a scan, and where its text begins in that of the document.
-class listed_words : public contamination_detail::word_source {
-  public:
-    listed_words(const text::token_list& words, std::uint32_t begin, const evaluation_set& items)
-        : words_(words), begin_(begin), items_(items) {}
-    std::uint32_t number(std::size_t word) const override {
-        return items_.number_of(words_.word(words_.tokens[word]));
-    }
-    std::pair<std::uint32_t, std::uint32_t> bytes(std::size_t word) const override {
-        return {begin_ + words_.tokens[word].source_begin, begin_ + words_.tokens[word].source_end};
-    }
-
-  private:
-    const text::token_list& words_;
-    std::uint32_t begin_;
-    const evaluation_set& items_;
-};
-
-/// Finds the items in documents. Thread-safe.
-class document_scanner {
-  public:
-    document_scanner(const evaluation_set& items, const item_index& index, const text_options& text)
-        : items_(items), words_(text), workers_([&index] { return worker(index); }) {}
-
-    /// Valid until this thread's next call.
-    std::span<const contamination> scan(const document& d) {
-        constexpr std::size_t in_one_piece = std::size_t{1} << 18;
-        worker& mine = workers_.local();
-        const std::string_view text = d.text;
-        if (text.size() <= in_one_piece) {
-            add(mine, words_.of(d), 0, true);
-        } else if (!d.verbatim) {
-            words_.for_each_piece(d, [&](const text::token_list& words) { add(mine, words, 0, false); });
-        } else {
-            for (std::size_t begin = 0, end = 0; begin < text.size(); begin = end) {
-                end =
-                    std::min(text.find('\n', std::min(text.size(), begin + in_one_piece)), text.size() - 1) +
-                    1;
-                text::analyzer::take_lines(text.substr(begin, end - begin), mine.lines);
-                add(mine, mine.lines, static_cast<std::uint32_t>(begin), false);
-            }
-        }
-        return mine.scan.finish();
-    }
-
-  private:
-    struct worker {
-        explicit worker(const item_index& index) : scan(index) {}
-        document_scan scan;
-        std::vector<std::uint64_t> hashes;
-        text::token_list lines;
-    };
-
-    void add(worker& mine, const text::token_list& words, std::uint32_t begin, bool is_last) const {
-        mine.hashes.resize(words.tokens.size());
-        for (std::size_t i = 0; i < words.tokens.size(); ++i)
-            mine.hashes[i] = hash64(words.word(words.tokens[i]));
-        mine.scan.add(mine.hashes, listed_words(words, begin, items_), is_last);
-    }
-
-    const evaluation_set& items_;
-    document_words words_;
-    tbb::enumerable_thread_specific<worker> workers_;
-};
 
 /// What is found, on disk until all is.
 class found_matches {
