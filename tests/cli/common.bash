@@ -110,3 +110,28 @@ nothing_left() { # nothing_left FOLDER: no file but those that were there before
         return 1
     }
 }
+
+# until_done MOST_MS ARGUMENT...: runs "quern ARGUMENT... --quiet" again until it ends with 0, and kills the first four tries at
+# random moments, up to MOST_MS milliseconds after their start. Counts them in $kills; $said has the last message.
+until_done() {
+    local most=$1 attempt process pause code
+    shift
+    said=
+    for attempt in $(seq 20); do
+        "$QUERN" "$@" --quiet 2>until_done.said 3>&- &
+        process=$!
+        if [ "$attempt" -lt 5 ]; then
+            pause=$((RANDOM % most))
+            sleep "$((pause / 1000)).$(printf %03d $((pause % 1000)))"
+            kill -KILL $process 2>/dev/null && kills=$((kills + 1))
+        fi
+        code=0
+        wait $process || code=$?
+        said=$(<until_done.said)
+        rm until_done.said
+        [ $code -ne 0 ] || return 0
+        [ $code -eq 137 ] || break
+    done
+    echo "exit code $code; said: $said"
+    return 1
+}

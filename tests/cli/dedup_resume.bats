@@ -91,37 +91,18 @@ PY
     diff -r store of_shards
 }
 
-# killed_and_resumed TRIALS MOST_MS ARGUMENT...: kills the run at random moments until it ends; its folder is that of `whole`.
-killed_and_resumed() {
-    local trials=$1 most=$2 kills=0 process pause code
-    shift 2
+@test "kill -9 at random moments, then --resume: the same bytes, and nothing is left" {
+    quern dedup in --threshold 0.1 -o whole/ --quiet
+    local trials=3 kills=0
+    [ -z "${QUERN_LONG:-}" ] || trials=20
     for _ in $(seq "$trials"); do
         rm -rf out
-        for attempt in $(seq 20); do
-            "$QUERN" dedup "$@" -o out/ --resume --quiet 2>said &
-            process=$!
-            if [ "$attempt" -lt 5 ]; then
-                pause=$((RANDOM % most))
-                sleep "$((pause / 1000)).$(printf %03d $((pause % 1000)))"
-                kill -KILL $process 2>/dev/null && kills=$((kills + 1))
-            fi
-            code=0
-            wait $process || code=$?
-            [ $code -eq 0 ] && break
-            [ $code -eq 137 ] || { cat said && return 1; }
-        done
+        until_done 300 dedup in --threshold 0.1 -o out/ --resume
         diff -r whole out
         nothing_is_left
     done
     echo "$kills kills"
     [ $kills -gt 0 ]
-}
-
-@test "kill -9 at random moments, then --resume: the same bytes, and nothing is left" {
-    quern dedup in --threshold 0.1 -o whole/ --quiet
-    local trials=3
-    [ -z "${QUERN_LONG:-}" ] || trials=20
-    killed_and_resumed $trials 300 in --threshold 0.1
 }
 
 @test "what is finished is not done again" {
@@ -191,6 +172,9 @@ leftover() { # a killed run: its hidden folder, made by hand from one that fails
     nothing_is_left
     quern dedup in -o out/ --resume 2>said
     grep -q 'out/ is complete already' said
+    quern dedup in -o other/ --groups groups.tsv --quiet --resume
+    quern dedup in -o other/ --groups groups.tsv --resume 2>said
+    grep -q 'other/ is complete already' said
     refused "out exists and is not empty" dedup in -o out/ --resume --threshold 0.2
     refused "out exists and is not empty" dedup in -o out/
 }

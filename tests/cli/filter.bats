@@ -75,6 +75,7 @@ filter() { quern filter --quiet "$@"; }
     sed 1d crawl.jsonl | cmp - out/one.jsonl
     [ "$(cat out/two.tsv)" = $'y\tlong enough to stay here' ]
     refused "is not empty" in --rules c4 -o out/
+    refused "a folder, DIR/, in which Parquet files stay such" in --rules c4 -o kept.parquet
 }
 
 @test "kill -9 at random moments, then --resume: the same bytes, and nothing is left" {
@@ -92,29 +93,17 @@ PY
     for i in 03 06; do zstd -q --rm "in/s$i.jsonl"; done
     local arguments=(in --rules gopher-quality,gopher-repetition --mask emails --threads 1)
     filter "${arguments[@]}" -o whole/ --removed whole.tsv
-    local kills=0 trials=3 pause code process
+    local kills=0 trials=3
     [ -z "${QUERN_LONG:-}" ] || trials=20
     for _ in $(seq "$trials"); do
         rm -rf out out.tsv
-        for attempt in $(seq 20); do
-            "$QUERN" filter "${arguments[@]}" -o out/ --removed out.tsv --force --resume --quiet 2>said &
-            process=$!
-            if [ "$attempt" -lt 5 ]; then
-                pause=$((RANDOM % 900))
-                sleep "$((pause / 1000)).$(printf %03d $((pause % 1000)))"
-                kill -KILL $process 2>/dev/null && kills=$((kills + 1))
-            fi
-            code=0
-            wait $process || code=$?
-            [ $code -eq 0 ] && break
-            [ $code -eq 137 ] || { cat said && return 1; }
-        done
+        until_done 900 filter "${arguments[@]}" -o out/ --removed out.tsv --force --resume
         diff -r whole out
         cmp whole.tsv out.tsv
         [ -z "$(find . -maxdepth 1 -name '.out*' -not -name '.out.tsv*')" ]
     done
     [ $kills -gt 0 ]
-    quern filter "${arguments[@]}" -o out/ --resume 2>said
+    quern filter "${arguments[@]}" -o out/ --removed out.tsv --resume 2>said
     grep -q 'out/ is complete already' said
     refused "--resume requires --output DIR/" in --rules c4 -o out.jsonl --resume
 }
