@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <optional>
 
 #include "commands.hpp"
+#include "kept_file.hpp"
 #include "quern/base/error.hpp"
 #include "quern/ops/contamination_option_table.hpp"
 #include "quern/tasks/decontaminate.hpp"
@@ -23,7 +25,7 @@ struct decontaminate_request {
     document_fields item_fields;
     text_choice text;
     std::vector<std::string> inputs;
-    std::string matches, kept, report;
+    std::string matches, kept, report;  ///< `kept` ends with a slash if it is a folder
 };
 
 void describe(command_line& line, decontaminate_request& request) {
@@ -51,10 +53,17 @@ void describe(command_line& line, decontaminate_request& request) {
     line.hint("--n", "for n-grams of N words use --ngram N");
     line.section("Output options");
     line.option(
-        "-o,--output", "FILE",
+        "-o,--output", "FILE|DIR/",
         "The training documents that are not contaminated, in their order: lines of JSON lines and TSV byte "
-        "for byte, others as JSON lines. - is standard output, for this option and the next.",
+        "for byte, others as JSON lines. - is standard output, for this option and --matches. DIR/, with a "
+        "slash: a new folder with one file for each file of the training data, under the same name and in "
+        "the same form.",
         "", [&](const std::string& value) { request.kept = output_name(value); });
+    line.flag(
+        "--resume",
+        "With -o DIR/: continue a run of the same command that was killed or interrupted, if there is one, "
+        "and keep what is finished if this one is. The result is the same.",
+        request.options.resume);
     line.option(
         "--matches", "FILE",
         "Rows of eval_id, train_id, share, place: every item and training document that contains at least "
@@ -73,6 +82,9 @@ void describe(command_line& line, decontaminate_request& request) {
     line.example(
         "quern decontaminate train.jsonl.zst --against gsm8k.jsonl --against mmlu.jsonl -o clean.jsonl.zst",
         "Training data without documents that contain half of a test question or more.");
+    line.example(
+        "quern decontaminate 'shards/*.parquet' --against tests/ -o clean/ --matches leaks.tsv --resume",
+        "One output for each shard, with all columns; a run that was killed is continued.");
     line.example(
         "quern decontaminate crawl/ --against test.jsonl --overlap 0.8 --matches leaks.tsv --report "
         "leaks.html",
@@ -135,6 +147,51 @@ std::string outcome_of(const decontaminate_result& result, unsigned ngram) {
                                      : grouped(result.matches().size()) + " matches");
 }
 
+int find_and_write(decontaminate_request& request, session& job) {
+    decontaminate_options& options = request.options;
+    auto kept = open_if(file_of_documents(request.kept), job), matches = open_if({request.matches}, job),
+         report = open_if(report_page(request.report), job);
+    if (kept) options.kept = [&](std::string_view bytes) { kept->write(bytes); };
+    options.keep_examples = report.has_value();
+
+    decontaminate_result result = decontaminate(options, job.ctx);
+    job.statistics = std::move(result.statistics);
+    job.stage("write", [&] {
+        if (matches) write_matches(result, job, *matches);
+        if (report) result.write_report([&](std::string_view bytes) { report->write(bytes); });
+        const auto commit = [&] {
+            const auto given = [](std::optional<output>& to) { return to ? &*to : nullptr; };
+            output* const all[] = {given(kept), given(matches), given(report)};
+            output::commit_together(all);
+        };
+        // The folder appears last: once it is there, so is everything else.
+        if (!options.kept_folder.empty()) {
+            result.write_kept_folder(job.ctx, commit);
+        } else {
+            commit();
+        }
+    });
+    job.messages.finish();
+    reading_counts counts = result.counts;
+    counts += result.against_counts;
+    report_reading(job.messages, counts, result.issues, outcome_of(result, options.contamination.ngram));
+    job.write_statistics();
+    return 0;
+}
+
+int decontaminate_corpus(decontaminate_request& request, session& job) {
+    try {
+        return find_and_write(request, job);
+    } catch (const usage_error&) {
+        throw;
+    } catch (const error&) {
+        if (request.options.resume)
+            job.messages.info(fmt::format(
+                "{}: what is finished is kept; the same command continues from there", request.kept));
+        throw;
+    }
+}
+
 }  // namespace
 
 int run_decontaminate(const command& self, const std::vector<std::string>& arguments) {
@@ -154,6 +211,7 @@ int run_decontaminate(const command& self, const std::vector<std::string>& argum
     refuse_repeated_input(request);
     options.inputs = inputs_of(request.inputs, request.corpus, "TRAIN");
     options.against.inputs = expand_inputs(options.against.inputs);
+    line.require_used("--resume", request.kept.ends_with('/'), "requires --output DIR/, with a slash");
     if (request.matches.empty() && request.kept.empty()) request.matches = "-";
 
     session job(self, request.common);
@@ -166,28 +224,19 @@ int run_decontaminate(const command& self, const std::vector<std::string>& argum
     std::vector<std::filesystem::path> files = options.inputs;
     files.insert(files.end(), options.against.inputs.begin(), options.against.inputs.end());
     files.push_back(request.text.stop_word_file());
-    job.check_destinations({{request.kept}, {request.matches}, report_page(request.report)},
+    if (request.kept.ends_with('/')) {
+        const std::filesystem::path folder = std::filesystem::path(request.kept).parent_path();
+        refuse_harm(folder, files);
+        files.push_back(folder);
+        options.kept_folder = request.kept;
+    }
+    if (options.resume && is_kept_folder_complete(options)) {
+        job.messages.info(request.kept + " is complete already");
+        return 0;
+    }
+    job.check_destinations({file_of_documents(request.kept), {request.matches}, report_page(request.report)},
                            std::move(files));
-    auto kept = open_if({request.kept}, job), matches = open_if({request.matches}, job),
-         report = open_if(report_page(request.report), job);
-    if (kept) options.kept = [&](std::string_view bytes) { kept->write(bytes); };
-    options.keep_examples = report.has_value();
-
-    decontaminate_result result = decontaminate(options, job.ctx);
-    job.statistics = std::move(result.statistics);
-    job.stage("write", [&] {
-        if (matches) write_matches(result, job, *matches);
-        if (report) result.write_report([&](std::string_view bytes) { report->write(bytes); });
-        const auto given = [](std::optional<output>& to) { return to ? &*to : nullptr; };
-        output* const all[] = {given(kept), given(matches), given(report)};
-        output::commit_together(all);
-    });
-    job.messages.finish();
-    reading_counts counts = result.counts;
-    counts += result.against_counts;
-    report_reading(job.messages, counts, result.issues, outcome_of(result, options.contamination.ngram));
-    job.write_statistics();
-    return 0;
+    return decontaminate_corpus(request, job);
 }
 
 }  // namespace quern::cli

@@ -134,6 +134,47 @@ decontaminate() { quern decontaminate --quiet "$@"; }
     [ "$(json stats.json 'd["counts"]["contaminated"], d["counts"]["empty_items"], d["counts"]["matches"]')" = "(2, 1, 2)" ]
 }
 
+@test "one output for each input, and a run that is killed and resumed" {
+    mkdir in
+    python3 - <<'PY'
+import random
+random.seed(3)
+item = "How many sacks of corn does the mill by the river grind between dawn and dusk if the wheel turns nine times an hour?"
+for shard in range(8):
+    with open(f"in/s{shard}.jsonl", "w") as out:
+        for n in range(400):
+            words = " ".join(random.choices(["mill", "stone", "water", "of", "the", "and"], k=random.randint(5, 300)))
+            text = f"{words} {item}" if random.random() < 0.1 else words
+            print('{"id":"%d-%d","text":"%s","more":%d}' % (shard, n, text, n), file=out)
+PY
+    gzip -n in/s1.jsonl
+    zstd -q --rm in/s2.jsonl
+    local arguments=(in --against test.jsonl --threads 1 --force)
+    decontaminate "${arguments[@]}" -o one.jsonl --matches of_one.tsv
+    decontaminate "${arguments[@]}" -o whole/ --matches of_folder.tsv
+    cmp of_one.tsv of_folder.tsv
+    [ "$(wc -l <of_one.tsv)" -gt 100 ]
+    { cat whole/s0.jsonl && gzip -dc whole/s1.jsonl.gz && zstd -qdc whole/s2.jsonl.zst && cat whole/s[3-7].jsonl; } |
+        cmp - one.jsonl
+    local kills=0 trials=3
+    [ -z "${QUERN_LONG:-}" ] || trials=20
+    for _ in $(seq "$trials"); do
+        rm -rf out out.tsv
+        until_done 400 decontaminate "${arguments[@]}" -o out/ --matches out.tsv --resume
+        diff -r whole out
+        cmp of_one.tsv out.tsv
+        [ -z "$(find . -maxdepth 1 -name '.out*')" ]
+    done
+    echo "$kills kills"
+    [ $kills -gt 0 ]
+    quern decontaminate in --against test.jsonl --threads 1 -o out/ --matches out.tsv --resume 2>said
+    grep -q 'out/ is complete already' said
+    refused "--resume requires --output DIR/" in --against test.jsonl -o out.jsonl --resume
+    refused "expected files or folders, not standard input" in --against - -o other/ --resume <test.jsonl
+    refused "out exists and is not empty" in --against test.jsonl -o out/
+    refused "is inside the input in" in --against test.jsonl -o in/out/
+}
+
 @test "rejected documents count on both sides, and end the run beyond --max-errors" {
     (cat test.jsonl && echo '{"id":') >broken.jsonl
     ends_with 3 quern decontaminate train.jsonl --against broken.jsonl -o kept.jsonl

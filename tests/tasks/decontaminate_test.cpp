@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <stdexcept>
 #include <string>
@@ -374,6 +375,79 @@ TEST_F(decontaminate_test, nothing_found_keeps_everything) {
     EXPECT_THAT(all.matches, IsEmpty());
     EXPECT_EQ(all.kept, lines_of(documents));
     EXPECT_THAT(all.report, Not(HasSubstr("largest leaks")));
+}
+
+TEST_F(decontaminate_test, a_folder_gets_one_output_for_each_file_and_a_run_goes_on_after_any_part) {
+    namespace fs = std::filesystem;
+    const std::string leak = "the wheel turns nine times";
+    write_file(folder_ / "in/a.jsonl", lines_of({{"1", "stays"}, {"2", "that " + leak + " an hour"}}));
+    write_file(folder_ / "in/b.tsv", "3\t" + leak + "\n4\tstays, too\n");
+    write_file(folder_ / "in/c.txt", "a page that stays\n");
+    write_file(folder_ / "in/d.txt", "a page where " + leak + "\n");
+    write_file(folder_ / "in/e.jsonl", lines_of({{"2", "how " + leak + ", and who counts them"}}));
+    write_file(folder_ / "test.jsonl", lines_of({{"x", leak}, {"y", "who counts them"}}));
+    decontaminate_options options;
+    options.inputs = {folder_ / "in"};
+    options.against.inputs = {folder_ / "test.jsonl"};
+    options.contamination.ngram = 3;
+    options.kept_folder = folder_ / "whole";
+    const decontaminate_result whole = decontaminate(options, context_with());
+    EXPECT_FALSE(fs::exists(folder_ / "whole"));
+    whole.write_kept_folder(context_with());
+    std::map<std::string, std::string> expected = testing::files_of(folder_ / "whole");
+    std::map<std::string, std::string> outputs = expected;
+    EXPECT_EQ(outputs.erase("manifest.json"), 1U);
+    EXPECT_EQ(outputs, (std::map<std::string, std::string>{{"a.jsonl", lines_of({{"1", "stays"}})},
+                                                           {"b.tsv", "4\tstays, too\n"},
+                                                           {"c.txt", "a page that stays\n"},
+                                                           {"e.jsonl", ""}}));
+
+    options.kept_folder = folder_ / "out";
+    options.resume = true;
+    options.part_bytes = 1;  // a part for each file with records
+    const auto work = [&] {
+        for (const auto& entry : fs::directory_iterator(folder_.path()))
+            if (entry.is_directory() && entry.path().filename().native().starts_with(".out.quern-"))
+                return entry.path();
+        return fs::path();
+    };
+    const auto leave = [&] { decontaminate(options, context_with()); };
+    leave();
+    unsigned parts = 0;
+    const auto part = [&](unsigned number) { return work() / ("00000" + std::to_string(number) + ".json"); };
+    while (fs::exists(part(parts))) ++parts;
+    ASSERT_GE(parts, 3U);
+    for (unsigned kept = 0; kept <= parts; ++kept) {
+        SCOPED_TRACE(kept);
+        if (work().empty()) leave();
+        for (unsigned p = kept; p < parts; ++p) fs::remove(part(p));
+        EXPECT_FALSE(is_kept_folder_complete(options));
+        const decontaminate_result resumed = decontaminate(options, context_with());
+        EXPECT_EQ(named(resumed), named(whole));
+        EXPECT_EQ(resumed.found.documents, whole.found.documents);
+        EXPECT_EQ(resumed.contaminated(2).position, whole.contaminated(2).position);
+        resumed.write_kept_folder(context_with());
+        EXPECT_EQ(testing::files_of(folder_ / "out"), expected);
+        EXPECT_TRUE(is_kept_folder_complete(options));
+        EXPECT_EQ(work(), fs::path());
+        fs::remove_all(folder_ / "out");
+    }
+
+    leave();
+    write_file(folder_ / "test.jsonl", lines_of({{"x", "stays"}}));
+    try {
+        decontaminate(options, context_with());
+        FAIL() << "another set was accepted";
+    } catch (const usage_error& refused) {
+        EXPECT_THAT(refused.what(), HasSubstr("test.jsonl was changed"));
+    }
+    options.kept_folder.clear();
+    EXPECT_THROW(decontaminate(options, context_with()), usage_error);
+    options.resume = false;
+    EXPECT_THROW(decontaminate(options, context_with()).write_kept_folder(context_with()), usage_error);
+    options.kept_folder = folder_ / "out";
+    options.kept = [](std::string_view) {};
+    EXPECT_THROW(decontaminate(options, context_with()), usage_error);
 }
 
 TEST(leak_examples_test, keeps_the_largest_of_each_item_in_any_order) {

@@ -15,6 +15,7 @@
 #include "quern/base/text_option_table.hpp"
 #include "quern/ops/contamination_option_table.hpp"
 #include "quern/tasks/output_file.hpp"
+#include "quern/tasks/output_harm.hpp"
 #include "result.hpp"
 #include "texts.hpp"
 
@@ -148,12 +149,20 @@ std::unique_ptr<found_leaks> find_leaks(const nb::object& documents, const nb::o
         sets.read_into(call.options.against, caller);
         std::vector<std::filesystem::path> inputs = call.options.inputs;
         inputs.insert(inputs.end(), call.options.against.inputs.begin(), call.options.against.inputs.end());
-        check_result_file(call.output, call.overwrite, inputs);
+        const bool to_folder = is_folder_name(call.output);
+        if (to_folder) {
+            refuse_harm(call.output.parent_path(), inputs);
+            call.options.kept_folder = call.output;
+        } else {
+            check_result_file(call.output, call.overwrite, inputs);
+        }
+        if (call.options.resume && !to_folder)
+            refuse("resume requires an output folder, with a slash at the end");
         check_result_file(call.report, call.overwrite, inputs);
         refuse_shared_files(std::array{call.output, call.report});
         call.options.keep_examples = !call.report.empty();
         std::optional<output_file> kept;
-        if (!call.output.empty()) {
+        if (!call.output.empty() && !to_folder) {
             kept.emplace(call.output, output_options{.replace = call.overwrite}, ctx);
             call.options.kept = [&](std::string_view bytes) { kept->write(bytes); };
         }
@@ -162,6 +171,7 @@ std::unique_ptr<found_leaks> find_leaks(const nb::object& documents, const nb::o
         if (!call.report.empty())
             write_result_file(call.report, call.overwrite, ctx,
                               [&](const auto& sink) { result.write_report(sink); });
+        if (to_folder) result.write_kept_folder(ctx);
         std::vector<std::string> names;
         for (const contamination& m : result.matches())
             names.push_back(sets.name_of(m.item, result.item(m.item).set));
@@ -278,8 +288,14 @@ void declare_decontaminate(nb::module_& module) {
     options.add({"output", "str | os.PathLike[str] | None", "None",
                  "Write the documents without items to this file: lines of JSON lines and TSV byte for byte, "
                  "others as JSON "
-                 "lines; .gz and .zst compress."},
+                 "lines; .gz and .zst compress. With a slash at the end: to a new folder, a file for each "
+                 "file of the training data."},
                 [](decontaminate_call& r, nb::handle given) { r.output = text_of("output", given); });
+    options.add(
+        {"resume", "bool", "False",
+         "With an output folder: continue a run of the same call that was killed or interrupted, if there "
+         "is one, and keep what is finished if this one is."},
+        [](decontaminate_call& r, nb::handle given) { r.options.resume = bool_of("resume", given); });
     options.add({"report", "str | os.PathLike[str] | None", "None",
                  "Write an HTML page about the result to this file."},
                 [](decontaminate_call& r, nb::handle given) { r.report = text_of("report", given); });

@@ -3,6 +3,7 @@
 
 import json
 import random
+import shutil
 
 import pyarrow
 import pytest
@@ -82,3 +83,24 @@ def test_sets_in_memory(files):
         quern.decontaminate(train, {"one": items, "two": "file.jsonl"})
     with pytest.raises(quern.UsageError):
         quern.decontaminate(train, {})
+
+
+def test_a_folder_of_outputs(files):
+    folder, train, items = files
+    (folder / "in").mkdir()
+    lines = (folder / "train.jsonl").read_text().splitlines(keepends=True)
+    (folder / "in" / "a.jsonl").write_text("".join(lines[:30]))
+    (folder / "in" / "b.jsonl").write_text("".join(lines[30:]))
+    for _ in range(2):
+        result = quern.decontaminate(folder / "in", folder / "one.jsonl", ngram=8, output=f"{folder}/out/", resume=True)
+        assert [not keep for keep in result.keep] == [any(item in text for item in items[:5]) for text in train]
+        kept = [line for line, keep in zip(lines, result.keep) if keep]
+        assert (folder / "out" / "a.jsonl").read_text() + (folder / "out" / "b.jsonl").read_text() == "".join(kept)
+        shutil.rmtree(folder / "out")
+    with pytest.raises(quern.UsageError, match="slash"):
+        quern.decontaminate(folder / "in", folder / "one.jsonl", output=folder / "out.jsonl", resume=True)
+    with pytest.raises(quern.UsageError, match="reads its evaluation sets again"):
+        quern.decontaminate(folder / "in", items, output=f"{folder}/out/", resume=True)
+    with pytest.raises(quern.UsageError, match="in memory are in no files"):
+        quern.decontaminate(train, folder / "one.jsonl", output=f"{folder}/out/")
+    assert not (folder / "out").exists()

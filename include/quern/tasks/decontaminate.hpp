@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <span>
@@ -31,6 +32,15 @@ struct decontaminate_options : corpus_input {
     /// as JSON lines. Called while the corpus is read, by one thread at a time but not always the same, and for lines of
     /// TSV and CSV at the end. What it throws ends the run. Empty: they are not wanted.
     sink kept;
+    /// Instead of `kept`, for write_kept_folder: the folder to write, new or empty. Checked before the work.
+    std::filesystem::path kept_folder;
+    /// With `kept_folder`: continues a run with the same inputs and options that was killed or interrupted, if there is one, and
+    /// keeps what is done if this run is interrupted or fails. The evaluation sets are files; they are read again. Whole files
+    /// of the training data that were read are not read again, unless `keep_examples`. Complete outputs are not written again.
+    /// Another request than that of the interrupted run is refused. The folder is the same, byte for byte.
+    bool resume = false;
+    /// With `kept_folder`: input between two notes for `resume`.
+    std::uint64_t part_bytes = 64 << 20;
     bool keep_examples = false;  ///< needed for write_report
 };
 
@@ -66,6 +76,10 @@ class decontaminate_result {
     /// Numbered from 0 in the order of the training corpus.
     contaminated_document contaminated(std::uint32_t document) const;
 
+    /// Writes `kept_folder`, once: for each file of the training data one with its documents that are not contaminated, in its
+    /// form, and manifest.json, as dedup_result::write_kept_folder() does. The folder appears whole or not at all, after a call
+    /// of `before`. Throws io_error, interrupted, and invalid_input if a file to copy was changed.
+    void write_kept_folder(const context& ctx, const std::function<void()>& before = {}) const;
     /// Writes an HTML page: counts, what leaked of each set, the largest leaks with their texts side by side. Requires
     /// keep_examples.
     void write_report(const sink& out) const;
@@ -93,5 +107,9 @@ class decontaminate_result {
 /// class: exact. Cost: the segmentation of words, and a few look-ups for each; memory of up to 45 bytes for each word
 /// of the evaluation sets; the matches in `ctx.scratch`.
 decontaminate_result decontaminate(const decontaminate_options& options, const context& ctx);
+
+/// Whether `options.kept_folder` is there already, written by a run with the same inputs and options, so that nothing is
+/// left to resume. Removes what a run that was killed in its last step left next to it.
+bool is_kept_folder_complete(const decontaminate_options& options);
 
 }  // namespace quern

@@ -8,8 +8,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <functional>
 #include <optional>
+#include <sstream>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "device/cpu/pipeline.hpp"
@@ -28,6 +32,10 @@
 #include "tasks/decontaminate/evaluation_set.hpp"
 #include "tasks/decontaminate/kept_writer.hpp"
 #include "tasks/decontaminate/leak_examples.hpp"
+#include "tasks/dedup/document_table.hpp"
+#include "tasks/dedup/duplicate_store.hpp"
+#include "tasks/dedup/kept_folder.hpp"
+#include "tasks/dedup/kept_request.hpp"
 #include "tasks/ngrams/scratch_table.hpp"
 #include "tasks/shared/pinned_to_device.hpp"
 #include "tasks/shared/remaining_memory.hpp"
@@ -68,6 +76,8 @@ struct decontaminate_result::state {
     io::mapped_file ids, documents;
     leak_examples examples;
     bool has_examples = false;
+    std::unique_ptr<kept_folder> folder;
+    std::vector<bool> is_kept;  ///< with a folder
     contamination_options options;
     std::vector<std::pair<std::string, std::string>> origin;
     std::vector<std::string> set_names;
@@ -121,12 +131,48 @@ class found_matches {
     std::uint32_t count_ = 0;
 };
 
+/// What is noted of a document, for a run that is resumed; and back.
+std::string text_of(std::span<const contamination> matches) {
+    std::string text = std::to_string(matches.size());
+    for (const contamination& m : matches)
+        text += fmt::format(" {} {} {} {} {}", m.item, m.found, m.of, m.begin, m.end);
+    return text;
+}
+std::vector<contamination> matches_of(std::string_view text) {
+    std::istringstream in{std::string(text)};
+    std::size_t count = 0;
+    in >> count;
+    std::vector<contamination> matches(count);
+    for (contamination& m : matches) in >> m.item >> m.found >> m.of >> m.begin >> m.end;
+    return matches;
+}
+
+void check_folder(const decontaminate_options& options) {
+    if (options.kept && !options.kept_folder.empty())
+        throw usage_error("the kept documents can go to a file or to a folder, not to both");
+    if (!options.resume) return;
+    if (options.kept_folder.empty())
+        throw usage_error("to resume a run requires a folder for the kept documents");
+    const auto is_stored = [](const std::filesystem::path& path) {
+        if (path == "-") return false;
+        std::error_code failed;
+        const auto status = std::filesystem::status(path, failed);
+        return !std::filesystem::exists(status) || std::filesystem::is_regular_file(status) ||
+               std::filesystem::is_directory(status);
+    };
+    if (options.against.source != nullptr || !std::ranges::all_of(options.against.inputs, is_stored))
+        throw usage_error(
+            "a run that is resumed reads its evaluation sets again (expected files or folders, not standard "
+            "input or a pipe)");
+}
+
 void check_request(const decontaminate_options& options) {
     require_documents(options);
     if (options.against.inputs.empty() && options.against.source == nullptr)
         throw usage_error("no evaluation set given");
     require_documents(options.against);
     check_ranges(options.contamination);
+    check_folder(options);
     static_cast<void>(text::analyzer(options.text));  // refuses an unknown language, an unreadable list
     for (const corpus_input* const side : {static_cast<const corpus_input*>(&options), &options.against})
         for (const auto& input : side->inputs)
@@ -142,6 +188,9 @@ class decontaminate_run {
 
     decontaminate_result run() {
         state& s = *state_;
+        if (!options_.kept_folder.empty())
+            s.folder = std::make_unique<kept_folder>(
+                kept_target{options_.kept_folder, options_, describe_kept(options_), options_.resume}, ctx_);
         s.items.emplace(options_, s.scratch, ctx_);
         clock_.end_stage("against", s.items->input_bytes());
         ctx_.report({"index", 0, s.items->words().words.size(), "words"});
@@ -161,12 +210,64 @@ class decontaminate_run {
     void read_corpus(const item_index& index) {
         state& s = *state_;
         const context ctx = with_remaining_memory(ctx_, evaluation_bytes_, "the evaluation data");
-        document_scanner scanner(*s.items, index, options_.text);
-        std::optional<kept_writer> kept;
-        if (options_.kept) kept.emplace(options_.kept, s.scratch.path(), options_.fields);
+        if (options_.kept) kept_.emplace(options_.kept, s.scratch.path(), options_.fields);
+        std::optional<io::corpus_place> start = io::corpus_place();
+        reading_record earlier;
+        if (keeps_parts())
+            start = s.folder->take_batches(
+                earlier_, earlier, [](const document&) {}, ctx);
+        std::uint64_t bytes = 0;
+        if (start) {
+            document_scanner scanner(*s.items, index, options_.text);
+            bytes = read_from(*start, std::move(earlier), scanner, ctx);
+        } else {
+            take_earlier([](std::string_view) {});
+            record_ = std::move(earlier);
+        }
+        if (kept_) kept_->finish();
+        contaminated_ = found_.documents();
+        clock_.end_stage("scan", bytes);
+        found_.finish(s, ctx);
+        clock_.end_stage("sort", s.matches.size() * sizeof(contamination));
+    }
+
+    /// Whether what was read is kept for a later run.
+    bool keeps_parts() const {
+        const bool is_numbered = options_.input_format == io::name_of(io::corpus_form::lines);
+        return state_->folder && options_.resume && !options_.keep_examples && !is_numbered;
+    }
+
+    /// Decides again what an earlier run did.
+    void take_earlier(const std::function<void(std::string_view)>& know) {
+        document d;
+        for (std::uint32_t i = 0; i < earlier_.size(); ++i) {
+            d.id = earlier_.id(i);
+            know(d.id);
+            std::vector<contamination> matches = matches_of(earlier_.text(i));
+            decide(d, matches);
+        }
+    }
+
+    std::uint64_t read_from(const io::corpus_place& start, reading_record earlier, document_scanner& scanner,
+                            const context& ctx) {
         admitted_corpus corpus(options_, {.a_byte = 3}, options_.text, ctx,
-                               {.stage = "read", .keep_records = kept.has_value()});
-        found_matches found(s.scratch);
+                               {.stage = "read", .keep_records = kept_ || state_->folder, .start = start});
+        corpus.record() = std::move(earlier);
+        take_earlier([&](std::string_view id) { corpus.know(id); });
+        if (keeps_parts()) corpus.in_parts_of(options_.part_bytes);
+        do read_part(corpus, scanner, ctx);
+        while (corpus.next_part());
+        record_ = std::move(corpus.record());
+        return corpus.consumed_bytes();
+    }
+
+    /// Everything, or as much as is kept at once.
+    void read_part(admitted_corpus& corpus, document_scanner& scanner, const context& ctx) {
+        state& s = *state_;
+        std::optional<shard_writer> notes;
+        if (keeps_parts())
+            notes.emplace(s.folder->notes(), s.folder->batch_number(), earlier_.overlap(),
+                          s.scratch.file("noted_ids"));
         pipeline<unit_in_work> line(units_at_once(ctx));
         corpus.begin(line);
         line.in_parallel([&](unit_in_work& unit) {
@@ -178,34 +279,44 @@ class decontaminate_run {
                     m.document = i;
                     unit.matches.push_back(m);
                 }
-                if (!matches.empty()) continue;
-                if (kept) kept_writer::prepare(documents[i]);
+                if (matches.empty() && kept_) kept_writer::prepare(documents[i]);
             }
         });
         line.in_order([&](unit_in_work& unit) {
             auto next = unit.matches.begin();
-            for (std::uint32_t i = 0; i < unit.parsed.documents.size(); ++i, ++documents_) {
-                const document& d = unit.parsed.documents[i];
+            for (std::uint32_t i = 0; i < unit.parsed.documents.size(); ++i) {
                 const auto begin = next;
                 while (next != unit.matches.end() && next->document == i) ++next;
-                if (begin == next) {
-                    if (kept) kept->take(d);
-                    continue;
-                }
-                found.add(d, documents_, std::span(begin, next));
-                if (!options_.keep_examples) continue;
-                for (const contamination& m : std::span(begin, next)) s.examples.consider(m, d.text);
+                take(unit.parsed.documents[i], std::span(begin, next), notes ? &*notes : nullptr);
             }
-            if (kept) kept->flush();
+            unit.matches.clear();
+            if (kept_) kept_->flush();
         });
         corpus.run(line);
-        if (documents_ == 0 && options_.source == nullptr) corpus.record().refuse_empty(options_);
-        if (kept) kept->finish();
-        contaminated_ = found.documents();
-        record_ = std::move(corpus.record());
-        clock_.end_stage("scan", corpus.consumed_bytes());
-        found.finish(s, ctx);
-        clock_.end_stage("sort", s.matches.size() * sizeof(contamination));
+        if (!corpus.next_part() && documents_ == 0 && options_.source == nullptr)
+            corpus.record().refuse_empty(options_);
+        if (notes) earlier_.map_texts(notes->finish_texts());
+        if (s.folder) s.folder->end_batch(notes ? &*notes : nullptr, corpus.record(), corpus.next_part());
+    }
+
+    void take(const document& d, std::span<contamination> matches, shard_writer* notes) {
+        if (state_->folder) state_->folder->append(d);
+        if (notes != nullptr) {
+            const std::string text = text_of(matches);
+            earlier_.add(d.id, text.size());
+            notes->add(d.id, text);
+        }
+        if (kept_ && matches.empty()) kept_->take(d);
+        decide(d, matches);
+    }
+
+    void decide(const document& d, std::span<contamination> matches) {
+        if (state_->folder) state_->is_kept.push_back(matches.empty());
+        const std::uint64_t position = documents_++;
+        if (matches.empty()) return;
+        found_.add(d, position, matches);
+        if (!options_.keep_examples) return;
+        for (const contamination& m : matches) state_->examples.consider(m, d.text);
     }
 
     decontaminate_result result() {
@@ -287,6 +398,9 @@ class decontaminate_run {
     context ctx_;
     stage_clock clock_{statistics_};
     std::unique_ptr<state> state_ = std::make_unique<state>(ctx_);
+    std::optional<kept_writer> kept_;
+    found_matches found_{state_->scratch};
+    document_table earlier_;  ///< what was found, for a run that is resumed
     std::uint64_t evaluation_bytes_ = 0, documents_ = 0;
     std::uint32_t contaminated_ = 0;
     reading_record record_;
@@ -317,6 +431,15 @@ contaminated_document decontaminate_result::contaminated(std::uint32_t document)
     const std::uint64_t begin = document == 0 ? 0 : entries[document - std::size_t{1}].id_end;
     return {state_->ids.text().substr(begin, entries[document].id_end - begin),
             static_cast<std::uint32_t>(entries[document].position)};
+}
+
+void decontaminate_result::write_kept_folder(const context& ctx, const std::function<void()>& before) const {
+    if (!state_->folder) throw usage_error("no folder for the documents to keep was given");
+    state_->folder->publish([this](std::size_t i) { return state_->is_kept[i]; }, before, ctx);
+}
+
+bool is_kept_folder_complete(const decontaminate_options& options) {
+    return kept_folder::is_complete(options.kept_folder, describe_kept(options));
 }
 
 void decontaminate_result::write_report(const sink& out) const {

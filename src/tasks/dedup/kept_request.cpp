@@ -18,7 +18,10 @@
 #include "quern/base/error.hpp"
 #include "quern/base/pdf_program.hpp"
 #include "quern/base/text_option_table.hpp"
+#include "quern/ops/contamination_option_table.hpp"
+#include "quern/tasks/decontaminate.hpp"
 #include "quern/tasks/dedup_option_table.hpp"
+#include "quern/tasks/dedup_parts_option_table.hpp"
 #include "quern/text/analyzer.hpp"
 #include "tasks/dedup/dedup_checks.hpp"
 #include "tasks/store/manifest.hpp"
@@ -48,21 +51,26 @@ std::string joined(const auto& values) {
     return text;
 }
 
+/// `prefix` begins the names.
+void add_fields(json& to, const document_fields& fields, const std::string& prefix) {
+    const auto add = [&](const char* name, const std::string& value) {
+        if (!value.empty()) to[prefix + name] = json_of_bytes(value);
+    };
+    add("id_field", fields.id);
+    add("text_field", joined(fields.text));
+    add("title_field", fields.title);
+    add("links_field", fields.links);
+    add("kept_fields", joined(fields.kept));
+}
+
 void add_corpus(json& to, const corpus_input& corpus) {
     const error_limit& limit = corpus.max_errors;
     to["max_errors"] =
         limit.is_share ? fmt::format("{:g}%", 100 * limit.share) : fmt::format("{}", limit.count);
     to["ids"] = id_rule_names[static_cast<std::size_t>(corpus.ids)];
-    const auto add = [&to](const char* name, const std::string& value) {
-        if (!value.empty()) to[name] = json_of_bytes(value);
-    };
-    add("input_format", corpus.input_format);
-    add("follow_links", corpus.follow_links ? "true" : "");
-    add("id_field", corpus.fields.id);
-    add("text_field", joined(corpus.fields.text));
-    add("title_field", corpus.fields.title);
-    add("links_field", corpus.fields.links);
-    add("kept_fields", joined(corpus.fields.kept));
+    if (!corpus.input_format.empty()) to["input_format"] = json_of_bytes(corpus.input_format);
+    if (corpus.follow_links) to["follow_links"] = "true";
+    add_fields(to, corpus.fields, "");
 }
 
 json parameters_of(const dedup_options& options) {
@@ -79,6 +87,16 @@ json parameters_of(const dedup_options& options) {
     add("prefer", joined(options.prefer));
     add("against", joined(options.against));
     add("store", options.store.native());
+    return all;
+}
+
+json parameters_of(const decontaminate_options& options) {
+    json all = json::object();
+    add_options(all, options.contamination);
+    add_options(all, as_recorded(options.text));
+    all["unicode"] = text::unicode_version();
+    all["against"] = json_of_bytes(joined(options.against.inputs));
+    add_fields(all, options.against.fields, "against_");
     return all;
 }
 
@@ -106,6 +124,17 @@ void describe_input(const fs::path& input, bool follow_links, std::vector<kept_r
 
 bool is_pdf(const kept_request::file& file) {
     return file.path.ends_with(".pdf") || file.path.ends_with(".PDF");
+}
+
+void note_pdf_program(kept_request& request) {
+    if (std::ranges::any_of(request.files, is_pdf))
+        request.parameters["pdf"] = json_of_bytes(used_pdf_program().path.native());
+}
+
+/// Sets with which a run compares.
+void add_sets(const std::vector<fs::path>& sets, bool follow_links, kept_request& request) {
+    for (const fs::path& set : sets) describe_input(set, follow_links, request.files);
+    note_pdf_program(request);
 }
 
 std::string shown(const json& parameters, const std::string& name) {
@@ -186,14 +215,29 @@ kept_request describe_request(const corpus_input& input, json parameters) {
     add_corpus(request.parameters, input);
     request.parameters["program"] = fmt::format("Quern {}, outputs {}", QUERN_VERSION, version_of_outputs);
     for (const fs::path& each : input.inputs) describe_input(each, input.follow_links, request.files);
-    if (std::ranges::any_of(request.files, is_pdf))
-        request.parameters["pdf"] = json_of_bytes(used_pdf_program().path.native());
+    note_pdf_program(request);
     return request;
 }
 
 kept_request describe_kept(const dedup_options& options) {
     kept_request request = describe_request(options, parameters_of(options));
-    for (const fs::path& set : options.against) describe_input(set, options.follow_links, request.files);
+    add_sets(options.against, options.follow_links, request);
+    return request;
+}
+
+kept_request describe_kept(const dedup_parts_options& options) {
+    json all = json::object();
+    add_options(all, options);
+    if (options.whole_words) all["unicode"] = text::unicode_version();
+    if (!options.against.empty()) all["against"] = json_of_bytes(joined(options.against));
+    kept_request request = describe_request(options, std::move(all));
+    add_sets(options.against, options.follow_links, request);
+    return request;
+}
+
+kept_request describe_kept(const decontaminate_options& options) {
+    kept_request request = describe_request(options, parameters_of(options));
+    add_sets(options.against.inputs, options.against.follow_links, request);
     return request;
 }
 

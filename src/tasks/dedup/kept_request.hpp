@@ -13,6 +13,9 @@
 
 namespace quern {
 
+struct decontaminate_options;
+struct dedup_parts_options;
+
 struct kept_request {
     nlohmann::json parameters;  ///< an object of texts by name
     struct file {
@@ -37,6 +40,8 @@ struct kept_request {
 /// The files of `input` and how they are read, with these parameters and the version of the program. Cost: one walk over the inputs.
 kept_request describe_request(const corpus_input& input, nlohmann::json parameters);
 kept_request describe_kept(const dedup_options& options);
+kept_request describe_kept(const decontaminate_options& options);
+kept_request describe_kept(const dedup_parts_options& options);
 
 /// A text as JSON: as it is, or, if it is not UTF-8, an array of its bytes. And back.
 nlohmann::json json_of_bytes(const std::string& text);
