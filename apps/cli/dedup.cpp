@@ -293,12 +293,7 @@ void write_results(const dedup_result& result, removal_rule rule, const session&
 
 int find_and_write(dedup_request& request, session& job) {
     if (request.pairs.empty() && request.groups.empty() && request.kept.empty()) request.pairs = "-";
-    const bool to_folder = request.kept.ends_with('/');
-    if (to_folder) request.dedup.kept_folder = request.kept;
-    if (request.dedup.resume && is_kept_folder_complete(request.dedup)) {
-        job.messages.info(request.kept + " is complete already");
-        return 0;
-    }
+    const bool to_folder = !request.dedup.kept_folder.empty();
     auto pairs = open_if({request.pairs}, job), groups = open_if({request.groups}, job),
          kept = open_if(to_folder ? destination() : file_of_kept(request.kept), job),
          report = open_if(report_page(request.report), job);
@@ -488,6 +483,14 @@ int dedup_stream(dedup_request& request, session& job) {
     return 0;
 }
 
+/// The folder of `name`, which ends with a slash, unless it would harm the inputs.
+std::filesystem::path harmless_folder(const std::string& name,
+                                      const std::vector<std::filesystem::path>& inputs) {
+    std::filesystem::path folder = std::filesystem::path(name).parent_path();
+    refuse_harm(folder, inputs);
+    return folder;
+}
+
 }  // namespace
 
 int run_dedup(const command& self, const std::vector<std::string>& arguments) {
@@ -525,13 +528,12 @@ int run_dedup(const command& self, const std::vector<std::string>& arguments) {
     files.insert(files.end(), request.dedup.against.begin(), request.dedup.against.end());
     files.push_back(request.text.stop_word_file());
     if (!whole) {
-        if (request.kept.ends_with('/'))
-            throw usage_error("--output " + request.kept +
-                              ": a folder requires --level document (expected a file)");
         static_cast<corpus_input&>(request.parts.options) = request.dedup;
         request.parts.options.against = request.dedup.against;
         request.parts.kept = request.kept;
-        job.check_destinations({{request.parts.cuts}, {request.kept}}, std::move(files));
+        const bool to_folder = request.kept.ends_with('/');
+        if (to_folder) files.push_back(harmless_folder(request.kept, files));
+        job.check_destinations({{request.parts.cuts}, {to_folder ? "" : request.kept}}, std::move(files));
         return dedup_parts(request.parts, job);
     }
     line.require_used("--resume", request.kept.ends_with('/'), "requires --output DIR/, with a slash");
@@ -546,10 +548,13 @@ int run_dedup(const command& self, const std::vector<std::string>& arguments) {
     files.push_back(request.dedup.store);
     std::string kept_file = request.kept;
     if (kept_file.ends_with('/')) {
-        const std::filesystem::path folder = std::filesystem::path(kept_file).parent_path();
-        refuse_harm(folder, files);
-        files.push_back(folder);
+        files.push_back(harmless_folder(kept_file, files));
         kept_file.clear();
+        request.dedup.kept_folder = request.kept;
+    }
+    if (request.dedup.resume && is_kept_folder_complete(request.dedup)) {
+        job.messages.info(request.kept + " is complete already");
+        return 0;
     }
     job.check_destinations(
         {{request.pairs}, {request.groups}, file_of_kept(kept_file), report_page(request.report)},

@@ -54,7 +54,12 @@ int dedup_parts(dedup_parts_request& request, session& job) {
     if (request.cuts.empty() && request.kept.empty()) request.cuts = "-";
     std::optional<output> cuts, kept;
     if (!request.cuts.empty()) cuts = job.open({request.cuts});
-    if (!request.kept.empty()) kept = job.open({request.kept});
+    const bool to_folder = request.kept.ends_with('/');
+    if (to_folder) {
+        request.options.kept_folder = request.kept;
+    } else if (!request.kept.empty()) {
+        kept = job.open({request.kept});
+    }
     request.options.keep_records = kept.has_value();
 
     dedup_parts_result result = quern::dedup_parts(request.options, job.ctx);
@@ -74,8 +79,15 @@ int dedup_parts(dedup_parts_request& request, session& job) {
             rows.finish();
         }
         if (kept) result.write_kept(job.documents(*kept));
-        output* const all[] = {cuts ? &*cuts : nullptr, kept ? &*kept : nullptr};
-        output::commit_together(all);
+        const auto commit = [&] {
+            output* const all[] = {cuts ? &*cuts : nullptr, kept ? &*kept : nullptr};
+            output::commit_together(all);
+        };
+        if (to_folder) {
+            result.write_kept_folder(job.ctx, commit);
+        } else {
+            commit();
+        }
     });
     job.messages.finish();
     std::string outcome = counted(result.documents(), "document");

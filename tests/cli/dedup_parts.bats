@@ -71,6 +71,27 @@ END
     refused "no such" dedup corpus.jsonl --level line --against none
 }
 
+@test "one output for each input" {
+    mkdir in
+    head -n 2 corpus.jsonl >in/a.jsonl
+    sed 1,2d corpus.jsonl | gzip -n >in/b.jsonl.gz
+    printf 'id,text,more\n7,"Subscribe to our news, and never miss a page again!\nNot this, ""it"" stays",x\n8,short,y\n' >in/c.csv
+    printf 'A page, all its own\n' >in/d.txt
+    dedup in --level line -o all --cuts of_file
+    dedup in --level line -o out/ --cuts of_folder
+    cmp of_file of_folder
+    dedup corpus.jsonl --level line -o kept
+    { cat out/a.jsonl && gzip -dc out/b.jsonl.gz; } | cmp - kept
+    diff out/c.csv <(printf 'id,text,more\n7,"Not this, ""it"" stays",x\n8,short,y\n')
+    cmp in/d.txt out/d.txt
+    [ "$(json out/manifest.json 'd["documents"], d["kept"], d["parameters"]["level"]')" = "(7, 6, 'line')" ]
+    printf 'Another page\nSubscribe to our news, and never miss a page again!\n' >in/e.txt
+    refused "e.txt: a part of this document is cut out" dedup in --level line -o other/
+    refused "out exists and is not empty" dedup in --level line -o out/
+    refused "is inside the input in" dedup in --level line -o in/out/
+    [ ! -e other ]
+}
+
 @test "the same for every thread count and memory budget, within the budget" {
     awk 'BEGIN { for (i = 0; i < 100000; ++i) printf "{\"id\":\"d%d\",\"text\":\"word%d and word%d of document\\nline number %d of the pages %d\"}\n", i, i % 9973, i % 101, i % 7919, i % 7919 }' >many.jsonl
     for level in line substring; do
@@ -104,7 +125,7 @@ END
     refused "expected one of document, paragraph, line, substring" dedup corpus.jsonl --level word
     refused "input" dedup corpus.jsonl --level line -o corpus.jsonl
     refused "cpu only" dedup corpus.jsonl --level line --device cuda
-    refused "a folder requires --level document" dedup corpus.jsonl --level line -o kept/
+    refused "--resume requires --level document" dedup corpus.jsonl --level line -o kept/ --resume
     refused "binary files have no text to cut" dedup "$data/garden" --input-format binary --level line
     printf 'a\nb\n' >words.txt
     refused "the corpus form lines" dedup words.txt --input-format lines --level line

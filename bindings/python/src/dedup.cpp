@@ -672,7 +672,8 @@ void declare_parts(nb::module_& module) {
                 [](parts_call& r, nb::handle given) { r.options.against = paths_of("against", given); });
     options.add(
         {"output", "str | os.PathLike[str] | None", "None",
-         "Write the documents without what is cut to this file; those of which nothing is left are dropped."},
+         "Write the documents without what is cut to this file; those of which nothing is left are dropped. "
+         "With a slash at the end: to a new folder, a file for each file of the corpus."},
         [](parts_call& r, nb::handle given) { r.output = text_of("output", given); });
     options.add({"overwrite", "bool", "False", "Replace an existing file."},
                 [](parts_call& r, nb::handle given) { r.overwrite = bool_of("overwrite", given); });
@@ -688,10 +689,17 @@ void declare_parts(nb::module_& module) {
             std::unique_ptr<dedup_parts_result> found;
             run(call.run, [&](const context& ctx, calling_thread& caller) {
                 source.read_into(call.options, caller);
-                check_result_file(call.output, call.overwrite, inputs_of(call.options));
-                call.options.keep_records = !call.output.empty();
+                const bool to_folder = is_folder_name(call.output);
+                if (to_folder) {
+                    refuse_harm(call.output.parent_path(), inputs_of(call.options));
+                    call.options.kept_folder = call.output;
+                } else {
+                    check_result_file(call.output, call.overwrite, inputs_of(call.options));
+                }
+                call.options.keep_records = !call.output.empty() && !to_folder;
                 found = std::make_unique<dedup_parts_result>(dedup_parts(call.options, ctx));
                 if (call.output.empty()) return;
+                if (to_folder) return found->write_kept_folder(ctx);
                 write_result_file(call.output, call.overwrite, ctx,
                                   [&](const auto& sink) { found->write_kept(sink); });
             });

@@ -258,6 +258,8 @@ def test_parts(corpus, command, tmp_path):
         assert result.fingerprint == xxhash.xxh3_64_hexdigest(cuts.read_bytes())
         assert quern.dedup_parts(texts, level=level, min_length=20).texts == result.texts
         assert sum(len(text) for text in result.texts) >= result.characters - result.characters_cut
+        quern.dedup_parts(path, level=level, min_length=20, output=f"{tmp_path}/{level}/")
+        assert (tmp_path / level / path.name).read_bytes() == kept
     with pytest.raises(quern.UsageError, match="quern.dedup"):
         quern.dedup_parts(texts, level="document")
 

@@ -33,6 +33,8 @@ struct dedup_parts_options : corpus_input {
     /// occurs in them is cut, too. They may share ids. They are not changed and not written.
     std::vector<std::filesystem::path> against;
     bool keep_records = false;  ///< needed for write_kept
+    /// If not empty: for write_kept_folder, the folder to write, new or empty. Checked before the work.
+    std::filesystem::path kept_folder;
 };
 
 /// Bytes [begin, end) of a document's text, as the corpus reader returns it, that are cut.
@@ -66,6 +68,10 @@ class dedup_parts_result {
     /// JSON lines, TSV and tables byte for byte; of changed ones only the text is replaced. Others as JSON lines. Throws
     /// io_error.
     void write_kept(const sink& out) const;
+    /// Writes `kept_folder`, once: the same, for each file of the corpus in a file of its form, and manifest.json, as
+    /// dedup_result::write_kept_folder() does. The folder appears whole or not at all, after a call of `before`. Throws io_error,
+    /// interrupted, and invalid_input if a file to copy was changed.
+    void write_kept_folder(const context& ctx, const std::function<void()>& before = {}) const;
 
     reading_counts counts;            ///< of the corpus
     std::vector<input_issue> issues;  ///< the first 100
@@ -85,7 +91,8 @@ class dedup_parts_result {
 /// Reads the inputs and finds what to cut, as repeated_text() defines it, on the CPU. Everything is compared with the texts as
 /// they are read, so that the first occurrence of a part is never changed by a later one. The same result for any number
 /// of threads and any memory.
-/// Throws usage_error (missing inputs, options out of range, the corpus form `lines`), invalid_input (too much rejected, no
+/// Throws usage_error (missing inputs, options out of range, the corpus form `lines`; with `kept_folder` a cut in a document
+/// that is a file or a row of Parquet, which is copied there as it is), invalid_input (too much rejected, no
 /// documents), damaged_store, io_error, out_of_memory, device_error (a GPU was asked for), interrupted.
 /// Cost: one pass over the input; the texts (and, with keep_records, the records) in `ctx.scratch`; memory of 60 bytes plus the
 /// id per document, and that of repeated_text().

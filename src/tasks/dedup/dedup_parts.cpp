@@ -20,6 +20,8 @@
 #include "tasks/dedup/document_reader.hpp"
 #include "tasks/dedup/document_table.hpp"
 #include "tasks/dedup/duplicate_store.hpp"
+#include "tasks/dedup/kept_folder.hpp"
+#include "tasks/dedup/kept_request.hpp"
 #include "tasks/dedup/old_documents.hpp"
 #include "tasks/dedup/record_file.hpp"
 #include "tasks/shared/pinned_to_device.hpp"
@@ -46,6 +48,14 @@ struct dedup_parts_result::state {
         }
         return rest.append(text.substr(at));
     }
+    // By document of the corpus.
+    std::uint32_t position(std::size_t i) const { return static_cast<std::uint32_t>(first_new + i); }
+    bool is_left(std::size_t i) const { return !dropped[position(i)]; }
+    std::optional<std::string> new_text_of(std::size_t i) const {
+        const auto its = cuts_of(position(i));
+        if (its.empty()) return std::nullopt;
+        return rest_of(position(i), its);
+    }
 
     scratch_folder scratch;
     document_table table;
@@ -55,6 +65,8 @@ struct dedup_parts_result::state {
     std::uint32_t changed_count = 0, dropped_count = 0;
     std::uint64_t characters = 0, characters_cut = 0;
     std::optional<record_file> records;
+    std::unique_ptr<kept_folder> folder;
+    std::vector<bool> is_copied;  ///< with a folder, by document of the corpus: a file, or a row of Parquet
 };
 
 namespace {
@@ -79,7 +91,10 @@ void check_parts_request(const dedup_parts_options& options) {
             "level: whole documents are compared by dedup() (expected paragraph, line or substring)");
     if (options.whole_words && options.level != dedup_level::substring)
         throw usage_error("whole_words requires level substring");
-    if (options.fields.text.size() > 1 && options.keep_records) {
+    if (options.keep_records && !options.kept_folder.empty())
+        throw usage_error("the kept documents can go to a file or to a folder, not to both");
+    const bool is_written = options.keep_records || !options.kept_folder.empty();
+    if (options.fields.text.size() > 1 && is_written) {
         throw usage_error(fmt::format(
             "text_field: parts of a text that is joined of {} fields cannot be removed from its record "
             "(expected one name)",
@@ -102,7 +117,10 @@ class parts_run {
           shared_(as_dedup(options)),
           ctx_(pinned_to_device(ctx, fmt::format("dedup --level {}", name_of(options.level)), statistics_,
                                 offered_places::cpu_only)) {
-        request_ = {options, options.keep_records, {}, {}};
+        request_ = {options, options.keep_records || !options.kept_folder.empty(), {}, {}};
+        if (!options.kept_folder.empty())
+            found_->folder = std::make_unique<kept_folder>(
+                kept_target{options.kept_folder, options, describe_kept(options)}, ctx_);
         if (options.keep_records) found_->records.emplace(found_->scratch.file("records"), options.fields);
     }
 
@@ -110,6 +128,7 @@ class parts_run {
         read();
         find_cuts();
         if (options_.whole_words) shrink_to_words();
+        if (found_->folder) refuse_changed_copies();
         count();
         return result();
     }
@@ -140,6 +159,10 @@ class parts_run {
             table.add(d.id, d.text.size());
             texts.add(d.id, d.text);
             if (found_->records) found_->records->append(d);
+            if (found_->folder) {
+                found_->folder->append(d);
+                found_->is_copied.push_back(d.line == 0 || found_->folder->copies_rows());
+            }
             if (table.memory_bytes() > ctx_.memory_limit() / 2)
                 throw out_of_memory("the table of documents", 2 * table.memory_bytes(),
                                     ctx_.memory_limit() / 2);
@@ -148,6 +171,7 @@ class parts_run {
         if (table.size() == found_->first_new && options_.source == nullptr)
             reader.record().refuse_empty(options_);
         table.map_texts(texts.finish_texts());
+        if (found_->folder) found_->folder->end_batch(nullptr, reader.record(), std::nullopt);
         record_.counts = reader.record().counts;
         const auto& issues = reader.record().issues;
         record_.issues.insert(record_.issues.end(), issues.begin(), issues.end());
@@ -185,6 +209,18 @@ class parts_run {
             return false;
         });
         clock_.end_stage("words", 0);
+    }
+
+    void refuse_changed_copies() const {
+        for (const text_cut& cut : found_->cuts) {
+            if (!found_->is_copied[cut.document - found_->first_new]) continue;
+            throw usage_error(
+                fmt::format("{}: a part of this document is cut out, which is a file or a row of Parquet, "
+                            "and is copied to a "
+                            "folder of outputs as it is (expected the name of a file as the output, or lines "
+                            "as the corpus)",
+                            found_->table.id(cut.document)));
+        }
     }
 
     void count() {
@@ -285,14 +321,15 @@ std::string_view dedup_parts_result::text(std::uint32_t position) const {
 
 void dedup_parts_result::write_kept(const sink& out) const {
     if (!state_->records) throw usage_error("the documents to write were not kept");
-    const auto position = [&](std::size_t i) { return static_cast<std::uint32_t>(state_->first_new + i); };
-    state_->records->write([&](std::size_t i) { return !state_->dropped[position(i)]; },
-                           [&](std::size_t i) { return id(position(i)); }, out,
-                           [&](std::size_t i) -> std::optional<std::string> {
-                               const auto its = state_->cuts_of(position(i));
-                               if (its.empty()) return std::nullopt;
-                               return state_->rest_of(position(i), its);
-                           });
+    state_->records->write([this](std::size_t i) { return state_->is_left(i); },
+                           [this](std::size_t i) { return id(state_->position(i)); }, out,
+                           [this](std::size_t i) { return state_->new_text_of(i); });
+}
+
+void dedup_parts_result::write_kept_folder(const context& ctx, const std::function<void()>& before) const {
+    if (!state_->folder) throw usage_error("no folder for the documents to keep was given");
+    state_->folder->publish([this](std::size_t i) { return state_->is_left(i); }, before, ctx,
+                            [this](std::size_t i) { return state_->new_text_of(i); });
 }
 
 }  // namespace quern

@@ -16,6 +16,7 @@
 #include "io/byte_source.hpp"
 #include "io/corpus/detect.hpp"
 #include "io/corpus/folder_walk.hpp"
+#include "io/corpus/record_text.hpp"
 #include "io/files/mapped_file.hpp"
 #include "quern/base/error.hpp"
 #include "quern/tasks/output_file.hpp"
@@ -45,6 +46,8 @@ fs::path checked(const kept_target& target) {
             folder.string() +
             " exists and is not empty (expected a new or an empty folder for the kept documents)");
     }
+    if (target.input.source != nullptr)
+        throw usage_error("documents in memory are in no files; write them to a file, not to a folder");
     for (const fs::path& each : target.input.inputs) {
         if (each == "-")
             throw usage_error(
@@ -117,6 +120,7 @@ void remove_all_but(const std::map<std::string, json>& finished, const fs::path&
 
 kept_folder::kept_folder(const kept_target& target, const context& ctx)
     : target_(checked(target)),
+      fields_(target.input.fields),
       resume_(target.resume),
       request_(target.request),
       only_one_(lock(target_)),
@@ -252,6 +256,7 @@ void kept_folder::begin_file(const document& d) {
     file.is_document = d.line == 0;
     file.has_lines = !d.record.empty();
     file.heading = d.record_heading;
+    file.form = d.record_kind;
     file.has_rows = !file.is_document && is_parquet(file.path);
     file.state = state_of(file.path);
     add_file(std::move(file));
@@ -283,7 +288,8 @@ void kept_folder::keep_choice(const kept_choice& choice) {
 }
 
 void kept_folder::publish(const std::function<bool(std::size_t)>& wanted, const std::function<void()>& before,
-                          const context& ctx) {
+                          const context& ctx, const new_text& text_of) {
+    text_of_ = text_of;
     // Whatever happens, this run is over: the result may stay for long.
     const std::unique_ptr<io::name_lock> released = std::move(only_one_);
     if (resume_) folder_.keep();
@@ -364,6 +370,14 @@ written_file kept_folder::write_lines(const source_file& file, const std::string
     for (std::size_t i = file.first; i < end; ++i) {
         if (!wanted(i)) continue;
         std::string_view rest = record(i);
+        std::string changed;
+        if (const auto text = text_of_ ? text_of_(i) : std::nullopt) {
+            const std::string_view heading =
+                file.heading ? std::string_view(*file.heading) : std::string_view();
+            changed =
+                io::with_text(rest, file.form, heading, *text, file.has_lines ? fields_ : document_fields());
+            rest = changed;
+        }
         while (!rest.empty()) {
             to.append(rest.substr(0, piece_bytes));
             rest.remove_prefix(std::min<std::size_t>(piece_bytes, rest.size()));

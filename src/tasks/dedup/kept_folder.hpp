@@ -26,6 +26,7 @@
 #include "io/files/name_lock.hpp"
 #include "quern/base/context.hpp"
 #include "quern/base/document.hpp"
+#include "quern/base/document_fields.hpp"
 #include "quern/tasks/dedup.hpp"
 #include "tasks/corpus/document_id_table.hpp"
 #include "tasks/dedup/document_table.hpp"
@@ -74,10 +75,12 @@ class kept_folder {
     void keep_choice(const kept_choice& choice);
     std::optional<kept_choice> take_choice() const { return journal_.choice(); }
 
+    /// The text of a document instead of its own; nothing: as it is. Not of files and rows, nor in a run that is resumed.
+    using new_text = std::function<std::optional<std::string>(std::size_t)>;
     /// Writes the documents for which wanted(i) is true, calls `before`, and publishes the folder; once. Throws
     /// invalid_input if a file to copy is not the one that was read.
     void publish(const std::function<bool(std::size_t)>& wanted, const std::function<void()>& before,
-                 const context& ctx);
+                 const context& ctx, const new_text& text_of = {});
 
     /// Whether the folder is there already, published by a run with the same request.
     static bool is_complete(const std::filesystem::path& folder, const kept_request& request);
@@ -102,6 +105,7 @@ class kept_folder {
     std::string_view record(std::size_t document) const;
 
     std::filesystem::path target_;
+    document_fields fields_;  ///< that the documents are read with
     bool resume_ = false;
     kept_request request_;
     std::map<std::string, nlohmann::json> finished_;  ///< outputs of an earlier run, by name
@@ -118,6 +122,7 @@ class kept_folder {
     std::size_t batch_files_ = 0;  ///< files before the batch
     id_table names_, folders_;     ///< of outputs
     bool has_read_all_ = false;
+    new_text text_of_;
     nlohmann::json outputs_ = nlohmann::json::array();
 };
 

@@ -24,6 +24,7 @@
 #include "io/corpus/corpus.hpp"
 #include "io/store/section.hpp"
 #include "quern/base/context.hpp"
+#include "quern/base/document.hpp"
 #include "quern/ops/near_duplicates.hpp"
 #include "quern/ops/near_kept.hpp"
 #include "tasks/corpus/reading_rules.hpp"
@@ -41,6 +42,8 @@ struct source_file {
     bool is_document = false;
     bool has_lines = false;
     bool has_rows = false;  ///< Parquet: the record of a document is the number of its row
+    document::record_form form =
+        document::record_form::json;  ///< of lines; not kept for a run that is resumed
     file_state state;
     std::shared_ptr<const std::string> heading;
 };
