@@ -9,6 +9,7 @@
 
 #include "cluster.hpp"
 #include "commands.hpp"
+#include "kept_file.hpp"
 #include "quern/base/error.hpp"
 #include "quern/tasks/filter_option_table.hpp"
 #include "quern/tasks/filter_tasks.hpp"
@@ -255,18 +256,22 @@ int run_filter(const command& self, const std::vector<std::string>& arguments) {
         const std::filesystem::path folder = std::filesystem::path(request.kept).parent_path();
         refuse_harm(folder, files);
         files.push_back(folder);
+        options.kept_folder = request.kept;
     }
-    job.check_destinations({{to_folder ? "" : request.kept}, {request.removed}, report_page(request.report)},
+    if (options.resume && is_kept_folder_complete(options)) {
+        job.messages.info(request.kept + " is complete already");
+        return 0;
+    }
+    job.check_destinations({file_of_documents(request.kept), {request.removed}, report_page(request.report)},
                            files);
     if (request.cluster.is_used()) {
         const auto plan = [&](unsigned shards) { return plan_filter(options, shards, job.ctx); };
         if (!distribute(self, line, request.cluster, job, plan)) return 0;
         options.verdicts = request.cluster.share;
     }
-    auto kept = open_if({to_folder ? "" : request.kept}, job), removed = open_if({request.removed}, job),
+    auto kept = open_if(file_of_documents(request.kept), job), removed = open_if({request.removed}, job),
          report = open_if(report_page(request.report), job);
     if (kept) options.kept = [&](std::string_view bytes) { kept->write(bytes); };
-    if (to_folder) options.kept_folder = request.kept;
     options.keep_examples = report.has_value();
     std::optional<row_writer> rows;
     if (removed) rows.emplace(job.rows(*removed, {"id", "rule", "value", "limit"}));
@@ -274,10 +279,6 @@ int run_filter(const command& self, const std::vector<std::string>& arguments) {
         if (rows && !d.is_kept) rows->row({d.id, d.rule, d.value, d.limit});
     };
 
-    if (options.resume && is_kept_folder_complete(options)) {
-        job.messages.info(request.kept + " is complete already");
-        return 0;
-    }
     const auto commit = [&] {
         if (rows) rows->finish();
         const auto given = [](std::optional<output>& to) { return to ? &*to : nullptr; };
