@@ -23,6 +23,7 @@
 #include "quern/tasks/filter_option_table.hpp"
 #include "report/filter_report.hpp"
 #include "report/html_page.hpp"
+#include "tasks/cluster/document_findings.hpp"
 #include "tasks/corpus/admitted_corpus.hpp"
 #include "tasks/corpus/own_output.hpp"
 #include "tasks/decontaminate/kept_writer.hpp"
@@ -106,7 +107,7 @@ class filter_run {
         for (const document_filter::listed_rule& rule : filter_.rules())
             state_->removed.push_back({rule.name, rule.limit, 0});
         if (options.keep_examples) state_->examples.emplace(state_->removed.size(), options.sample_removed);
-        if (!options.verdicts.empty()) verdicts_.emplace(options.verdicts);
+        if (!options.verdicts.empty()) verdicts_.emplace(options.verdicts, "verdicts");
     }
 
     filter_result run() {
@@ -217,7 +218,9 @@ class filter_run {
         line.in_order([this](unit_in_work& unit) {
             unit.verdicts.resize(unit.hashes.size());
             verdicts_->take(unit.hashes, unit.parsed.counts.documents,
-                            [&](std::size_t i, verdict_of_text&& of) { unit.verdicts[i] = std::move(of); });
+                            [&](std::size_t i, std::string_view found) {
+                                unit.verdicts[i] = verdict_of(found, options_.verdicts);
+                            });
         });
     }
 
@@ -325,7 +328,7 @@ class filter_run {
     context ctx_;
     stage_clock clock_{statistics_};
     document_filter filter_;
-    std::optional<job_verdicts> verdicts_;
+    std::optional<document_findings> verdicts_;
     scratch_folder scratch_{ctx_};
     std::optional<kept_writer> kept_;
     std::optional<kept_folder> folder_;

@@ -13,6 +13,7 @@
 #include "io/corpus/corpus.hpp"
 #include "quern/base/error.hpp"
 #include "tasks/cluster/corpus_shards.hpp"
+#include "tasks/cluster/document_findings.hpp"
 #include "tasks/corpus/reading_rules.hpp"
 #include "tasks/corpus/unit_parser.hpp"
 #include "tasks/filter/document_filter.hpp"
@@ -85,12 +86,12 @@ void run_filter_task(const filter_options& options, const task_file& file, task_
         unit.documents = 0;
         for (document& d : unit.parsed.documents) {
             judging.check_stop();
+            const std::uint64_t hash = hash64(d.text);
+            if (part_of_text(hash, shard.parts) != shard.part) continue;
             verdict_of_text verdict;
-            verdict.hash = hash64(d.text);
-            if (part_of(verdict.hash, shard.parts) != shard.part) continue;
             verdict.found = filter.apply(d);
             if (verdict.found.is_changed) verdict.text = std::move(d.text);
-            append_verdict(unit.verdicts, verdict);
+            append_finding(unit.verdicts, hash, bytes_of_verdict(verdict));
             ++unit.documents;
         }
         unit.parsed.documents.clear();
@@ -100,7 +101,7 @@ void run_filter_task(const filter_options& options, const task_file& file, task_
         documents += unit.documents;
     });
     run_parallel(with_threads_that_read(judging), [&] { line.run(); });
-    results.append({reinterpret_cast<const char*>(&documents), sizeof documents});
+    results.append(number_of_findings(documents));
 }
 
 }  // namespace quern
