@@ -5,10 +5,12 @@
 #include <optional>
 #include <utility>
 
+#include "cluster.hpp"
 #include "commands.hpp"
 #include "quern/base/error.hpp"
 #include "quern/tasks/dictionary.hpp"
 #include "quern/tasks/ngrams_option_table.hpp"
+#include "quern/tasks/ngrams_tasks.hpp"
 #include "session.hpp"
 #include "values.hpp"
 
@@ -19,6 +21,7 @@ struct request {
     common_options common;
     build_options corpus;
     text_choice text;
+    cluster_options cluster;
     std::vector<std::string> inputs;
     ngrams_options requested;
 };
@@ -62,6 +65,7 @@ void declare(command_line& line, request& request) {
     line.option("tokenized", request.requested);
     declare_text(line, request.text);
     declare_common(line, request.common, {.gpu = true});
+    declare_cluster(line, request.cluster);
     line.example("quern ngrams notes --order 2 --counts",
                  "All words and pairs of each document, with all their counts.");
     line.example("quern ngrams enwiki.xml.bz2 --order 1 --measure bm25 -o weights.tsv",
@@ -141,12 +145,26 @@ int run_ngrams(const command& self, const std::vector<std::string>& arguments) {
     requested.ids = request.corpus.ids;
     requested.text = text_requested(request);
     requested.replace = request.common.force;
+    if (request.cluster.is_task())
+        return run_step_of_task(request.cluster, job, [&](const task_file& task, task_results& results) {
+            run_ngrams_task(requested, task, results, job.ctx);
+        });
     std::vector<std::filesystem::path> files = requested.inputs;
     files.insert(files.end(),
                  {requested.dictionary, requested.limit_vocabulary, request.text.stop_word_file()});
     const destination totals_file{requested.totals},
         model_file{.path = requested.arpa, .form = ".arpa", .written = "a model in the ARPA format"};
     job.check_destinations({{request.common.output}, totals_file, model_file}, files);
+    const bool files_only =
+        request.common.output.empty() && (!requested.totals.empty() || !requested.arpa.empty());
+    if (request.cluster.is_used()) {
+        if (!files_only)
+            throw usage_error(
+                "the rows of documents are not distributed (expected --totals or --arpa, without --output)");
+        const auto plan = [&](unsigned shards) { return plan_ngrams(requested, shards, job.ctx); };
+        if (!distribute(self, line, request.cluster, job, plan)) return 0;
+        requested.counts_of_job = request.cluster.share;
+    }
 
     // Opened here and not by the task, so that they and the rows appear together.
     std::optional<output> rows_to, totals, model;
@@ -160,8 +178,6 @@ int run_ngrams(const command& self, const std::vector<std::string>& arguments) {
     take_by(model_file, model, requested.take_arpa);
 
     ngrams_result made;
-    const bool files_only =
-        request.common.output.empty() && (!requested.totals.empty() || !requested.arpa.empty());
     if (files_only) {
         made = ngrams(requested, job.ctx, {});
     } else {

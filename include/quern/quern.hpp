@@ -95,6 +95,7 @@
 #include "quern/tasks/nearest_tasks.hpp"
 #include "quern/tasks/ngrams.hpp"
 #include "quern/tasks/ngrams_option_table.hpp"
+#include "quern/tasks/ngrams_tasks.hpp"
 #include "quern/tasks/opened_files.hpp"
 #include "quern/tasks/output_file.hpp"
 #include "quern/tasks/output_harm.hpp"

@@ -387,6 +387,54 @@ END
     [ ! -e seen ]
 }
 
+@test "ngrams: the same bytes for 1, 2, 3 and 5 shards" {
+    echo "the mill river bread oven" >vocabulary.txt
+    quern dictionary corpus/s1.jsonl -o known.dictionary --quiet
+    check() { # check NAME OPTION...
+        local name=$1
+        shift
+        quern ngrams corpus/s*.jsonl "$@" --totals whole.tsv --arpa whole.arpa --quiet --force
+        [ -s whole.tsv ]
+        grep -qx '.2-grams:' whole.arpa
+        for shards in 1 2 3 5; do
+            quern ngrams corpus/s*.jsonl "$@" --totals parts.tsv --arpa parts.arpa --quiet --force --cluster local:2 \
+                --share "$name$shards" --shards $shards
+            sha256sum <parts.tsv | cmp - <(sha256sum <whole.tsv)
+            sha256sum <parts.arpa | cmp - <(sha256sum <whole.arpa)
+        done
+        quern status "${name}5" --tasks | grep -q $'\tcount\tdone\t'
+    }
+    check pairs --order 2
+    check kneser --order 3 --sentences --smoothing kneser-ney --prune '0 0 1' --limit-vocabulary vocabulary.txt
+    check rare --order 5 --min-count 2 --smoothing absolute
+    check known --order 3 --dictionary known.dictionary
+    quern ngrams corpus --order 3 --only --totals whole.tsv --quiet --force
+    quern ngrams corpus --order 3 --only --totals - --quiet --cluster local:2 --share folder --shards 4 | cmp - whole.tsv
+}
+
+@test "ngrams: a worker that is killed, the same message, and what is refused" {
+    a_slow_corpus
+    quern ngrams slow.jsonl --order 3 --arpa whole.arpa 2>said
+    "$QUERN" ngrams slow.jsonl --order 3 --arpa parts.arpa --cluster local:2 --share job --shards 3 2>again &
+    local driver=$! worker
+    worker=$(a_worker $driver)
+    kill -KILL "$worker"
+    wait $driver
+    grep -q "is started again" again
+    cmp whole.arpa parts.arpa
+    tail -n 1 said | cmp - <(tail -n 1 again)
+    refused "rows of documents are not distributed (expected --totals or --arpa, without --output)" ngrams corpus --cluster local:2 --share no
+    refused "rows of documents are not distributed" ngrams corpus --totals t.tsv -o - --cluster local:2 --share no
+    refused "(expected --ids scoped or generate)" ngrams corpus --totals t.tsv --ids global --cluster local:2 --share no
+    [ ! -e no ]
+    [ ! -e t.tsv ]
+    echo "the mill" >vocabulary.txt
+    quern plan ngrams corpus/s0.jsonl --sentences --smoothing kneser-ney --limit-vocabulary vocabulary.txt --arpa t.arpa \
+        --share words --shards 2 --quiet
+    echo river >>vocabulary.txt
+    refused "vocabulary.txt was changed since the plan" task words/tasks/0000.json
+}
+
 @test "--cluster ray without Ray says what is missing" {
     mkdir bin
     printf '#!/bin/sh\necho "No module named quern" >&2\nexit 1\n' >bin/python

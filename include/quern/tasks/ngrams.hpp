@@ -50,6 +50,8 @@ struct ngrams_options : corpus_input {
     /// Also exclude n-grams with words that this file, of words separated by white space, lacks. Empty: none.
     std::filesystem::path limit_vocabulary;
     bool replace = false;  ///< replace existing files, atomically
+    /// The folder of a job whose tasks have counted the n-grams (quern/tasks/ngrams_tasks.hpp): their counts are merged. No rows.
+    std::filesystem::path counts_of_job;
     /// Receive the text of these files instead of the files.
     std::function<void(std::string_view)> take_totals, take_arpa;
 };

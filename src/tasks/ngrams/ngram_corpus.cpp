@@ -35,14 +35,17 @@ struct unit_in_work : document_unit {
     std::vector<std::uint32_t> sentence_lengths;  ///< with marks
     std::uint64_t skipped_marks = 0;
     std::vector<char> names;
+    std::uint64_t first_document = 0;         ///< of a part, as the next
+    std::vector<words_in_document> segments;  ///< by numbers of the whole input
 };
 
 /// The steps' state; only one in-order step uses each member.
 class corpus_reading {
   public:
     corpus_reading(const ngrams_options& options, const text_options& text, const word_dictionary* known,
-                   scratch_folder& scratch, table_share& share, const context& ctx)
+                   scratch_folder& scratch, table_share& share, const context& ctx, const ngram_part* part)
         : known_(known),
+          part_(part),
           tokenized_(options.tokenized),
           marks_(options.sentences),
           scratch_(scratch),
@@ -59,18 +62,27 @@ class corpus_reading {
     ngram_corpus read() {
         pipeline<unit_in_work> line(units_at_once(ctx_));
         corpus_.begin(line);
+        if (part_ != nullptr) {
+            line.in_order([this](unit_in_work& unit) {
+                unit.first_document = admitted_;
+                admitted_ += unit.parsed.documents.size();
+            });
+        }
         line.in_parallel([this](unit_in_work& unit) { analyse(unit); });
         line.in_order([this](unit_in_work& unit) { ranks_.add(unit.distinct, unit.number_of_distinct); });
         line.in_parallel([](unit_in_work& unit) {
             for (std::uint32_t& n : unit.numbers) n = unit.number_of_distinct[n];
         });
         line.in_order([this](unit_in_work& unit) { append(unit); });
-        corpus_.run(line);
+        if (part_ == nullptr)
+            corpus_.run(line);
+        else  // the run that reads the whole corpus refuses what is too much
+            run_parallel(with_threads_that_read(ctx_), [&] { line.run(); });
         made_.input_bytes = corpus_.consumed_bytes();
         made_.record = std::move(corpus_.record());
         made_.spilled_bytes = ranks_.spilled_bytes() + numbers_.spilled_bytes() + names_.spilled_bytes() +
                               sentences_.spilled_bytes();
-        if (skipped_marks_ != 0)
+        if (skipped_marks_ != 0 && part_ == nullptr)
             ctx_.log(
                 log_level::warning,
                 fmt::format("{} word{} of the texts {} excluded: <s>, </s> and <unk> are the model's own, "
@@ -94,11 +106,14 @@ class corpus_reading {
         constexpr std::uint64_t letters_a_word = 6;  // of English, so that no capacity is wasted
         std::uint64_t letters = 0;
         for (const document& d : unit.parsed.documents) letters += d.text.size();
-        unit.numbers.reserve(letters / letters_a_word);
+        unit.numbers.reserve(letters / letters_a_word / (part_ == nullptr ? 1 : part_->parts));
+        std::uint64_t number = unit.first_document;
         for (const document& d : unit.parsed.documents) {
             ctx_.check_stop();
             const std::size_t before = unit.numbers.size();
-            if (marks_)
+            if (part_ != nullptr)
+                add_part(d, number++, unit);
+            else if (marks_)
                 add_sentences(d, unit);
             else
                 add_words(d, unit);
@@ -107,6 +122,40 @@ class corpus_reading {
             unit.name_lengths.push_back(d.id.size());
         }
         release(unit.parsed.documents);
+    }
+
+    void add_part(const document& d, std::uint64_t number, unit_in_work& unit) {
+        const std::size_t before = unit.numbers.size();
+        if (marks_ && part_->parts > 1 && d.text.size() >= ngram_part::shared_text_bytes) {
+            add_own_sentences(d, number, unit);
+            return;
+        }
+        if (number % part_->parts != part_->part) return;
+        if (marks_)
+            add_sentences(d, unit);
+        else
+            add_words(d, unit);
+        if (unit.numbers.size() != before) unit.segments.push_back({number, 0, unit.numbers.size() - before});
+    }
+
+    /// Those of this part. The words of the others are only counted, since the place of a sentence depends on them.
+    void add_own_sentences(const document& d, std::uint64_t number, unit_in_work& unit) {
+        unit_in_work whole;
+        add_sentences(d, whole);
+        std::vector<std::uint32_t> number_of;
+        for (std::uint32_t i = 0; i < whole.distinct.size(); ++i)
+            number_of.push_back(unit.distinct.add(whole.distinct.word(i)));
+        std::uint64_t begin = 0;
+        for (std::size_t i = 0; i < whole.sentence_lengths.size(); ++i) {
+            const std::uint32_t length = whole.sentence_lengths[i];
+            if ((number + i) % part_->parts == part_->part) {
+                for (std::uint64_t w = begin; w < begin + length; ++w)
+                    unit.numbers.push_back(number_of[whole.numbers[w]]);
+                unit.sentence_lengths.push_back(length);
+                unit.segments.push_back({number, begin, length});
+            }
+            begin += length;
+        }
     }
 
     void add_words(const document& d, unit_in_work& unit) {
@@ -160,6 +209,7 @@ class corpus_reading {
         sentences_.append(std::move(unit.sentence_lengths));
         numbers_.append(std::move(unit.numbers));
         names_.append(std::move(unit.names));
+        made_.segments.insert(made_.segments.end(), unit.segments.begin(), unit.segments.end());
         for (const std::uint64_t words : unit.lengths)
             made_.documents.push_back(made_.documents.back() + words);
         for (const std::uint64_t letters : unit.name_lengths)
@@ -241,6 +291,8 @@ class corpus_reading {
     static constexpr std::string_view begin_mark = "<s>", end_mark = "</s>";
 
     const word_dictionary* known_;
+    const ngram_part* part_;  ///< null: the whole corpus
+    std::uint64_t admitted_ = 0;
     bool tokenized_, marks_;
     scratch_folder& scratch_;
     table_share& share_;
@@ -259,8 +311,8 @@ class corpus_reading {
 
 ngram_corpus read_ngram_corpus(const ngrams_options& options, const text_options& text,
                                const word_dictionary* known, scratch_folder& scratch, table_share& share,
-                               const context& ctx) {
-    return corpus_reading(options, text, known, scratch, share, ctx).read();
+                               const context& ctx, const ngram_part* part) {
+    return corpus_reading(options, text, known, scratch, share, ctx, part).read();
 }
 
 }  // namespace quern

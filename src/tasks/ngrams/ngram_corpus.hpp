@@ -16,6 +16,19 @@
 
 namespace quern {
 
+/// Which documents of a corpus are read, for tasks that share it: the words of those whose numbers, from 0, leave the remainder
+/// `part`; the others are there, without words. Of a document of `shared_text_bytes` or more, with marks, every task has sentences
+/// instead, chosen in the same way.
+struct ngram_part {
+    std::uint64_t part = 0, parts = 1;
+    static constexpr std::uint64_t shared_text_bytes = std::uint64_t{1} << 20;
+};
+/// Words of a document that lie next to each other.
+struct words_in_document {
+    std::uint64_t document = 0, begin = 0, length = 0;
+    friend bool operator==(const words_in_document&, const words_in_document&) = default;
+};
+
 struct ngram_corpus {
     scratch_table<std::uint32_t> words;
     std::vector<std::uint64_t> documents{0};  ///< the beginning of each among the words, and the end
@@ -28,10 +41,11 @@ struct ngram_corpus {
                   end_mark = no_mark;  ///< the ids of <s> and </s>, if there are sentences
     bool has_marks = false;
 
-    scratch_table<char> letters;             ///< of the vocabulary
-    scratch_table<std::uint64_t> word_ends;  ///< in `letters`
-    scratch_table<char> names;               ///< ids of documents
-    std::vector<std::uint64_t> name_ends;    ///< in `names`
+    scratch_table<char> letters;              ///< of the vocabulary
+    scratch_table<std::uint64_t> word_ends;   ///< in `letters`
+    scratch_table<char> names;                ///< ids of documents
+    std::vector<std::uint64_t> name_ends;     ///< in `names`
+    std::vector<words_in_document> segments;  ///< of a part: what `words` has, in order
 
     std::uint64_t distinct = 0, distinct_unknown = 0, unknown = 0;
     std::uint64_t input_bytes = 0, spilled_bytes = 0;
@@ -61,9 +75,9 @@ struct ngram_corpus {
 };
 
 /// `text`: the word rules. `known`: a dictionary of the known words; null: all are known. Tables use memory of `share`,
-/// and `scratch` beyond it.
+/// and `scratch` beyond it. `part`: null for the whole corpus.
 ngram_corpus read_ngram_corpus(const ngrams_options& options, const text_options& text,
                                const word_dictionary* known, scratch_folder& scratch, table_share& share,
-                               const context& ctx);
+                               const context& ctx, const ngram_part* part = nullptr);
 
 }  // namespace quern

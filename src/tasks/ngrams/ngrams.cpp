@@ -5,6 +5,8 @@
 #include "quern/tasks/ngrams.hpp"
 
 #include <algorithm>
+#include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -17,9 +19,11 @@
 #include "quern/base/choose_device.hpp"
 #include "quern/base/error.hpp"
 #include "quern/tasks/dictionary.hpp"
+#include "quern/tasks/ngrams_tasks.hpp"
 #include "quern/tasks/output_file.hpp"
 #include "quern/text/analyzer.hpp"
 #include "report/tsv.hpp"
+#include "tasks/cluster/corpus_shards.hpp"
 #include "tasks/corpus/own_output.hpp"
 #include "tasks/ngrams/arpa_model.hpp"
 #include "tasks/ngrams/collection_counts.hpp"
@@ -27,6 +31,7 @@
 #include "tasks/ngrams/kneser_ney_model.hpp"
 #include "tasks/ngrams/model_pruning.hpp"
 #include "tasks/ngrams/ngram_corpus.hpp"
+#include "tasks/ngrams/part_counts.hpp"
 #include "tasks/ngrams/row_text.hpp"
 #include "tasks/ngrams/text_batches.hpp"
 #include "tasks/shared/pinned_to_device.hpp"
@@ -90,17 +95,40 @@ class ngrams_run {
           tables_(ctx_.memory_limit() / 2) {}
 
     ngrams_result run() {
-        const std::unique_ptr<word_dictionary> known = open_dictionary();
-        corpus_ = read_ngram_corpus(options_, text_, known.get(), scratch_, tables_, ctx_);
-        spilled_ = corpus_.spilled_bytes;
-        clock_.end_stage("read", corpus_.input_bytes);
+        read(nullptr);
         options_.ngrams.history_counts ? count_and_write<document_row_with_history>()
                                        : count_and_write<document_row>();
         fill_result();
         return std::move(result_);
     }
 
+    /// Counts the n-grams of a part of the corpus.
+    void write_counts(const ngram_part& part, task_results& results) {
+        read(&part);
+        ngram_options requested = options_.ngrams;
+        requested.min_count = 1;  // that of the sum
+        requested.history_counts = false;
+        const std::uint64_t memory = ctx_.memory_limit() / 8;
+        collection_counts counts(scratch_, requested.only ? requested.order : 1, requested.order, false,
+                                 memory);
+        const std::uint64_t held = tables_.taken() + corpus_.memory_bytes() + memory;
+        count(requested, with_remaining_memory(ctx_, held, "the words of the corpus"),
+              [&](const ngram_collection& collection, const context& ctx) {
+                  return count_collection_ngrams(collection, requested, ctx,
+                                                 [&](const collection_ngrams& block) { counts.add(block); });
+              });
+        counts.finish();
+        write_part_counts(corpus_, counts, result_.totals, results, ctx_);
+    }
+
   private:
+    void read(const ngram_part* part) {
+        const std::unique_ptr<word_dictionary> known = open_dictionary();
+        corpus_ = read_ngram_corpus(options_, text_, known.get(), scratch_, tables_, ctx_, part);
+        spilled_ = corpus_.spilled_bytes;
+        clock_.end_stage("read", corpus_.input_bytes);
+    }
+
     static const char* place_requested(ngram_method method) {
         return method == ngram_method::suffix_sigma ? "method suffix-sigma" : "ngrams";
     }
@@ -150,14 +178,21 @@ class ngrams_run {
         }
         const auto add_counts = [&](const collection_ngrams& block) { counts->add(block); };
         ngram_detail::joined_rows joined(corpus_.sequences(), requested.order, add_counts);
-        count(requested, with_remaining_memory(ctx_, held, "the words of the corpus"),
-              [&](const ngram_collection& collection, const context& ctx) {
-                  if (counts && !rows) return count_collection_ngrams(collection, requested, ctx, add_counts);
-                  return ngram_likelihood(collection, requested, ctx, [&](const ngram_rows& block) {
-                      if (rows) rows->add(block);
-                      if (counts) joined.add(block);
+        if (!options_.counts_of_job.empty()) {
+            ctx_.report({"merge", 0, 0, "n-grams"});
+            result_.totals = merge_part_counts(options_.counts_of_job, corpus_, requested, ctx_, add_counts);
+            clock_.end_stage("merge", 0);
+        } else {
+            count(requested, with_remaining_memory(ctx_, held, "the words of the corpus"),
+                  [&](const ngram_collection& collection, const context& ctx) {
+                      if (counts && !rows)
+                          return count_collection_ngrams(collection, requested, ctx, add_counts);
+                      return ngram_likelihood(collection, requested, ctx, [&](const ngram_rows& block) {
+                          if (rows) rows->add(block);
+                          if (counts) joined.add(block);
+                      });
                   });
-              });
+        }
         if (counts) {
             ctx_.report({"join", 0, 0, "n-grams"});
             counts->finish();
@@ -368,6 +403,10 @@ class ngrams_run {
     std::uint64_t spilled_ = 0;
 };
 
+bool makes_files(const ngrams_options& options) {
+    return !options.totals.empty() || options.take_totals || !options.arpa.empty() || options.take_arpa;
+}
+
 void refuse_unfit_model(const ngrams_options& options, bool wants_rows) {
     const bool has_model = !options.arpa.empty() || options.take_arpa;
     if (options.sentences && wants_rows)
@@ -392,18 +431,34 @@ void refuse_unfit_model(const ngrams_options& options, bool wants_rows) {
     prune_thresholds(options.prune, options.ngrams.order);
 }
 
-ngrams_result checked_run(const ngrams_options& options, const context& ctx, const row_destination& to) {
+void check_request(const ngrams_options& options, bool wants_rows) {
     require_documents(options);
     for (const std::filesystem::path& input : options.inputs) refuse_own_output(input);
     const ngram_options& requested = options.ngrams;
     validate(requested);
     if ((!options.arpa.empty() || options.take_arpa) && requested.only)
         throw usage_error(std::string(model_needs_all_lengths));
-    refuse_unfit_model(options, to.wanted());
+    refuse_unfit_model(options, wants_rows);
     if (!options.dictionary.empty() && requested.method == ngram_method::strings)
         throw usage_error(
             "the method strings compares the strings of words, and does not accept a dictionary");
+    if (!options.counts_of_job.empty() && (wants_rows || !makes_files(options)))
+        throw usage_error("tasks count the n-grams of the corpus, for totals and a model, not for rows");
+}
+
+ngrams_result checked_run(const ngrams_options& options, const context& ctx, const row_destination& to) {
+    check_request(options, to.wanted());
     return ngrams_run(options, ctx, to).run();
+}
+
+/// What the counts depend on besides the corpus.
+std::vector<std::filesystem::path> files_of_words(const ngrams_options& options) {
+    std::vector<std::filesystem::path> files;
+    for (const std::filesystem::path& file : {options.dictionary, options.limit_vocabulary})
+        if (!file.empty()) files.push_back(file);
+    if (options.text && !is_builtin_stop_list(options.text->stop_words))
+        files.emplace_back(options.text->stop_words);
+    return files;
 }
 
 }  // namespace
@@ -418,6 +473,32 @@ std::vector<std::string> ngram_columns(const ngram_options& options) {
 ngrams_result ngrams(const ngrams_options& options, const context& ctx,
                      const std::function<void(const ngram_row&)>& sink) {
     return checked_run(options, ctx, {.take = sink, .write = {}});
+}
+
+std::vector<job_task> plan_ngrams(const ngrams_options& options, unsigned shards, const context& ctx) {
+    check_request(options, false);
+    if (!makes_files(options))
+        throw usage_error("rows of documents are not distributed (expected counts, a model or both)");
+    if (options.ids == id_rule::global)
+        throw usage_error(
+            "ids that are unique among all files need the whole corpus, which no task sees (expected --ids "
+            "scoped or generate)");
+    return tasks_of_corpus(options, "count", files_of_words(options), shards, ctx);
+}
+
+void run_ngrams_task(const ngrams_options& options, const task_file& file, task_results& results,
+                     const context& ctx) {
+    check_request(options, false);
+    const corpus_shard shard = shard_of(options, files_of_words(options), file);
+    ngrams_options mine = options;
+    mine.inputs = inputs_of_shard(options, shard);
+    mine.totals.clear();  // files of the run that merges the counts
+    mine.arpa.clear();
+    mine.take_totals = mine.take_arpa = nullptr;
+    mine.max_errors = {.count = std::numeric_limits<std::uint64_t>::max(),
+                       .is_share = false,
+                       .forgives_incomplete = true};  // that run refuses what is too much
+    ngrams_run(mine, ctx, {}).write_counts({shard.part, shard.parts}, results);
 }
 
 ngrams_result ngrams_as_text(const ngrams_options& options, row_format format, const context& ctx,
