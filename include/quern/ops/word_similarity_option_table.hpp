@@ -49,10 +49,10 @@ inline constexpr auto options_of<similarity_options> = std::array{
                                              "Thesis kernels on CUDA: threads of a block; 0: our choice.")};
 
 template <>
-inline constexpr auto options_of<svd_options> =
-    std::array{option_for<&svd_options::dimensions>("vectors", "D", {.min = 1, .max = 4096},
-                                                    "Store vectors of D dimensions."),
-               option_for<&svd_options::iterations>("iterations", "N", {.max = 64},
-                                                    "Maximum number of iterations of the block Krylov method.")};
+inline constexpr auto options_of<svd_options> = std::array{
+    option_for<&svd_options::dimensions>("vectors", "D", {.min = 1, .max = 4096},
+                                         "Store vectors of D dimensions."),
+    option_for<&svd_options::iterations>("iterations", "N", {.max = 64},
+                                         "Maximum number of iterations of the block Krylov method.")};
 
 }  // namespace quern
