@@ -5,6 +5,7 @@
 // array with as many threads, if every byte were read and written once.
 #include <fmt/format.h>
 #include <oneapi/tbb/blocked_range.h>
+#include <oneapi/tbb/global_control.h>
 #include <oneapi/tbb/parallel_scan.h>
 
 #include <algorithm>
