@@ -151,7 +151,7 @@ END
             names="nowhere/x plain/x $long circle plain"
         fi
         for name in $names ''; do
-            [[ $name == gone/ && $command =~ ^(dedup|filter)" "corpus.jsonl.*" "-o$ ]] && continue # the folder that it creates
+            [[ $name == gone/ && $command =~ ^(decontaminate|dedup|filter)" "corpus.jsonl.*" "-o$ ]] && continue # the folder that it creates
             # shellcheck disable=SC2086 # words of the command
             run --separate-stderr timeout 600 "$QUERN" $command "$name"
             [ "$status" -eq 2 ] && [ -z "$output" ] || { echo "$command $name: $status $output $stderr"; return 1; }
