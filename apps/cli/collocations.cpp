@@ -89,11 +89,7 @@ int run_collocations(const command& self, const std::vector<std::string>& argume
     job.follow_links = request.corpus.follow_links;
     collocations_options& options = request.options;
     options.inputs = inputs_of(request.inputs, request.corpus);
-    options.input_format = request.corpus.input_format;
-    options.follow_links = request.corpus.follow_links;
-    options.max_errors = request.corpus.max_errors;
-    options.fields = request.corpus.fields;
-    options.ids = request.corpus.ids;
+    take_reading_rules(request.corpus, options);
     options.text = request.text.over({});
     job.choose_device("collocations", offered_places::cpu_only);
     std::vector<std::filesystem::path> files = options.inputs;

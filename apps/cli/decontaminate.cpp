@@ -97,13 +97,6 @@ void refuse_repeated_input(const decontaminate_request& request) {
         throw usage_error("standard input (-) can be given only once");
 }
 
-void take_corpus_options(const build_options& corpus, corpus_input& into) {
-    into.input_format = corpus.input_format;
-    into.follow_links = corpus.follow_links;
-    into.max_errors = corpus.max_errors;
-    into.ids = corpus.ids;
-}
-
 /// The fields of evaluation sets: those of the training data, unless others are named.
 document_fields fields_of_items(const document_fields& training, const document_fields& given) {
     document_fields fields = training;
@@ -217,9 +210,8 @@ int run_decontaminate(const command& self, const std::vector<std::string>& argum
     session job(self, request.common);
     job.follow_links = request.corpus.follow_links;
     options.text = request.text.over({});
-    take_corpus_options(request.corpus, options);
-    take_corpus_options(request.corpus, options.against);
-    options.fields = request.corpus.fields;
+    take_reading_rules(request.corpus, options);
+    take_reading_rules(request.corpus, options.against);
     options.against.fields = fields_of_items(request.corpus.fields, request.item_fields);
     std::vector<std::filesystem::path> files = options.inputs;
     files.insert(files.end(), options.against.inputs.begin(), options.against.inputs.end());

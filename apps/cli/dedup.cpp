@@ -512,11 +512,7 @@ int run_dedup(const command& self, const std::vector<std::string>& arguments) {
     job.follow_links = request.corpus.follow_links;
     request.dedup.inputs = inputs_of(request.inputs, request.corpus, request.stream ? "" : "CORPUS");
     request.dedup.against = expand_inputs(request.dedup.against);
-    request.dedup.input_format = request.corpus.input_format;
-    request.dedup.follow_links = request.corpus.follow_links;
-    request.dedup.max_errors = request.corpus.max_errors;
-    request.dedup.fields = request.corpus.fields;
-    request.dedup.ids = request.corpus.ids;
+    take_reading_rules(request.corpus, request.dedup);
     request.dedup.text = request.text.over({});
     if (request.cluster.is_task())
         return run_step_of_task(request.cluster, job, [&](const task_file& task, task_results& results) {

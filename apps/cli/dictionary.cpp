@@ -63,11 +63,7 @@ int run_dictionary(const command& self, const std::vector<std::string>& argument
     job.choose_device("dictionary", offered_places::cpu_only);
     dictionary_options& requested = request.requested;
     requested.inputs = inputs_of(request.inputs, request.corpus);
-    requested.input_format = request.corpus.input_format;
-    requested.follow_links = request.corpus.follow_links;
-    requested.max_errors = request.corpus.max_errors;
-    requested.fields = request.corpus.fields;
-    requested.ids = request.corpus.ids;
+    take_reading_rules(request.corpus, requested);
     requested.text = request.text.over({});
     requested.force = request.common.force;
     std::vector<std::filesystem::path> files = requested.inputs;

@@ -238,11 +238,7 @@ int run_filter(const command& self, const std::vector<std::string>& arguments) {
     if (request.removed.empty() && request.kept.empty()) request.removed = "-";
 
     job.follow_links = request.corpus.follow_links;
-    options.input_format = request.corpus.input_format;
-    options.follow_links = request.corpus.follow_links;
-    options.max_errors = request.corpus.max_errors;
-    options.fields = request.corpus.fields;
-    options.ids = request.corpus.ids;
+    take_reading_rules(request.corpus, options);
     if (request.cluster.is_task())
         return run_step_of_task(request.cluster, job, [&](const task_file& task, task_results& results) {
             run_filter_task(options, task, results, job.ctx);

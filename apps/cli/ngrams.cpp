@@ -138,11 +138,7 @@ int run_ngrams(const command& self, const std::vector<std::string>& arguments) {
     job.follow_links = request.corpus.follow_links;
     ngrams_options& requested = request.requested;
     requested.inputs = inputs_of(request.inputs, request.corpus);
-    requested.input_format = request.corpus.input_format;
-    requested.follow_links = request.corpus.follow_links;
-    requested.max_errors = request.corpus.max_errors;
-    requested.fields = request.corpus.fields;
-    requested.ids = request.corpus.ids;
+    take_reading_rules(request.corpus, requested);
     requested.text = text_requested(request);
     requested.replace = request.common.force;
     if (request.cluster.is_task())

@@ -130,10 +130,7 @@ int run_perplexity(const command& self, const std::vector<std::string>& argument
     job.choose_device("perplexity", offered_places::cpu_only);
     options.model = file_name(model);
     options.inputs.assign(inputs.begin(), inputs.end());
-    options.input_format = corpus.input_format;
-    options.max_errors = corpus.max_errors;
-    options.ids = corpus.ids;
-    options.follow_links = corpus.follow_links;
+    take_reading_rules(corpus, options);
     options.text = text.over({});
     std::vector<std::filesystem::path> files = options.inputs;
     files.insert(files.end(), {options.model, text.stop_word_file()});

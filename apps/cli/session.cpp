@@ -261,6 +261,14 @@ std::vector<std::filesystem::path> inputs_of(const std::vector<std::string>& typ
     return inputs;
 }
 
+void take_reading_rules(const build_options& build, corpus_input& into) {
+    into.input_format = build.input_format;
+    into.follow_links = build.follow_links;
+    into.max_errors = build.max_errors;
+    into.fields = build.fields;
+    into.ids = build.ids;
+}
+
 void declare_binary(command_line& line, bool& binary) {
     line.flag("--binary",
               "Read files as bytes, whatever they hold (images, programs, archives): in a folder every file "

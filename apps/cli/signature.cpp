@@ -39,11 +39,7 @@ int run_signature(const command& self, const std::vector<std::string>& arguments
     job.follow_links = corpus.follow_links;
     job.choose_device("signature", offered_places::cpu_only);
     options.inputs = inputs_of(inputs, corpus);
-    options.input_format = corpus.input_format;
-    options.max_errors = corpus.max_errors;
-    options.fields = corpus.fields;
-    options.ids = corpus.ids;
-    options.follow_links = corpus.follow_links;
+    take_reading_rules(corpus, options);
     output to = job.open_output(common.output, options.inputs);
     auto rows = job.rows(to, {"id", "B", "signature", "signature_at_2B"});
     const signature_result result = job.stage("signatures", [&] {

@@ -138,11 +138,7 @@ int run_words(const command& self, const std::vector<std::string>& arguments) {
     job.follow_links = request.corpus.follow_links;
     words_options& options = request.words;
     options.inputs = inputs_of(request.inputs, request.corpus);
-    options.input_format = request.corpus.input_format;
-    options.follow_links = request.corpus.follow_links;
-    options.max_errors = request.corpus.max_errors;
-    options.fields = request.corpus.fields;
-    options.ids = request.corpus.ids;
+    take_reading_rules(request.corpus, options);
     options.text = request.text.over({});
     space_params& q = options.params;
     if (!request.preset.empty()) take_preset(line, q);
