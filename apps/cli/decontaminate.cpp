@@ -106,11 +106,6 @@ document_fields fields_of_items(const document_fields& training, const document_
     return fields;
 }
 
-std::optional<output> open_if(const destination& to, const session& job) {
-    if (to.path.empty()) return {};
-    return job.open(to);
-}
-
 void write_matches(const decontaminate_result& result, const session& job, output& to) {
     constexpr std::uint64_t rows_at_once = 65536;  // between two checks of the progress and the stop flag
     auto rows = job.rows(to, {"eval_id", "train_id", "share", "place"});
@@ -172,19 +167,6 @@ int find_and_write(decontaminate_request& request, session& job) {
     return 0;
 }
 
-int decontaminate_corpus(decontaminate_request& request, session& job) {
-    try {
-        return find_and_write(request, job);
-    } catch (const usage_error&) {
-        throw;
-    } catch (const error&) {
-        if (request.options.resume)
-            job.messages.info(fmt::format(
-                "{}: what is finished is kept; the same command continues from there", request.kept));
-        throw;
-    }
-}
-
 }  // namespace
 
 int run_decontaminate(const command& self, const std::vector<std::string>& arguments) {
@@ -217,18 +199,13 @@ int run_decontaminate(const command& self, const std::vector<std::string>& argum
     files.insert(files.end(), options.against.inputs.begin(), options.against.inputs.end());
     files.push_back(request.text.stop_word_file());
     if (request.kept.ends_with('/')) {
-        const std::filesystem::path folder = std::filesystem::path(request.kept).parent_path();
-        refuse_harm(folder, files);
-        files.push_back(folder);
+        files.push_back(harmless_folder(request.kept, files));
         options.kept_folder = request.kept;
     }
-    if (options.resume && is_kept_folder_complete(options)) {
-        job.messages.info(request.kept + " is complete already");
-        return 0;
-    }
+    if (is_complete_already(options, job)) return 0;
     job.check_destinations({file_of_documents(request.kept), {request.matches}, report_page(request.report)},
                            std::move(files));
-    return decontaminate_corpus(request, job);
+    return run_resumable(options, job, [&] { return find_and_write(request, job); });
 }
 
 }  // namespace quern::cli

@@ -12,6 +12,7 @@
 #include "cluster.hpp"
 #include "commands.hpp"
 #include "dedup_parts.hpp"
+#include "kept_file.hpp"
 #include "quern/base/error.hpp"
 #include "quern/tasks/dedup_option_table.hpp"
 #include "quern/tasks/dedup_tasks.hpp"
@@ -209,12 +210,6 @@ destination file_of_kept(const std::string& path) {
     return {.path = path, .form = std::string(parquet_form), .written = "the kept rows of Parquet files"};
 }
 
-/// Opens a requested result; empty if it was not requested.
-std::optional<output> open_if(const destination& to, const session& job) {
-    if (to.path.empty()) return {};
-    return job.open(to);
-}
-
 void write_pair(row_writer& rows, std::string_view a, std::string_view b, const duplicate_pair& p) {
     rows.row({a, b, p.distance, p.rate()});
 }
@@ -318,19 +313,6 @@ int find_and_write(dedup_request& request, session& job) {
     report_reading(job.messages, result.counts, result.issues, outcome);
     job.write_statistics();
     return 0;
-}
-
-int dedup_corpus(dedup_request& request, session& job) {
-    try {
-        return find_and_write(request, job);
-    } catch (const usage_error&) {
-        throw;
-    } catch (const error&) {
-        if (request.dedup.resume)
-            job.messages.info(fmt::format(
-                "{}: what is finished is kept; the same command continues from there", request.kept));
-        throw;
-    }
 }
 
 /// Lines of standard input as they arrive. Keeps the first `max` bytes of a longer line.
@@ -483,14 +465,6 @@ int dedup_stream(dedup_request& request, session& job) {
     return 0;
 }
 
-/// The folder of `name`, which ends with a slash, unless it would harm the inputs.
-std::filesystem::path harmless_folder(const std::string& name,
-                                      const std::vector<std::filesystem::path>& inputs) {
-    std::filesystem::path folder = std::filesystem::path(name).parent_path();
-    refuse_harm(folder, inputs);
-    return folder;
-}
-
 }  // namespace
 
 int run_dedup(const command& self, const std::vector<std::string>& arguments) {
@@ -548,10 +522,7 @@ int run_dedup(const command& self, const std::vector<std::string>& arguments) {
         kept_file.clear();
         request.dedup.kept_folder = request.kept;
     }
-    if (request.dedup.resume && is_kept_folder_complete(request.dedup)) {
-        job.messages.info(request.kept + " is complete already");
-        return 0;
-    }
+    if (is_complete_already(request.dedup, job)) return 0;
     job.check_destinations(
         {{request.pairs}, {request.groups}, file_of_kept(kept_file), report_page(request.report)},
         std::move(files));
@@ -559,7 +530,8 @@ int run_dedup(const command& self, const std::vector<std::string>& arguments) {
         const auto plan = [&](unsigned shards) { return plan_dedup(request.dedup, shards, job.ctx); };
         if (!distribute(self, line, request.cluster, job, plan)) return 0;
     }
-    return request.stream ? dedup_stream(request, job) : dedup_corpus(request, job);
+    if (request.stream) return dedup_stream(request, job);
+    return run_resumable(request.dedup, job, [&] { return find_and_write(request, job); });
 }
 
 }  // namespace quern::cli

@@ -160,11 +160,6 @@ void read_rules_of(filter_request& request) {
     for (const std::string& list : request.rules) request.options.rules.add(list);
 }
 
-std::optional<output> open_if(const destination& to, const session& job) {
-    if (to.path.empty()) return {};
-    return job.open(to);
-}
-
 std::string outcome_of(const filter_result& result, const filter_options& options) {
     const filter_counts& found = result.found;
     std::string outcome =
@@ -178,19 +173,6 @@ std::string outcome_of(const filter_result& result, const filter_options& option
     if (options.mask_emails) outcome += fmt::format("; {} e-mail addresses masked", grouped(found.emails));
     if (options.mask_ips) outcome += fmt::format("; {} IP addresses masked", grouped(found.ips));
     return outcome;
-}
-
-filter_result run_resumable(const filter_request& request, session& job) {
-    try {
-        return filter(request.options, job.ctx);
-    } catch (const usage_error&) {
-        throw;
-    } catch (const error&) {
-        if (request.options.resume)
-            job.messages.info(fmt::format(
-                "{}: what is finished is kept; the same command continues from there", request.kept));
-        throw;
-    }
 }
 
 }  // namespace
@@ -249,15 +231,10 @@ int run_filter(const command& self, const std::vector<std::string>& arguments) {
     if (!options.perplexity.empty()) files.push_back(options.perplexity);
     files.insert(files.end(), options.reference.begin(), options.reference.end());
     if (to_folder) {
-        const std::filesystem::path folder = std::filesystem::path(request.kept).parent_path();
-        refuse_harm(folder, files);
-        files.push_back(folder);
+        files.push_back(harmless_folder(request.kept, files));
         options.kept_folder = request.kept;
     }
-    if (options.resume && is_kept_folder_complete(options)) {
-        job.messages.info(request.kept + " is complete already");
-        return 0;
-    }
+    if (is_complete_already(options, job)) return 0;
     job.check_destinations({file_of_documents(request.kept), {request.removed}, report_page(request.report)},
                            files);
     if (request.cluster.is_used()) {
@@ -284,7 +261,7 @@ int run_filter(const command& self, const std::vector<std::string>& arguments) {
     // The folder appears last: once it is there, so is everything else.
     const bool comes_first = to_folder && !report;
     if (comes_first) options.before_folder = commit;
-    filter_result result = run_resumable(request, job);
+    filter_result result = run_resumable(options, job, [&] { return filter(options, job.ctx); });
     job.statistics = std::move(result.statistics);
     if (!comes_first) {
         job.stage("write", [&] {

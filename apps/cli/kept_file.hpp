@@ -1,10 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// The file of -o FILE|DIR/ for kept documents.
+// -o FILE|DIR/ for kept documents, of filter, dedup and decontaminate.
 #pragma once
 
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "output.hpp"
+#include "quern/base/error.hpp"
+#include "quern/tasks/output_harm.hpp"
+#include "session.hpp"
 
 namespace quern::cli {
 
@@ -14,6 +22,44 @@ inline destination file_of_documents(const std::string& name) {
     if (!name.ends_with('/')) to.path = name;
     to.written = "a folder, DIR/, in which Parquet files stay such, or lines, as in FILE.jsonl";
     return to;
+}
+
+/// The folder of `name`, which ends with a slash, unless it would harm the inputs.
+inline std::filesystem::path harmless_folder(const std::string& name,
+                                             const std::vector<std::filesystem::path>& inputs) {
+    std::filesystem::path folder = std::filesystem::path(name).parent_path();
+    refuse_harm(folder, inputs);
+    return folder;
+}
+
+/// Opens a requested result; empty if it was not requested.
+inline std::optional<output> open_if(const destination& to, const session& job) {
+    if (to.path.empty()) return {};
+    return job.open(to);
+}
+
+/// With --resume: whether a former run of the same command made the folder; then says so.
+template <class Options>
+bool is_complete_already(const Options& options, const session& job) {
+    if (!options.resume || !is_kept_folder_complete(options)) return false;
+    job.messages.info(options.kept_folder.string() + " is complete already");
+    return true;
+}
+
+/// work(). If it fails with --resume, says that the same command continues.
+template <class Options, class Work>
+auto run_resumable(const Options& options, const session& job, const Work& work) {
+    try {
+        return work();
+    } catch (const usage_error&) {
+        throw;
+    } catch (const error&) {
+        if (options.resume)
+            job.messages.info(
+                fmt::format("{}: what is finished is kept; the same command continues from there",
+                            options.kept_folder.string()));
+        throw;
+    }
 }
 
 }  // namespace quern::cli
