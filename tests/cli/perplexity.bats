@@ -34,6 +34,12 @@ model() {
     grep -q '"bits_per_byte"' stats.json
 }
 
+@test "the fields of records are those that are named" {
+    model
+    printf '%s\n' '{"id":"x","body":"A, b! A b.","text":"b"}' >fields.jsonl
+    [ "$(quern perplexity model.arpa fields.jsonl --text-field body --quiet | cut -f 1-4)" = $'x\t4\t0\t-1.75' ]
+}
+
 @test "a model of our own: marks are off, any threads and memory, and its own text is predicted better" {
     quern ngrams "$data/corpus.jsonl" --order 3 --smoothing absolute --arpa own.arpa --quiet --max-errors 100%
     quern perplexity own.arpa "$data/corpus.jsonl" --quiet --max-errors 100% >rows
