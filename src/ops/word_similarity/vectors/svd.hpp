@@ -62,7 +62,7 @@ void rotate_rows(double* rows, const rotation* rotations, std::size_t count);
 struct eigen_pairs {
     std::vector<double> values;  ///< all of them, descending
     /// size × stride by rows: column j is the eigenvector of values[j], of length 1. Past the requested ones: zeros.
-    cpu_array<double> vectors;
+    spilled_array<double> vectors;
     std::size_t stride = 0;
 };
 

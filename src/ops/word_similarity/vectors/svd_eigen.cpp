@@ -12,6 +12,7 @@
 #include <numeric>
 
 #include "device/cpu/parallel.hpp"
+#include "device/paced_checks.hpp"
 
 namespace quern::word_similarity_detail {
 namespace {
@@ -33,6 +34,7 @@ class to_tridiagonal {
         tridiagonal result{std::vector<double>(size_), std::vector<double>(size_)};
         factors.assign(size_, 0);
         for (std::size_t k = 0; k < size_; ++k) {
+            place_.ctx().check_stop();
             double* const row = matrix_ + k * stride_;
             result.diagonal[k] = row[k];
             result.extra[k] = k + 2 < size_ ? reflect(k, factors[k]) : k + 1 < size_ ? row[k + 1] : 0;
@@ -133,7 +135,7 @@ class rotated_slices {
 
     cpu_place& place_;
     std::size_t size_, slices_;
-    cpu_array<double> values_;
+    spilled_array<double> values_;
     std::vector<rotation> waiting_;
 };
 
@@ -193,6 +195,7 @@ void reflect_back(cpu_place& place, std::size_t size, const double* matrix,
         const std::size_t from = part.begin * lane_group, columns = (part.end - part.begin) * lane_group;
         std::vector<double> sums(columns);
         for (std::size_t k = size; k-- > 0;) {
+            place.ctx().check_stop();
             if (factors[k] == 0) continue;
             const double* const v = matrix + k * of_matrix;
             double* const below = z + (k + 1) * stride + from;
@@ -221,11 +224,14 @@ eigen_pairs symmetric_eigen(cpu_place& place, std::size_t size, double* matrix, 
     eigen_pairs result;
     for (const std::size_t i : order) result.values.push_back(t.diagonal[i]);
     result.stride = whole_groups(wanted);
-    result.vectors = cpu_array<double>(place, size * result.stride, "eigenvectors");
+    result.vectors = spilled_array<double>(place, size * result.stride, "eigenvectors");
     std::fill_n(result.vectors.data(), result.vectors.size(), 0.0);
+    paced_checks checks(place.ctx(), scattered_values);
     for (std::size_t i = 0; i < size; ++i)
-        for (std::size_t j = 0; j < wanted; ++j)
+        for (std::size_t j = 0; j < wanted; ++j) {
+            checks.after(1);
             result.vectors.data()[i * result.stride + j] = rotated.at(i, order[j]);
+        }
     reflect_back(place, size, matrix, factors, result.vectors.data(), result.stride);
     return result;
 }

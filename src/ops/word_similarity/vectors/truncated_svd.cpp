@@ -106,7 +106,7 @@ class truncation {
 
     word_vectors run() {
         const std::size_t dimensions = std::min<std::size_t>(options_.dimensions, short_.rows);
-        const std::uint64_t counted = count_result(array_bytes<float>(matrix_.rows * dimensions), dimensions);
+        const std::uint64_t counted = count_result(array_bytes<float>(matrix_.rows * dimensions));
         word_vectors result{static_cast<std::uint32_t>(matrix_.rows), static_cast<std::uint32_t>(dimensions),
                             std::vector<float>(matrix_.rows * dimensions), std::vector<double>(dimensions)};
         if (dimensions == 0 || matrix_.column.empty()) return result;
@@ -120,15 +120,12 @@ class truncation {
     }
 
   private:
-    /// Counts the vectors as memory of the place, as far as the arrays that cannot be spilled leave room. A small rest is not
-    /// counted: few words need no large budget. Returns what was counted.
-    std::uint64_t count_result(std::uint64_t bytes, std::size_t dimensions) {
+    /// Counts the vectors as memory of the place, as far as a quarter of it stays free for arrays that can be spilled. A small
+    /// rest is not counted: few words need no large budget. Returns what was counted.
+    std::uint64_t count_result(std::uint64_t bytes) {
         constexpr std::uint64_t largest_rest = std::uint64_t{16} << 20;
         if (bytes == 0) return 0;
-        const space_size space(dimensions, options_.iterations);
-        const std::size_t size =
-            std::min(short_.rows, space.block * std::min(space.first + space.step, space.max));
-        const std::uint64_t others = place_.memory().limit() / 4 + 4 * array_bytes<double>(size * size);
+        const std::uint64_t others = place_.memory().limit() / 4;
         const std::uint64_t left = place_.memory().left();
         const std::uint64_t counted = std::min(bytes, left - std::min(left, others));
         if (bytes - counted > largest_rest)
@@ -173,7 +170,7 @@ class truncation {
     // The eigenvectors of WᵀW over the first blocks.
     void solve(std::size_t blocks, std::size_t dimensions) {
         const std::size_t size = blocks * basis_[0].width;
-        cpu_array<double> products = all_products(size, exponent_of_products_);
+        spilled_array<double> products = all_products(size, exponent_of_products_);
         found_ = symmetric_eigen(place_, size, products.data(), dimensions);
         blocks_ = blocks;
     }
@@ -207,16 +204,18 @@ class truncation {
     }
 
     // WᵀW from its block columns, symmetric, scaled to at most 1; exponent: of the scale.
-    cpu_array<double> all_products(std::size_t size, int& exponent) const {
+    spilled_array<double> all_products(std::size_t size, int& exponent) const {
         const std::size_t stride = whole_groups(size), width = basis_[0].width;
-        cpu_array<double> all(place_, size * stride, "the products of all blocks");
+        spilled_array<double> all(place_, size * stride, "the products of all blocks");
         double greatest = 0;
-        for (std::size_t i = 0; i < size; ++i)
+        for (std::size_t i = 0; i < size; ++i) {
+            place_.ctx().check_stop();
             for (std::size_t j = i; j < size; ++j) {
                 const double value = products_[j / width][i * width + j % width];
                 all.data()[i * stride + j] = all.data()[j * stride + i] = value;
                 greatest = std::max(greatest, std::fabs(value));
             }
+        }
         (void)std::frexp(greatest, &exponent);
         for (std::size_t i = 0; i < all.size(); ++i) all.data()[i] = std::ldexp(all.data()[i], -exponent);
         return all;
