@@ -152,7 +152,7 @@ def test_errors(tmp_path: pathlib.Path) -> None:
         quern.Thesaurus.build(["salt"], tmp_path / "e")
     for options, message in (
         ({"window": 0}, "window"),
-        ({"measure": "jaccard"}, "measure"),
+        ({"measure": "other"}, "measure"),
         ({"lsa_of": "documents"}, "lsa_of has no effect"),
         ({"lsa_words": 10, "vectors": 2}, "lsa_words has no effect"),
         ({"lsa_measure": "pearson", "vectors": 2}, "lsa_measure has no effect"),
