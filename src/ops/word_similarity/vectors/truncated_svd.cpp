@@ -63,13 +63,11 @@ sparse_rows checked(const context_matrix_view& matrix, const svd_options& option
 struct space_size {
     std::size_t block;
     std::size_t first;  // blocks at the first test
-    std::size_t step;   // blocks between two tests
     std::size_t max;    // blocks in all
 
     space_size(std::size_t dimensions, std::size_t iterations)
         : block(std::min(whole_groups(dimensions), max_block)),
           first(blocks_of(dimensions, first_test)),
-          step(std::max<std::size_t>(1, dimensions / 3 / block)),
           max(blocks_of(dimensions, iterations)) {}
 
   private:
@@ -160,7 +158,7 @@ class truncation {
             if (i == test) {
                 solve(test, dimensions);
                 if (has_converged(dimensions)) return true;
-                test += space.step;
+                test += std::max<std::size_t>(1, test / 8);  // a test costs the cube of the blocks
             }
         }
         solve(space.max, dimensions);
