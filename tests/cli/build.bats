@@ -74,7 +74,7 @@ large_corpus() {
     python3 - <<'END'
 import json, random
 random.seed(1)
-words = ["".join(random.choice("abcdefghijklmnopqrstuvwxyz") for _ in range(6)) for _ in range(20000)]
+words = ["".join(random.choice("abcdefghijklmnopqrstuvwxyz") for _ in range(6)) for _ in range(3000)]
 texts = []
 for i in range(3000):
     if i % 5 == 4:
