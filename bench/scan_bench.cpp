@@ -300,7 +300,7 @@ int main(int count, char** arguments) {
     const std::size_t items = count > 1 ? std::stoull(arguments[1]) : 100'000'000;
     data on(items);
     fmt::print(
-        "## Scan, reduce, select, histogram, load balancing: CPU\n\n"
+        "## Scan, reduce, select, histogram, load balancing on the CPU\n\n"
         "{} million items; billions of items a second, medians of 5 rounds, contenders in turn.\n",
         items / 1'000'000);
     for (const unsigned threads : {1u, 2u}) {
