@@ -80,3 +80,18 @@ on() { # on gpu|no_gpu ARGUMENT...
     run scripts/peer windmill
     [ "$status" -eq 2 ]
 }
+
+@test "the summary has the numbers of the sections, and is that of the page" {
+    cp "$QUERN_SOURCE"/bench/summary.* "$QUERN_SOURCE"/bench/run-* bench/
+    cp "$QUERN_SOURCE/docs/results.md" docs/
+    scripts/bench --summary
+    diff "$QUERN_SOURCE/docs/results.md" docs/results.md
+    sed -i 's/^| 2 | lbzip2 | [0-9.]* | [0-9.]* /| 2 | lbzip2 | 1.5 | 6.0 /' docs/results.md
+    scripts/bench --summary
+    grep -q '^| .Decoding bzip2, two threads.* | CPU | 1.5 s | 6.0 s, lbzip2 | 4.00× |' docs/results.md
+    sed -i 's/^| 2 | lbzip2 /| 3 | lbzip2 /' docs/results.md
+    run scripts/bench --summary
+    [ "$status" -eq 1 ]
+    [[ $output == *"Decoding bzip2, two threads: section bz2: no cell in column"* ]]
+    ! grep -q 'Decoding bzip2' docs/results.md
+}
