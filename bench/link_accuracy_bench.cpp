@@ -4,6 +4,7 @@
 //
 //   link_accuracy_bench DEVICE spmv RUNS MATRIX...   the twin of each times a vector of ones, float and double
 //   link_accuracy_bench DEVICE rank STEPS GRAPH...   PageRank of each, twins or files, to 1e-5, and after STEPS
+//   link_accuracy_bench DEVICE rank-f32 STEPS GRAPH...   the same in floats, the paper's type (on the CPU)
 //   link_accuracy_bench DEVICE check GRAPH...        PageRank in integers to 1e-12 against long double
 //
 // Lines, tab-separated. spmv: matrix, type, format, median seconds of a product, seconds to convert, bytes, Σ(x−μ)/μ and
@@ -144,12 +145,14 @@ std::size_t same_places(const std::vector<std::uint32_t>& a, const std::vector<s
     return same;
 }
 
-void measure_ranks(const std::string& name, const link_graph& graph, std::uint32_t steps,
-                   const context& ctx) {
+void measure_ranks(const std::string& name, const link_graph& graph, value_precision precision,
+                   std::uint32_t steps, const context& ctx) {
     page_rank_options options;
     options.tolerance = 1e-13;
     const std::vector<std::uint32_t> right = page_rank(graph.view(), options, ctx).order;
-    for (std::size_t s = 0; s < std::size(rank_storage_names); ++s) {
+    options.precision = precision;
+    const std::size_t first_storage = precision == value_precision::f64 ? 0 : 1;  // auto counts in integers
+    for (std::size_t s = first_storage; s < std::size(rank_storage_names); ++s) {
         options.storage = static_cast<rank_storage>(s);
         std::string line = name + '\t' + std::string(rank_storage_names[s]);
         const auto ranked = [&](double damping, double tolerance, std::uint32_t max) {
@@ -245,12 +248,14 @@ void measure(const std::vector<std::string>& words) {
             const generator::matrix made = generator::make_paper_matrix(name);
             measure_product<float>(name.c_str(), "f32", made, count, ctx);
             measure_product<double>(name.c_str(), "f64", made, count, ctx);
-        } else if (words[1] == "rank") {
-            measure_ranks(name, graph_called(name, ctx), count, ctx);
+        } else if (words[1] == "rank" || words[1] == "rank-f32") {
+            const auto precision = words[1] == "rank" ? value_precision::f64 : value_precision::f32;
+            measure_ranks(name, graph_called(name, ctx), precision, count, ctx);
         } else if (words[1] == "check") {
             check_ranks(name, graph_called(name, ctx), ctx);
         } else {
-            throw std::invalid_argument("unknown command " + words[1] + " (expected spmv, rank or check)");
+            throw std::invalid_argument("unknown command " + words[1] +
+                                        " (expected spmv, rank, rank-f32 or check)");
         }
     }
 }
@@ -260,7 +265,9 @@ void measure(const std::vector<std::string>& words) {
 int main(int count, char** arguments) {
     const std::vector<std::string> words(arguments + 1, arguments + count);
     if (words.size() < 3 || (words[0] != "cpu" && words[0] != "cuda")) {
-        std::fputs("usage: link_accuracy_bench cpu|cuda (spmv RUNS | rank STEPS | check) NAME...\n", stderr);
+        std::fputs(
+            "usage: link_accuracy_bench cpu|cuda (spmv RUNS | rank STEPS | rank-f32 STEPS | check) NAME...\n",
+            stderr);
         return 2;
     }
     try {

@@ -40,6 +40,7 @@ void declare(command_line& line, rank_request& request) {
                 "", [&](const std::string& text) { request.rank.start = text; });
     line.option("weighted", request.rank);
     line.option("storage", rank);
+    line.option("precision", rank);
     line.option("input_format", request.rank);
     declare_common(line, request.common, {.gpu = true, .scratch = false});
     for (const char* top : {"-k", "--top"})
@@ -65,7 +66,7 @@ int run_pagerank(const command& self, const std::vector<std::string>& arguments)
     link_rank_options& requested = request.rank;
     requested.graph = request.graph;
     const bool hits = requested.method == rank_method::hits;
-    for (const char* name : {"--damping", "--dangling", "--personalize", "--warm", "--storage"}) {
+    for (const char* name : {"--damping", "--dangling", "--personalize", "--warm", "--storage", "--precision"}) {
         if (hits && line.given(name))
             throw usage_error(fmt::format("{} cannot be combined with --method hits", name));
     }

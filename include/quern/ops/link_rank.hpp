@@ -19,6 +19,7 @@
 
 #include "quern/base/context.hpp"
 #include "quern/base/link.hpp"
+#include "quern/base/value_precision.hpp"
 
 namespace quern {
 
@@ -57,8 +58,8 @@ link_graph make_link_graph(std::uint32_t nodes, std::span<const link> links, std
 enum class dangling_rule { uniform, preference, none };
 inline constexpr std::string_view dangling_rule_names[] = {"uniform", "preference", "none"};
 
-/// automatic: fixed-point integers, without values if links have no weights. The others: PageRank in doubles
-/// over a matrix in this format, as in the papers.
+/// automatic: fixed-point integers, without values if links have no weights. The others: PageRank in floating point over a
+/// matrix in this format, as in the papers.
 enum class rank_storage { automatic, coo, csr, ell, brc, brcp, brcp_paper };
 inline constexpr std::string_view rank_storage_names[] = {"auto", "coo",  "csr",       "ell",
                                                           "brc",  "brcp", "brcp-paper"};
@@ -72,6 +73,9 @@ struct page_rank_options {
     std::span<const double> preference = {};
     std::span<const double> start = {};  ///< initial ranks, like preference. Empty: v
     rank_storage storage = rank_storage::automatic;
+    /// Of the matrix, the ranks and all sums over a storage format. f32, the type of the paper on BRCP (Yang et al. 2019), is
+    /// computed on the CPU: some 7 digits of a rank, and close ranks change places.
+    value_precision precision = value_precision::f64;
 };
 
 /// r = α·(Gᵀr + d·v) + (1 − α)·v, G_ij = weight of i→j divided by all weights of i, d the rank of nodes without
@@ -88,7 +92,8 @@ struct link_ranks {
     std::string place;       ///< the device, with the reason
 };
 
-/// Empty for a graph without nodes. Throws usage_error for options out of range and for an invalid view,
+/// Empty for a graph without nodes. Throws usage_error for options out of range, for f32 with automatic storage or a GPU,
+/// and for an invalid view,
 /// out_of_memory, interrupted, device_error. Cost: a step reads 4 bytes per link and gathers 4 (8 if links have
 /// weights).
 link_ranks page_rank(const link_graph_view& graph, const page_rank_options& options, const context& ctx);

@@ -24,10 +24,14 @@ inline constexpr auto options_of<page_rank_options> = std::array{
                                              "Where the rank of nodes without outgoing links goes: uniform "
                                              "(to all nodes), preference (to the nodes of "
                                              "--personalize) or none (it is lost, and the sum is below 1)."),
-    option_for<&page_rank_options::storage>("storage", "NAME", rank_storage_names,
-                                            "auto (integers; exact), or doubles over a matrix stored as coo, "
-                                            "csr, ell, brc, brcp or brcp-paper. brc and "
-                                            "brcp-paper may give different bits in each run.")};
+    option_for<&page_rank_options::storage>(
+        "storage", "NAME", rank_storage_names,
+        "auto (integers; exact), or floating point over a matrix stored as "
+        "coo, csr, ell, brc, brcp or brcp-paper. brc and "
+        "brcp-paper may give different bits in each run."),
+    option_for<&page_rank_options::precision>("precision", "NAME", value_precision_names,
+                                              "Floating-point type over a storage other than auto: f64, or "
+                                              "f32 as in the paper on BRCP, on the CPU.")};
 
 template <>
 inline constexpr auto options_of<hits_options> =

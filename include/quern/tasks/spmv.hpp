@@ -8,13 +8,11 @@
 #include <vector>
 
 #include "quern/base/context.hpp"
+#include "quern/base/value_precision.hpp"
 #include "quern/ops/sparse.hpp"
 #include "quern/tasks/statistics.hpp"
 
 namespace quern {
-
-enum class value_precision { f64, f32 };
-inline constexpr std::string_view value_precision_names[] = {"f64", "f32"};
 
 struct spmv_options {
     std::filesystem::path matrix;  ///< Matrix Market; "-": standard input

@@ -93,6 +93,11 @@ std::uint64_t problem_bytes(const page_rank_options& options) {
 
 void check(const page_rank_options& options, std::uint32_t nodes) {
     check_ranges(options);
+    if (options.precision == value_precision::f32 && options.storage == rank_storage::automatic)
+        throw usage_error(
+            "precision f32 has no effect on storage auto, which counts in integers (expected storage coo, "
+            "csr, "
+            "ell, brc, brcp or brcp-paper)");
     check_values(options.preference, nodes, "the preference");
     check_values(options.start, nodes, "the start");
 }

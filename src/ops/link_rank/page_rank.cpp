@@ -104,18 +104,31 @@ class held_graph {
     }
 
     link_ranks stored_ranks(const page_rank_options& options) {
-        if (!stored_ || stored_->storage() != options.storage) {
-            stored_.reset();
-            stored_.emplace(place_, host_, graph_, options.storage);
+        if (options.precision == value_precision::f64) return ranks_over(stored_, options);
+        if constexpr (std::is_same_v<Place, cpu_place>) {
+            return ranks_over(stored_floats_, options);
+        } else {
+            throw usage_error("PageRank in f32 is computed on the CPU only (expected the device cpu)");
         }
-        return stored_page_rank(place_, *stored_, graph_, options);
+    }
+    template <class Value>
+    link_ranks ranks_over(std::optional<stored_links<Place, Value>>& stored,
+                          const page_rank_options& options) {
+        if (!stored || stored->storage() != options.storage) {
+            stored.reset();
+            stored.emplace(place_, host_, graph_, options.storage);
+        }
+        return stored_page_rank(place_, *stored, graph_, options);
     }
 
-    bool holds_anything() const { return fractions_ || rank_links_ || back_ || hits_links_ || stored_; }
+    bool holds_anything() const {
+        return fractions_ || rank_links_ || back_ || hits_links_ || stored_ || stored_floats_;
+    }
     void release() {
         rank_links_.reset();
         hits_links_.reset();
         stored_.reset();
+        stored_floats_.reset();
         back_.reset();
         fractions_.reset();
     }
@@ -140,7 +153,8 @@ class held_graph {
     kept_rank_links<Place> rank_links_;
     std::optional<integer_hits_problem> back_;
     kept_hits_links<Place> hits_links_;
-    std::optional<stored_links<Place>> stored_;
+    std::optional<stored_links<Place, double>> stored_;
+    std::optional<stored_links<Place, float>> stored_floats_;
 };
 
 }  // namespace
@@ -149,7 +163,9 @@ class held_graph {
 link_ranks page_rank(const link_graph_view& graph, const page_rank_options& options, const context& ctx) {
     using namespace link_rank_detail;
     check(options, graph.nodes);
-    any_place chosen = open_place(ctx, "PageRank");
+    const bool floats = options.precision == value_precision::f32;
+    any_place chosen(ctx, choose_device(ctx, floats ? "PageRank in f32" : "PageRank",
+                                        floats ? offered_places::cpu_only : offered_places::all));
     link_ranks found = chosen.run([&]<class Place>(Place& place, cpu_place& host) {
         return held_graph<Place>(place, host, graph, options.max_iterations).page_rank(options);
     });

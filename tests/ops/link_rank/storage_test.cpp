@@ -72,6 +72,55 @@ TYPED_TEST(page_rank_storage_test, nasty_graphs) {
     }
 }
 
+TEST(page_rank_storage, floats_are_true_to_their_precision_and_the_same_in_every_exact_format) {
+    std::mt19937_64 random(2);
+    const link_graph plain = random_graph(random, 3000, 20'000, 1),
+                     heavy = random_graph(random, 700, 6000, 1, 4, true);
+    for (const link_graph* const graph : {&plain, &heavy}) {
+        page_rank_options options{.tolerance = 1e-5, .precision = value_precision::f32};
+        const reference::long_reals expected = reference::page_rank(graph->view(), {.tolerance = 1e-12});
+        options.storage = rank_storage::csr;
+        const link_ranks csr = page_rank(graph->view(), options, context::cpu(1));
+        for (const rank_storage storage : {rank_storage::coo, rank_storage::csr, rank_storage::ell,
+                                           rank_storage::brc, rank_storage::brcp, rank_storage::brcp_paper}) {
+            const auto name = std::string(rank_storage_names[static_cast<std::size_t>(storage)]);
+            options.storage = storage;
+            const link_ranks found = page_rank(graph->view(), options, context::cpu(3));
+            long double error = 0;
+            for (std::uint32_t v = 0; v < graph->nodes; ++v) {
+                error += std::fabs(found.ranks[v] - expected[v]);
+                EXPECT_EQ(static_cast<double>(static_cast<float>(found.ranks[v])), found.ranks[v]) << name;
+            }
+            EXPECT_TRUE(found.converged) << name;
+            EXPECT_LE(error, found.error_bound) << name;
+            EXPECT_LT(found.error_bound, 1e-2) << name;
+            EXPECT_EQ(found.order, reference::order_by_rank(found.ranks)) << name;
+            if (storage == rank_storage::brc || storage == rank_storage::brcp_paper) continue;
+            EXPECT_EQ(found.ranks, csr.ranks) << name;
+            EXPECT_EQ(found.change, csr.change) << name;
+        }
+    }
+}
+
+TEST(page_rank_storage, a_graph_that_stays_has_the_bits_of_either_precision) {
+    std::mt19937_64 random(3);
+    const link_graph graph = random_graph(random, 500, 4000, 1);
+    resident_graph held(graph.view(), context::cpu(2));
+    for (const value_precision precision :
+         {value_precision::f32, value_precision::f64, value_precision::f32}) {
+        const page_rank_options options{.storage = rank_storage::brcp, .precision = precision};
+        EXPECT_EQ(held.page_rank(options).ranks, page_rank(graph.view(), options, context::cpu(1)).ranks);
+    }
+}
+
+TEST(page_rank_storage, floats_need_a_format_and_the_cpu) {
+    std::mt19937_64 random(4);
+    const link_graph graph = random_graph(random, 50, 100, 1);
+    EXPECT_THROW(page_rank(graph.view(), {.precision = value_precision::f32}, context::cpu(1)), usage_error);
+    EXPECT_ANY_THROW(page_rank(
+        graph.view(), {.storage = rank_storage::csr, .precision = value_precision::f32}, context::cuda()));
+}
+
 TEST(page_rank_storage, ell_refuses_what_is_mostly_padding) {
     const link_graph star = nasty_graphs().at("star in");
     EXPECT_THROW(page_rank(star.view(), {.storage = rank_storage::ell}, context::cpu(1)), usage_error);

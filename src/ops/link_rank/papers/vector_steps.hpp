@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The work of PageRank in doubles on each node besides the product (storage.cpp): one pass, so that a step reads and writes
+// The work of PageRank in floating point on each node besides the product (storage.cpp): one pass, so that a step reads and writes
 // every vector once. primitives::reduce sums its results in canonical order.
 #pragma once
 
@@ -17,7 +17,7 @@ struct rank_step {
     double prefer = 0;  ///< times the preference
 };
 
-/// For every node v, in double, each operation rounded, none contracted:
+/// For every node v, in the type of the ranks, each operation rounded, none contracted (the constants first):
 ///     next        = follow·products[v] + each, and + prefer·preference[v] where `preference` is not empty
 ///     changes[v]  = |next − ranks[v]|
 ///     lost[v]     = dangling[v] ? next : +0
@@ -27,6 +27,9 @@ struct rank_step {
 void take_rank_step(cpu_place& place, const rank_step& step, std::span<const double> products,
                     std::span<const double> preference, std::span<const std::uint8_t> dangling,
                     std::span<double> ranks, std::span<double> changes, std::span<double> dangling_mass);
+void take_rank_step(cpu_place& place, const rank_step& step, std::span<const float> products,
+                    std::span<const float> preference, std::span<const std::uint8_t> dangling,
+                    std::span<float> ranks, std::span<float> changes, std::span<float> dangling_mass);
 void take_rank_step(cuda_place& place, const rank_step& step, device_span<const double> products,
                     device_span<const double> preference, device_span<const std::uint8_t> dangling,
                     device_span<double> ranks, device_span<double> changes,
