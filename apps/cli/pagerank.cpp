@@ -66,10 +66,16 @@ int run_pagerank(const command& self, const std::vector<std::string>& arguments)
     link_rank_options& requested = request.rank;
     requested.graph = request.graph;
     const bool hits = requested.method == rank_method::hits;
-    for (const char* name : {"--damping", "--dangling", "--personalize", "--warm", "--storage", "--precision"}) {
+    for (const char* name :
+         {"--damping", "--dangling", "--personalize", "--warm", "--storage", "--precision"}) {
         if (hits && line.given(name))
             throw usage_error(fmt::format("{} cannot be combined with --method hits", name));
     }
+    if (requested.rank.precision == value_precision::f32 && requested.rank.storage == rank_storage::automatic)
+        throw usage_error(
+            "--precision f32 has no effect on --storage auto, which counts in integers (expected --storage "
+            "coo, csr, ell, "
+            "brc, brcp or brcp-paper)");
 
     session job(self, request.common);
     output to =

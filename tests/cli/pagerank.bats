@@ -40,6 +40,13 @@ rank_of() { awk -F '\t' -v id="$1" '$1 == id { print $2 }' "$2"; }
         # The same nodes with ranks that agree to the tolerance.
         join -t $'\t' <(sort "$storage") <(sort first) | awk -F '\t' '{ d = $2 - $3; if (d < 0) d = -d; s += d } END { exit !(s < 1e-11) }'
     done
+    for storage in csr coo brcp; do
+        quern pagerank edges --quiet --storage "$storage" --precision f32 >"$storage.f32"
+        cmp csr.f32 "$storage.f32"
+    done
+    quern pagerank edges --quiet --storage csr --precision f64 >f64
+    ! cmp -s f64 csr.f32
+    join -t $'\t' <(sort f64) <(sort csr.f32) | awk -F '\t' '{ d = $2 - $3; if (d < 0) d = -d; s += d } END { exit !(s > 0 && s < 1e-4) }'
     quern pagerank edges --storage brc --quiet | sum 2 | grep -q '^1\.0000'
     quern pagerank edges --storage brcp-paper --quiet | sum 2 | grep -q '^1\.0000'
 }
@@ -181,6 +188,11 @@ rank_of() { awk -F '\t' -v id="$1" '$1 == id { print $2 }' "$2"; }
     ends_with 2 quern pagerank edges --damping 1
     ends_with 2 quern pagerank edges --tolerance 0
     ends_with 2 quern pagerank edges --storage dense
+    ends_with 2 quern pagerank edges --precision f32
+    says "--precision f32 has no effect on --storage auto"
+    ends_with 2 quern pagerank edges --storage csr --precision f16
+    ends_with 2 quern pagerank edges --method hits --precision f64
+    says "--precision cannot be combined with --method hits"
     ends_with 2 quern pagerank edges --max-iterations 0
 }
 

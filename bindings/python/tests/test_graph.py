@@ -140,6 +140,7 @@ def test_equal_to_the_program(edges, shift, tmp_path, command):
         (["--weighted"], weighted.pagerank()),
         (["--weighted", "--method", "hits"], quern.Graph.from_file(path, weighted=True).hits()),
         (["--damping", "0.5", "--storage", "csr"], graph.pagerank(damping=0.5, storage="csr")),
+        (["--storage", "brcp", "--precision", "f32"], graph.pagerank(storage="brcp", precision="f32")),
         (["--personalize", tmp_path / "seeds.tsv", "--dangling", "preference"],
          graph.pagerank(personalize=seeds, dangling="preference")),
         (["--warm", tmp_path / "seeds.tsv"], graph.pagerank(warm={**seeds, "not a node": 3})),
