@@ -119,6 +119,25 @@ killed_after() {
     done
 }
 
+@test "killed at random moments, a build of a hundred shards gives the bytes of one file" {
+    local documents=600 most=600 trials=1 kills=0
+    [ -z "${QUERN_LONG:-}" ] || documents=3000 most=3000 trials=20
+    large_corpus | sed "${documents}q" >one.jsonl
+    mkdir many
+    split -n l/100 -d -a 2 --additional-suffix=.jsonl one.jsonl many/p
+    for i in $(seq -w 1 3 99); do gzip -n "many/p$i.jsonl"; done
+    for i in $(seq -w 2 3 99); do zstd -q --rm "many/p$i.jsonl"; done
+    quern build one.jsonl -o whole --quiet
+    for _ in $(seq "$trials"); do
+        rm -rf store
+        until_done "$most" build 'many/*' -o store
+        same_bytes whole store
+        [ -z "$(find . -maxdepth 1 -name '.store*')" ]
+    done
+    echo "$kills kills"
+    [ $kills -gt 0 ]
+}
+
 @test "killed twice, over an older store: the old store stays until the end" {
     large_corpus >large.jsonl
     mills >mills.jsonl
