@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -17,8 +18,8 @@ struct http_request {
     std::string target;         ///< path and query as sent: not decoded; the path begins with /
     std::string if_none_match;  ///< the header of this name, or empty
     bool is_post = false;
-    std::string content_type = {};  ///< of a POST: the header of this name
-    std::string mcp_version = {};   ///< of a POST: the header MCP-Protocol-Version, or empty
+    std::string content_type = {};                ///< of a POST: the header of this name
+    std::optional<std::string> mcp_version = {};  ///< of a POST: the header MCP-Protocol-Version
     bool from_other_site =
         false;              ///< of a POST: its Origin header has a name that is not one of the server's
     std::string body = {};  ///< of a POST, complete

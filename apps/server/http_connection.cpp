@@ -189,7 +189,8 @@ bool connection::is_from_other_site() const {
 void connection::take_body(http_request request, std::size_t max) {
     const auto& header = parser_->get();
     request.content_type = as_view(header[http::field::content_type]);
-    request.mcp_version = as_view(header["MCP-Protocol-Version"]);
+    if (const auto version = header.find("MCP-Protocol-Version"); version != header.end())
+        request.mcp_version = as_view(version->value());
     request.from_other_site = is_from_other_site();
     target_ = request.target;
     const bool waits = beast::iequals(header[http::field::expect], "100-continue");

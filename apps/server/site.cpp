@@ -295,8 +295,8 @@ http_response site::respond_mcp(const parsed_request& request) const {
         throw request_refused(415, "unsupported Content-Type (expected application/json)");
     // The transport says so: without the header, the version before the one that introduced it.
     mcp_client client{mcp_version::of_2025_03_26};
-    if (!sent.mcp_version.empty()) {
-        const auto version = mcp_version_of(sent.mcp_version);
+    if (sent.mcp_version) {
+        const auto version = mcp_version_of(*sent.mcp_version);
         if (!version)
             throw bad_request(fmt::format("unsupported MCP-Protocol-Version (expected one of {})",
                                           fmt::join(mcp_version_names, ", ")));

@@ -86,8 +86,9 @@ class Mcp(unittest.TestCase):
             answer = self.send(batch, 400, {"mcp-protocol-version": version})
             self.assertIn("no batches", answer["error"]["message"])
             self.assertEqual(self.send(request("ping"), headers={"MCP-Protocol-Version": version})["result"], {})
-        detail = self.send(request("ping"), 400, {"MCP-Protocol-Version": "2026-01-01"})["detail"]
-        self.assertEqual(detail, "unsupported MCP-Protocol-Version (expected one of 2024-11-05, 2025-03-26, 2025-06-18)")
+        for version in ("2026-01-01", ""):
+            detail = self.send(request("ping"), 400, {"MCP-Protocol-Version": version})["detail"]
+            self.assertEqual(detail, "unsupported MCP-Protocol-Version (expected one of 2024-11-05, 2025-03-26, 2025-06-18)", version)
 
     def test_pages_of_other_sites_are_refused(self):
         port = self.server.port
