@@ -41,6 +41,30 @@ same_bytes() { diff -r -x stats.json "$1" "$2"; }
     quern verify store
 }
 
+@test "a catalogue of which many rows are excluded gives a warning" {
+    rows() { # rows FIRST LAST: of products with almost the same description
+        seq "$1" "$2" | awk '{ printf "%d,Mill of granite,A hand mill of granite for wheat and rye with a wooden handle. Number %d.\n", $1, $1 }'
+    }
+    { echo id,title,text && rows 1 20; } >products.csv
+    ends_with 0 quern build products.csv -o store --quiet
+    says "warning: 19 of 20 documents are excluded as near-duplicates of others (edit rate below 0.05); a build with --skip duplicates keeps them"
+    ends_with 0 quern build products.csv -o kept --skip duplicates --quiet
+    [ "$stderr" = "" ]
+    [ "$(property kept documents)" -eq 20 ]
+    { rows 21 22 && echo "99,Sack,Linen and jute"; } | awk 'BEGIN { print "id,title,text" } { print }' >more.csv
+    ends_with 0 quern build more.csv -o store --update --quiet
+    says "warning: 2 of 3 documents"
+
+    python3 - >different.jsonl <<'END'
+import hashlib, json
+for i in range(20):  # the last is a copy
+    print(json.dumps({"id": str(i), "text": " ".join(hashlib.sha256(b"%d %d" % (min(i, 18), j)).hexdigest() for j in range(4))}))
+END
+    ends_with 0 quern build different.jsonl -o few --quiet
+    [ "$stderr" = "" ]
+    [ "$(property few documents) $(property few copies)" = "19 1" ]
+}
+
 @test "--skip skips stages" {
     mills >mills.jsonl
     quern build mills.jsonl -o all --skip all --quiet

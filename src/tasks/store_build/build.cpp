@@ -11,11 +11,14 @@
 #include <span>
 #include <utility>
 
+#include "base/grouped.hpp"
 #include "device/files/file_writer.hpp"
 #include "device/files/scratch_folder.hpp"
 #include "io/files/atomic_folder.hpp"
 #include "io/files/name_lock.hpp"
+#include "quern/base/decimal.hpp"
 #include "quern/base/error.hpp"
+#include "quern/ops/near_duplicates.hpp"
 #include "quern/tasks/store.hpp"
 #include "quern/text/analyzer.hpp"
 #include "tasks/corpus/described_corpus.hpp"
@@ -402,9 +405,22 @@ class build_run {
         clock_.end_stage("read", spool.input_bytes());
         duplicates_outcome found = leave_out_duplicates(spool, old(), folder_.folder(), scratch_, ctx_);
         journal_->record = std::move(spool.record());
+        warn_of_many_excluded(found.excluded.size(),
+                              spool.documents().size() - (old_ ? old_->documents() : 0));
         end_stage(build_stage::duplicates, found.sections);
         journal_->add_duplicates(std::move(found));
         log_stage(name_of(build_stage::duplicates), statistics_.device);
+    }
+
+    /// In a catalogue of short descriptions they may be most of the documents.
+    void warn_of_many_excluded(std::uint64_t excluded, std::uint64_t documents) const {
+        constexpr std::uint64_t many = 10;  // more than one of so many
+        if (excluded > documents / many)
+            ctx_.log(log_level::warning,
+                     fmt::format(
+                         "{} of {} documents are excluded as near-duplicates of others (edit rate below {}); "
+                         "a build with --skip duplicates keeps them",
+                         grouped(excluded), grouped(documents), to_text(duplicate_options().threshold)));
     }
 
     void add(const added_stage& stage) {
