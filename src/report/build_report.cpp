@@ -83,9 +83,11 @@ void write_groups(const sink& out, const build_report& page) {
     if (page.groups.empty()) return;
     write_heading(
         out, "Near-duplicates",
-        fmt::format("{} documents were left out as copies of {} that were kept. The {} with most "
-                    "copies; distances are bytes inserted, deleted or replaced.",
-                    grouped(page.duplicates_count), grouped(page.groups_count), grouped(page.groups.size())));
+        fmt::format(
+            "{} documents were left out as copies of {} that were kept. The {} with most "
+            "copies; distances are bytes inserted, deleted or replaced. A build with --skip duplicates keeps "
+            "them all.",
+            grouped(page.duplicates_count), grouped(page.groups_count), grouped(page.groups.size())));
     begin_table(out, "kept|#copies|which, and how far");
     for (const auto& group : page.groups) {
         std::string list;
