@@ -7,7 +7,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <functional>
 #include <optional>
@@ -22,12 +21,10 @@
 #include "device/paced_checks.hpp"
 #include "io/files/mapped_file.hpp"
 #include "quern/base/error.hpp"
-#include "quern/ops/contamination_option_table.hpp"
-#include "quern/text/analyzer.hpp"
 #include "report/contamination_report.hpp"
 #include "report/html_page.hpp"
 #include "tasks/corpus/admitted_corpus.hpp"
-#include "tasks/corpus/own_output.hpp"
+#include "tasks/decontaminate/decontaminate_checks.hpp"
 #include "tasks/decontaminate/document_scanner.hpp"
 #include "tasks/decontaminate/evaluation_set.hpp"
 #include "tasks/decontaminate/kept_writer.hpp"
@@ -145,38 +142,6 @@ std::vector<contamination> matches_of(std::string_view text) {
     std::vector<contamination> matches(count);
     for (contamination& m : matches) in >> m.item >> m.found >> m.of >> m.begin >> m.end;
     return matches;
-}
-
-void check_folder(const decontaminate_options& options) {
-    if (options.kept && !options.kept_folder.empty())
-        throw usage_error("the kept documents can go to a file or to a folder, not to both");
-    if (!options.resume) return;
-    if (options.kept_folder.empty())
-        throw usage_error("to resume a run requires a folder for the kept documents");
-    const auto is_stored = [](const std::filesystem::path& path) {
-        if (path == "-") return false;
-        std::error_code failed;
-        const auto status = std::filesystem::status(path, failed);
-        return !std::filesystem::exists(status) || std::filesystem::is_regular_file(status) ||
-               std::filesystem::is_directory(status);
-    };
-    if (options.against.source != nullptr || !std::ranges::all_of(options.against.inputs, is_stored))
-        throw usage_error(
-            "a run that is resumed reads its evaluation sets again (expected files or folders, not standard "
-            "input or a pipe)");
-}
-
-void check_request(const decontaminate_options& options) {
-    require_documents(options);
-    if (options.against.inputs.empty() && options.against.source == nullptr)
-        throw usage_error("no evaluation set given");
-    require_documents(options.against);
-    check_ranges(options.contamination);
-    check_folder(options);
-    static_cast<void>(text::analyzer(options.text));  // refuses an unknown language, an unreadable list
-    for (const corpus_input* const side : {static_cast<const corpus_input*>(&options), &options.against})
-        for (const auto& input : side->inputs)
-            if (input != "-") refuse_own_output(input);
 }
 
 /// The work of one call.
