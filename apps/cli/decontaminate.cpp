@@ -6,11 +6,13 @@
 #include <filesystem>
 #include <optional>
 
+#include "cluster.hpp"
 #include "commands.hpp"
 #include "kept_file.hpp"
 #include "quern/base/error.hpp"
 #include "quern/ops/contamination_option_table.hpp"
 #include "quern/tasks/decontaminate.hpp"
+#include "quern/tasks/decontaminate_tasks.hpp"
 #include "quern/tasks/input_names.hpp"
 #include "session.hpp"
 #include "values.hpp"
@@ -24,6 +26,7 @@ struct decontaminate_request {
     build_options corpus;  ///< --input-format, --max-errors
     document_fields item_fields;
     text_choice text;
+    cluster_options cluster;
     std::vector<std::string> inputs;
     std::string matches, kept, report;  ///< `kept` ends with a slash if it is a folder
 };
@@ -79,6 +82,7 @@ void describe(command_line& line, decontaminate_request& request) {
     declare_common(line, request.common, {.output = false});
     declare_corpus(line, request.corpus);
     declare_text(line, request.text);
+    declare_cluster(line, request.cluster);
     line.example(
         "quern decontaminate train.jsonl.zst --against gsm8k.jsonl --against mmlu.jsonl -o clean.jsonl.zst",
         "Training data without documents that contain half of a test question or more.");
@@ -195,6 +199,10 @@ int run_decontaminate(const command& self, const std::vector<std::string>& argum
     take_reading_rules(request.corpus, options);
     take_reading_rules(request.corpus, options.against);
     options.against.fields = fields_of_items(request.corpus.fields, request.item_fields);
+    if (request.cluster.is_task())
+        return run_step_of_task(request.cluster, job, [&](const task_file& task, task_results& results) {
+            run_decontaminate_task(options, task, results, job.ctx);
+        });
     std::vector<std::filesystem::path> files = options.inputs;
     files.insert(files.end(), options.against.inputs.begin(), options.against.inputs.end());
     files.push_back(request.text.stop_word_file());
@@ -205,6 +213,11 @@ int run_decontaminate(const command& self, const std::vector<std::string>& argum
     if (is_complete_already(options, job)) return 0;
     job.check_destinations({file_of_documents(request.kept), {request.matches}, report_page(request.report)},
                            std::move(files));
+    if (request.cluster.is_used()) {
+        const auto plan = [&](unsigned shards) { return plan_decontaminate(options, shards, job.ctx); };
+        if (!distribute(self, line, request.cluster, job, plan)) return 0;
+        options.matches_of_job = request.cluster.share;
+    }
     return run_resumable(options, job, [&] { return find_and_write(request, job); });
 }
 

@@ -66,6 +66,7 @@
 #include "quern/tasks/corpus_input.hpp"
 #include "quern/tasks/count.hpp"
 #include "quern/tasks/decontaminate.hpp"
+#include "quern/tasks/decontaminate_tasks.hpp"
 #include "quern/tasks/dedup.hpp"
 #include "quern/tasks/dedup_option_table.hpp"
 #include "quern/tasks/dedup_parts.hpp"

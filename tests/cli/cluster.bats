@@ -435,6 +435,68 @@ END
     refused "vocabulary.txt was changed since the plan" task words/tasks/0000.json
 }
 
+# some_items: evaluation sets with parts of the documents, items/ and more.jsonl.
+some_items() {
+    mkdir items
+    python3 - <<'END'
+import json, random
+chance = random.Random(5)
+texts = [json.loads(line)["text"] for shard in (0, 3) for line in open(f"corpus/s{shard}.jsonl")]
+for name, number in [("items/questions.jsonl", 80), ("more.jsonl", 20)]:
+    with open(name, "w", encoding="utf-8") as file:
+        for i in range(number):
+            words = chance.choice(texts).split()
+            begin = chance.randrange(len(words))
+            text = " ".join(words[begin:begin + chance.randrange(1, 20)])
+            print(json.dumps({"id": f"{name[0]}{i}", "text": text}), file=file)
+END
+}
+
+@test "decontaminate: the same bytes for 1, 2, 3 and 5 shards" {
+    some_items
+    decontaminate() { quern decontaminate corpus/s*.jsonl --against items --against more.jsonl --ngram 5 --quiet --force "$@"; }
+    decontaminate -o whole.jsonl --matches whole.tsv --report whole.html
+    [ -s whole.jsonl ]
+    [ "$(wc -l <whole.tsv)" -gt 50 ]
+    for shards in 1 2 3 5; do
+        decontaminate -o kept.jsonl --matches matches.tsv --report page.html --cluster local:2 --share "job$shards" --shards $shards
+        sha256sum <kept.jsonl | cmp - <(sha256sum <whole.jsonl)
+        sha256sum <matches.tsv | cmp - <(sha256sum <whole.tsv)
+        cmp page.html whole.html
+    done
+    quern status job5 --tasks | grep -q $'\tscan\tdone\t'
+    refused "standard input cannot be read by every task" decontaminate corpus --against - --cluster local:2 --share no
+    refused "standard input cannot be cut into shards" decontaminate - --against items --cluster local:2 --share no
+    [ ! -e no ]
+    quern plan decontaminate corpus/s0.jsonl --against more.jsonl -o kept2.jsonl --share late --shards 2 --quiet
+    echo '{"id":"new","text":"a new one"}' >>more.jsonl
+    refused "more.jsonl was changed since the plan" task late/tasks/0000.json
+    [ ! -e kept2.jsonl ]
+}
+
+@test "decontaminate: a worker that is killed, folders of outputs, the same message, and no --resume" {
+    some_items
+    a_slow_corpus
+    mkdir tree
+    mv slow.jsonl tree/a.jsonl
+    cp corpus/s0.jsonl tree/b.jsonl
+    decontaminate=(decontaminate tree --against items --against more.jsonl --ngram 5)
+    quern "${decontaminate[@]}" -o whole/ --matches whole.tsv 2>said
+    "$QUERN" "${decontaminate[@]}" -o parts/ --matches parts.tsv --cluster local:2 --share job --shards 3 2>again &
+    local driver=$! worker
+    worker=$(a_worker $driver)
+    kill -KILL "$worker"
+    wait $driver
+    grep -q "is started again" again
+    diff -r whole parts
+    cmp whole.tsv parts.tsv
+    tail -n 1 said | cmp - <(tail -n 1 again)
+    refused "a distributed run is not resumed by --resume" "${decontaminate[@]}" -o no/ --resume --cluster local:2 --share no-job
+    refused "a distributed run is not resumed by --resume" plan "${decontaminate[@]}" -o no/ --resume --share no-job
+    [ ! -e no ]
+    [ ! -e no-job ]
+}
+
 @test "--cluster ray without Ray says what is missing" {
     mkdir bin
     printf '#!/bin/sh\necho "No module named quern" >&2\nexit 1\n' >bin/python

@@ -42,6 +42,8 @@ struct decontaminate_options : corpus_input {
     /// With `kept_folder`: input between two notes for `resume`.
     std::uint64_t part_bytes = 64 << 20;
     bool keep_examples = false;  ///< needed for write_report
+    /// The folder of a job whose tasks have found the items in the documents (quern/tasks/decontaminate_tasks.hpp). Not with `resume`.
+    std::filesystem::path matches_of_job;
 };
 
 struct evaluation_item {

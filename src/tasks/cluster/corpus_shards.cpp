@@ -14,17 +14,20 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The files of some inputs, as they are opened.
 std::vector<fs::path> files_of_inputs(const corpus_input& corpus, const corpus_shard& shard) {
     corpus_input some = corpus;
     some.inputs = inputs_of_shard(corpus, shard);
-    std::vector<fs::path> files;
-    for (const kept_request::file& each : describe_request(some, nlohmann::json::object()).files)
-        if (!each.path.ends_with('/')) files.emplace_back(each.path);
-    return files;
+    return files_of(some);
 }
 
 }  // namespace
+
+std::vector<fs::path> files_of(const corpus_input& corpus) {
+    std::vector<fs::path> files;
+    for (const kept_request::file& each : describe_request(corpus, nlohmann::json::object()).files)
+        if (!each.path.ends_with('/')) files.emplace_back(each.path);
+    return files;
+}
 
 std::vector<fs::path> inputs_of_shard(const corpus_input& corpus, const corpus_shard& shard) {
     return {corpus.inputs.begin() + static_cast<std::ptrdiff_t>(shard.first),

@@ -31,6 +31,9 @@ std::vector<job_task> tasks_of_corpus(const corpus_input& corpus, const std::str
 corpus_shard shard_of(const corpus_input& corpus, const std::vector<std::filesystem::path>& more,
                       const task_file& file);
 
+/// The files of the inputs, as they are opened, in order.
+std::vector<std::filesystem::path> files_of(const corpus_input& corpus);
+
 /// `inputs` of that shard.
 std::vector<std::filesystem::path> inputs_of_shard(const corpus_input& corpus, const corpus_shard& shard);
 

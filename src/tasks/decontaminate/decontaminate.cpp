@@ -2,6 +2,7 @@
 // The evaluation sets are read and indexed; then one pipeline over the training corpus:
 //   cut (in order) → parse (parallel) → admit: ids (in order) → words, hashes, look-ups (parallel)
 //       → pass on or note (in order).
+// If tasks of a job have found the items, their matches are read (in order) instead.
 // Matches, and what is known of contaminated documents, go to disk: there may be more than memory holds.
 #include "quern/tasks/decontaminate.hpp"
 
@@ -10,11 +11,13 @@
 #include <filesystem>
 #include <functional>
 #include <optional>
+#include <span>
 #include <sstream>
 #include <string>
 #include <string_view>
 #include <utility>
 
+#include "base/hash.hpp"
 #include "device/cpu/pipeline.hpp"
 #include "device/files/file_writer.hpp"
 #include "device/files/scratch_folder.hpp"
@@ -23,10 +26,12 @@
 #include "quern/base/error.hpp"
 #include "report/contamination_report.hpp"
 #include "report/html_page.hpp"
+#include "tasks/cluster/document_findings.hpp"
 #include "tasks/corpus/admitted_corpus.hpp"
 #include "tasks/decontaminate/decontaminate_checks.hpp"
 #include "tasks/decontaminate/document_scanner.hpp"
 #include "tasks/decontaminate/evaluation_set.hpp"
+#include "tasks/decontaminate/found_items.hpp"
 #include "tasks/decontaminate/kept_writer.hpp"
 #include "tasks/decontaminate/leak_examples.hpp"
 #include "tasks/dedup/document_table.hpp"
@@ -170,12 +175,21 @@ class decontaminate_run {
   private:
     struct unit_in_work : document_unit {
         std::vector<contamination> matches;  ///< by position in the unit
+        std::vector<std::uint64_t> hashes;   ///< with matches of a job
+
+        void add(std::span<const contamination> of_document, std::uint32_t position) {
+            for (contamination m : of_document) {
+                m.document = position;
+                matches.push_back(m);
+            }
+        }
     };
 
     void read_corpus(const item_index& index) {
         state& s = *state_;
         const context ctx = with_remaining_memory(ctx_, evaluation_bytes_, "the evaluation data");
         if (options_.kept) kept_.emplace(options_.kept, s.scratch.path(), options_.fields);
+        if (!options_.matches_of_job.empty()) matches_of_job_.emplace(options_.matches_of_job, "matches");
         std::optional<io::corpus_place> start = io::corpus_place();
         reading_record earlier;
         if (keeps_parts())
@@ -235,18 +249,17 @@ class decontaminate_run {
                           s.scratch.file("noted_ids"));
         pipeline<unit_in_work> line(units_at_once(ctx));
         corpus.begin(line);
-        line.in_parallel([&](unit_in_work& unit) {
-            std::vector<document>& documents = unit.parsed.documents;
-            for (std::uint32_t i = 0; i < documents.size(); ++i) {
-                ctx.check_stop();
-                const auto matches = scanner.scan(documents[i]);
-                for (contamination m : matches) {
-                    m.document = i;
-                    unit.matches.push_back(m);
+        if (matches_of_job_) {
+            take_matches(line);
+        } else {
+            line.in_parallel([&](unit_in_work& unit) {
+                for (std::uint32_t i = 0; i < unit.parsed.documents.size(); ++i) {
+                    ctx.check_stop();
+                    unit.add(scanner.scan(unit.parsed.documents[i]), i);
                 }
-                if (matches.empty() && kept_) kept_writer::prepare(documents[i]);
-            }
-        });
+            });
+        }
+        if (kept_) prepare_kept(line);
         line.in_order([&](unit_in_work& unit) {
             auto next = unit.matches.begin();
             for (std::uint32_t i = 0; i < unit.parsed.documents.size(); ++i) {
@@ -262,6 +275,30 @@ class decontaminate_run {
             corpus.record().refuse_empty(options_);
         if (notes) earlier_.map_texts(notes->finish_texts());
         if (s.folder) s.folder->end_batch(notes ? &*notes : nullptr, corpus.record(), corpus.next_part());
+    }
+
+    void take_matches(pipeline<unit_in_work>& line) {
+        line.in_parallel([](unit_in_work& unit) {
+            for (const document& d : unit.parsed.documents) unit.hashes.push_back(hash64(d.text));
+        });
+        line.in_order([this](unit_in_work& unit) {
+            matches_of_job_->take(
+                unit.hashes, unit.parsed.counts.documents, [&](std::size_t i, std::string_view found) {
+                    unit.add(matches_of_bytes(found, state_->items->items(), options_.matches_of_job),
+                             static_cast<std::uint32_t>(i));
+                });
+        });
+    }
+
+    static void prepare_kept(pipeline<unit_in_work>& line) {
+        line.in_parallel([](unit_in_work& unit) {
+            auto next = unit.matches.cbegin();
+            for (std::uint32_t i = 0; i < unit.parsed.documents.size(); ++i) {
+                const auto begin = next;
+                while (next != unit.matches.cend() && next->document == i) ++next;
+                if (next == begin) kept_writer::prepare(unit.parsed.documents[i]);
+            }
+        });
     }
 
     void take(const document& d, std::span<contamination> matches, shard_writer* notes) {
@@ -364,6 +401,7 @@ class decontaminate_run {
     stage_clock clock_{statistics_};
     std::unique_ptr<state> state_ = std::make_unique<state>(ctx_);
     std::optional<kept_writer> kept_;
+    std::optional<document_findings> matches_of_job_;
     found_matches found_{state_->scratch};
     document_table earlier_;  ///< what was found, for a run that is resumed
     std::uint64_t evaluation_bytes_ = 0, documents_ = 0;

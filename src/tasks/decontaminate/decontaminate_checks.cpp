@@ -18,6 +18,9 @@ void check_folder(const decontaminate_options& options) {
     if (options.kept && !options.kept_folder.empty())
         throw usage_error("the kept documents can go to a file or to a folder, not to both");
     if (!options.resume) return;
+    if (!options.matches_of_job.empty())
+        throw usage_error(
+            "the matches of a job are for the whole corpus, and a resumed run reads a part of it");
     if (options.kept_folder.empty())
         throw usage_error("to resume a run requires a folder for the kept documents");
     const auto is_stored = [](const std::filesystem::path& path) {
