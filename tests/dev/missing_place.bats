@@ -2,12 +2,24 @@
 # These must not compile: an operation that lacks a place, memory of one place passed to another. This must: the
 # example of docs/places.md. The host's compiler can read every place type, so no CUDA is needed here.
 
+# The headers, compiled once: most of the time of each of the many small programs.
+setup_file() {
+    local cuda
+    for cuda in 0 1; do
+        mkdir "$BATS_FILE_TMPDIR/$cuda"
+        printf '#include "device/array.hpp"\n#include "device/place.hpp"\n' >"$BATS_FILE_TMPDIR/$cuda/places.hpp"
+        "${CXX:-c++}" -std=c++20 -DQUERN_CUDA=$cuda -I"$QUERN_SOURCE/include" -I"$QUERN_SOURCE/src" \
+            -x c++-header "$BATS_FILE_TMPDIR/$cuda/places.hpp" -o "$BATS_FILE_TMPDIR/$cuda/places.hpp.gch"
+    done
+}
+
 setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 
 # compile QUERN_CUDA: compiles the program on standard input; the compiler's messages are in $output.
 compile() {
-    { printf '#include "device/array.hpp"\n#include "device/place.hpp"\nusing namespace quern;\n' && cat; } >tried.cpp
-    run "${CXX:-c++}" -std=c++20 -fsyntax-only -DQUERN_CUDA="$1" -I"$QUERN_SOURCE/include" -I"$QUERN_SOURCE/src" tried.cpp
+    { printf 'using namespace quern;\n' && cat; } >tried.cpp
+    run "${CXX:-c++}" -std=c++20 -fsyntax-only -DQUERN_CUDA="$1" -I"$QUERN_SOURCE/include" -I"$QUERN_SOURCE/src" \
+        -include "$BATS_FILE_TMPDIR/$1/places.hpp" tried.cpp
     echo "$output" # shown when the test fails
 }
 
