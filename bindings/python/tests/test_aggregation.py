@@ -9,7 +9,7 @@ import numpy
 import pytest
 import quern
 import xxhash
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 RULES = ["sum", "mean", "min", "max", "product", "rrf"]
@@ -52,7 +52,6 @@ def random_lists(random, count, objects, ties, dtype):
     return lists
 
 
-@settings(max_examples=1000, deadline=None)
 @given(
     st.integers(1, 5), st.integers(1, 40), st.integers(1, 12), st.sampled_from(RULES), st.sampled_from(METHODS),
     st.booleans(), st.booleans(), st.sampled_from(["float32", "float64"]), st.integers(0, 2**32),

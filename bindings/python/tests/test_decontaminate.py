@@ -9,7 +9,7 @@ import pyarrow
 import pytest
 import quern
 import xxhash
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 
@@ -23,7 +23,6 @@ def share(item: list[str], document: list[str], n: int) -> tuple[int, int]:
 sentences = st.lists(st.sampled_from(["mill", "stone", "salt", "sea"]), max_size=8)
 
 
-@settings(max_examples=1000, deadline=None)
 @given(st.lists(sentences, min_size=1, max_size=5), st.lists(sentences, min_size=1, max_size=5), st.integers(1, 4),
        st.sampled_from([0.25, 0.5, 1.0]))
 def test_matches_are_those_of_the_reference(train, items, n, overlap):

@@ -13,7 +13,7 @@ import pyarrow
 import pytest
 import quern
 import xxhash
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 
@@ -50,7 +50,6 @@ def kept_of(texts: list[str], pairs: list[tuple[int, int, int]]) -> list[bool]:
 words = st.lists(st.sampled_from(["mill", "stone", "salt", "sea", "corn", "ä"]), max_size=6).map(" ".join)
 
 
-@settings(max_examples=1000, deadline=None)
 @given(st.lists(words, min_size=1, max_size=8), st.sampled_from([0.05, 0.2, 0.4]))
 def test_pairs_and_kept_documents_are_those_of_the_reference(texts, threshold):
     result = quern.dedup(texts, threshold=threshold, threads=1)

@@ -39,7 +39,7 @@ def by_program(*arguments: str | os.PathLike[str]) -> bytes:
     return subprocess.run([PROGRAM, *map(str, arguments)], check=True, stdout=subprocess.PIPE).stdout
 
 
-@settings(max_examples=1000, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(texts=documents, others=st.lists(letters, max_size=10), prefix=st.text(alphabet="abcxyz0", max_size=3))
 def test_like_a_dict(tmp_path: pathlib.Path, texts: list[str], others: list[str], prefix: str) -> None:
     counts = words_of(texts)

@@ -12,7 +12,7 @@ import polars
 import pyarrow
 import pytest
 import quern
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from quern import _quern
 
@@ -160,7 +160,6 @@ def test_a_million_strings_of_arrow_are_read_where_they_are():
     assert _quern._text_address(table, 500_000) == _quern._text_address(column, 500_000)
 
 
-@settings(max_examples=1000, deadline=None)
 @given(st.lists(st.text(max_size=20), min_size=1, max_size=8), st.integers(0, 3))
 def test_random_texts_arrive_in_every_form(texts, cut):
     cut = min(cut, len(texts) - 1)

@@ -59,7 +59,6 @@ def has_overlap(qrels, run):
     return any(d in run.get(topic, {}) for topic, grades in qrels.items() for d in grades)
 
 
-@settings(max_examples=1000, deadline=None)
 @given(qrels_strategy, run_strategy)
 def test_values_are_those_of_the_reference(qrels, run):
     if not has_overlap(qrels, run):
@@ -79,7 +78,6 @@ def test_values_are_those_of_the_reference(qrels, run):
     assert result.missing_topics == sorted((t for t in qrels if t not in run), key=str.encode)
 
 
-@settings(max_examples=1000, deadline=None)
 @given(qrels_strategy, run_strategy)
 def test_values_are_those_of_pytrec_eval(qrels, run):
     pytrec_eval = pytest.importorskip("pytrec_eval")
@@ -155,7 +153,7 @@ R@10 R(rel=2)@20 RR RR@3 RR(rel=2)@10 Rprec Bpref Bpref(rel=2) infAP IPrec@0.1 I
 SetRelP Success@1 ERR@10 nDCG(dcg='exp-log2')@10 Judged@3 NumQ NumRet NumRel NumRelRet""".split()
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=settings.default.max_examples // 5, deadline=None)
 @given(
     st.dictionaries(st.sampled_from("123"), st.dictionaries(documents, st.integers(0, 3), min_size=1), min_size=1),
     run_strategy,

@@ -12,7 +12,7 @@ import pyarrow
 import pytest
 import quern
 import xxhash
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 RULES = ["sum", "min", "max", "mean", "median", "mnz", "anz", "rrf", "borda"]
@@ -74,7 +74,6 @@ some_run = st.dictionaries(
 )
 
 
-@settings(max_examples=1000, deadline=None)
 @given(st.lists(some_run, min_size=1, max_size=4))
 def test_sums_are_those_of_the_reference(given_runs):
     expected = {}

@@ -37,7 +37,6 @@ def dense_ranks(nodes, src, dst, weights, damping, preference, dangling, toleran
     raise AssertionError("the reference does not converge")
 
 
-@settings(max_examples=1000, deadline=None)
 @given(
     st.integers(1, 12),
     st.integers(0, 30),
@@ -68,7 +67,7 @@ def test_ranks_are_within_their_bound(nodes, links, damping, dangling, weighted,
         assert abs(math.fsum(found.ranks) - 1) <= found.error + 1e-12
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=settings.default.max_examples // 5, deadline=None)
 @given(st.integers(2, 10), st.integers(1, 30), st.integers(0, 2**32))
 def test_hits_against_the_power_method(nodes, links, seed):
     random = numpy.random.default_rng(seed)

@@ -92,7 +92,6 @@ def written(path: pathlib.Path, documents: list[tuple[str, str]]) -> pathlib.Pat
 # ---- Rows ----
 
 
-@settings(max_examples=1000, deadline=None)
 @given(documents=texts, order=st.integers(1, 4), lambda_=st.sampled_from([0.0, 0.3, 0.5, 1.0]))
 def test_like_a_counter(documents: list[str], order: int, lambda_: float) -> None:
     words = [words_of(text) for text in documents]
@@ -267,7 +266,6 @@ def test_likelihood() -> None:
 # ---- Models ----
 
 
-@settings(max_examples=1000, deadline=None)
 @given(documents=texts, order=st.integers(1, 4), min_count=st.integers(1, 2), queries=texts)
 def test_counts(documents: list[str], order: int, min_count: int, queries: list[str]) -> None:
     expected = sum((counted(words_of(text), order) for text in documents), collections.Counter[Gram]())
@@ -304,7 +302,7 @@ def test_same_files_as_the_program(tmp_path: pathlib.Path, options: dict[str, An
         model.to_arpa(tmp_path / "c.tsv2.npy")
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=settings.default.max_examples // 5, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     lines=st.lists(
         st.lists(

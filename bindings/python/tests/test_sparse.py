@@ -12,7 +12,7 @@ import quern
 import scipy.io
 import scipy.sparse
 import xxhash
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 EXACT = ["auto", "coo", "csr", "ell", "brcp"]
@@ -27,7 +27,6 @@ def rounded(sum_of: fractions.Fraction, dtype: str) -> float:
     return float(min(around, key=lambda y: (abs(fractions.Fraction(float(y)) - sum_of), y.view("uint32") & 1)))
 
 
-@settings(max_examples=1000, deadline=None)
 @given(
     st.integers(1, 8), st.integers(1, 8), st.integers(0, 40), st.sampled_from(["float64", "float32"]),
     st.sampled_from(EXACT), st.integers(0, 2**32),

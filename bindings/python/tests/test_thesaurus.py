@@ -267,7 +267,7 @@ def test_scores_are_those_of_the_formula(village: quern.Thesaurus) -> None:
 some_words = st.lists(st.integers(0, 59).map(lambda i: f"w{i}"), max_size=3)
 
 
-@settings(max_examples=1000, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     positive=some_words,
     negative=some_words,

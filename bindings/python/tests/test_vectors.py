@@ -49,7 +49,6 @@ shapes = st.tuples(st.integers(1, 12), st.integers(1, 6), st.integers(1, 3))
 types = st.sampled_from(["float32", "float64", "float16", "int8", "uint8", "int16"])
 
 
-@settings(max_examples=1000, deadline=None)
 @given(shapes, types, st.sampled_from(METRICS), st.integers(0, 2**32), st.integers(1, 15), st.booleans())
 def test_ranking_is_the_exact_one(shape, dtype, metric, seed, k, scattered):
     rows, dimensions, count = shape
@@ -88,7 +87,7 @@ def test_distances_are_those_of_numpy(metric, dtype):
     numpy.testing.assert_allclose(distances, expected, rtol=1e-6, atol=1e-6)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=settings.default.max_examples // 5, deadline=None)
 @given(st.integers(1, 70), st.integers(1, 40), st.integers(0, 2**32))
 def test_packed_bits(bits, rows, seed):
     random = numpy.random.default_rng(seed)
@@ -470,7 +469,7 @@ def test_one_vector():
     assert distances.flags.writeable
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=settings.default.max_examples // 5, deadline=None)
 @given(st.integers(1, 200), st.integers(0, 2**32), st.sampled_from(["l2", "ip", "cosine", "l1"]))
 def test_allowed_and_radius(rows, seed, metric):
     random = numpy.random.default_rng(seed)
@@ -631,7 +630,7 @@ def test_no_search_within_a_search():
 # ---- The estimator ----
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=settings.default.max_examples // 5, deadline=None)
 @given(st.integers(2, 30), st.integers(0, 2**32), st.sampled_from(["euclidean", "manhattan", "chebyshev"]))
 def test_estimator(rows, seed, metric):
     from scipy.spatial.distance import cdist
