@@ -45,7 +45,7 @@ rank_of() { awk -F '\t' -v id="$1" '$1 == id { print $2 }' "$2"; }
         cmp csr.f32 "$storage.f32"
     done
     quern pagerank edges --quiet --storage csr --precision f64 >f64
-    ! cmp -s f64 csr.f32
+    run ! cmp -s f64 csr.f32
     join -t $'\t' <(sort f64) <(sort csr.f32) | awk -F '\t' '{ d = $2 - $3; if (d < 0) d = -d; s += d } END { exit !(s > 0 && s < 1e-4) }'
     quern pagerank edges --storage brc --quiet | sum 2 | grep -q '^1\.0000'
     quern pagerank edges --storage brcp-paper --quiet | sum 2 | grep -q '^1\.0000'
