@@ -86,6 +86,21 @@ END
     [ ! -e another ]
 }
 
+@test "a folder of kept documents is the corpus of the next run; its list is none of them" {
+    dedup in -o out/ --threshold 0.1
+    quern dedup out -o again/ --threshold 0.1 2>said
+    grep -q 'skipped 1 list of kept documents' said
+    diff -r -x manifest.json out again
+    dedup 'out/*.json*' -o of_pattern.jsonl --threshold 0.1
+    cmp of_pattern.jsonl out/a.jsonl
+    quern filter out --rules length.min-words=1 -o filtered/ --quiet
+    diff -r -x manifest.json out filtered
+    # A file of a user that has the same name is no list.
+    mkdir own
+    cp in/a.jsonl own/manifest.json
+    refused "would both be written to manifest.json" dedup own -o other/
+}
+
 @test "files of bytes are copied" {
     mkdir -p bytes/sub
     printf 'a\0b\xff' >bytes/a.png

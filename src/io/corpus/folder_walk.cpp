@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <fstream>
+#include <string>
 #include <system_error>
 
 #include "base/failure_kinds.hpp"
@@ -25,6 +27,14 @@ bool lies_in(const fs::path& path, const fs::path& folder) {
 }
 
 }  // namespace
+
+bool is_kept_list(const fs::path& path) {
+    if (path.filename() != kept_list_name) return false;
+    std::string first(256, '\0');
+    std::ifstream file(path, std::ios::binary);
+    file.read(first.data(), static_cast<std::streamsize>(first.size()));
+    return first.find('"' + std::string(kept_list_format) + '"') != std::string::npos;
+}
 
 folder_walk::folder_walk(fs::path root, bool follow_links)
     : root_(std::move(root)), follow_links_(follow_links) {
@@ -74,6 +84,10 @@ bool folder_walk::takes(const entry& found, const fs::path& path, parsed_unit& n
     }
     if (!folder && !found.file) {
         ++notes.counts.skipped["special file"];
+        return false;
+    }
+    if (found.file && is_kept_list(path)) {
+        ++notes.counts.skipped["list of kept documents"];
         return false;
     }
     return !found.link || takes_link(found, path, notes);

@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -21,6 +22,12 @@ struct folder_file {
     std::uint64_t bytes = 0;
     bool is_named = false;  ///< given by the user, not found in a folder
 };
+
+/// The name and the mark of the list of files that dedup, filter and decontaminate write next to the documents that they keep.
+inline constexpr std::string_view kept_list_name = "manifest.json", kept_list_format = "quern kept documents";
+
+/// Whether the file is such a list. It is no document: the folder may be the corpus of the next command.
+bool is_kept_list(const std::filesystem::path& path);
 
 class folder_walk {
   public:

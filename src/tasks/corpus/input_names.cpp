@@ -12,6 +12,7 @@
 #include <system_error>
 
 #include "device/files/descriptor.hpp"
+#include "io/corpus/folder_walk.hpp"
 #include "quern/base/error.hpp"
 
 namespace quern {
@@ -132,6 +133,7 @@ std::vector<fs::path> expand_inputs(std::span<const fs::path> names) {
         }
         matches of_name(name);
         std::vector<fs::path>& found = of_name.found();
+        std::erase_if(found, io::is_kept_list);
         if (found.empty()) {
             throw usage_error(fmt::format(
                 "no file matches {} (expected a file, a folder, or a pattern such as 'shards/*.jsonl')",

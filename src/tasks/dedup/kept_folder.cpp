@@ -31,7 +31,7 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 
 constexpr std::uint64_t piece_bytes = 1 << 20;
-constexpr std::string_view manifest_name = "manifest.json", manifest_format = "quern kept documents";
+constexpr std::string_view manifest_name = io::kept_list_name;
 
 fs::path without_last_slash(const fs::path& path) {
     return path.has_filename() ? path : path.parent_path();
@@ -175,7 +175,7 @@ bool kept_folder::is_complete(const fs::path& target, const kept_request& reques
     std::error_code failed;
     if (!fs::is_regular_file(file, failed)) return false;
     const json manifest = json::parse(io::mapped_file(file).text(), nullptr, false);
-    if (manifest.is_discarded() || manifest.value("format", "") != manifest_format) return false;
+    if (manifest.is_discarded() || manifest.value("format", "") != io::kept_list_format) return false;
     const bool is_same = manifest.value("request", "") == request.checksum();
     if (is_same) {
         const auto only_one = lock(folder);
@@ -437,7 +437,7 @@ void kept_folder::write_empty(const context& ctx) {
 }
 
 void kept_folder::write_manifest(std::uint64_t kept) {
-    const json manifest = {{"format", manifest_format},      {"version", 1},
+    const json manifest = {{"format", io::kept_list_format}, {"version", 1},
                            {"request", request_.checksum()}, {"parameters", request_.parameters},
                            {"documents", ends_.size()},      {"kept", kept},
                            {"outputs", std::move(outputs_)}};
