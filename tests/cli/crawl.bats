@@ -114,4 +114,15 @@ END
     [ "$(quern search store wax --quiet | cut -f 2,4)" = "3@b.org	wax" ]
     [ "$(quern search store alle --quiet | cut -f 2,4)" = "1@b.org	Honig für alle" ]
     [ "$(quern pagerank store --quiet | head -1 | cut -f 1)" = 1@b.org ]
+    # After a byte-order mark, too, the first line shows that it is an mbox.
+    local marked
+    { printf '\xef\xbb\xbf' && cat mail/list.mbox; } >utf8.mbox
+    { printf '\xff\xfe' && iconv -f UTF-8 -t UTF-16LE mail/list.mbox; } >utf16.mbox
+    for marked in utf8 utf16; do
+        quern dedup $marked.mbox -o $marked.jsonl --quiet
+        [ "$(json <(head -n 1 $marked.jsonl) 'd["id"], d["text"]')" = "('1@b.org', 'We have honey.')" ]
+        [ "$(json <(tail -n 1 $marked.jsonl) 'd["id"], d["text"]')" = "('2@b.org', 'How much honey?')" ]
+        quern dedup $marked.mbox -o named.jsonl --input-format mail --quiet --force
+        cmp named.jsonl $marked.jsonl
+    done
 }

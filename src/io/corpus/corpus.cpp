@@ -253,16 +253,17 @@ class many_reader final : public corpus_reader {
         options.name = name;
         if (form == corpus_form::parquet) return open_mapped(path, std::move(source), options, read_parquet);
         if (form == corpus_form::arrow) return open_mapped(path, std::move(source), options, read_arrow);
-        constexpr std::size_t from_bytes = 5;  // "From "
+        constexpr std::size_t from_bytes = 4 + 4 * 5;  // "From " in UTF-32, after its byte-order mark
         const bool has_columns = form == corpus_form::tsv || form == corpus_form::csv;
         if (!source)
             source = std::make_unique<peeked_source>(open_bytes(path, ctx_),
                                                      has_columns ? detection_bytes : from_bytes);
         const byte_order order = byte_order_of(source->head());
         const std::shared_ptr<const record_form> records =
-            has_columns                 ? table_or_tsv(source->head(), form, path)
-            : form == corpus_form::mail ? mail_form(source->head().starts_with("From "), options_.fields)
-                                        : record_form_of(form, options_.fields);
+            has_columns ? table_or_tsv(source->head(), form, path)
+            : form == corpus_form::mail
+                ? mail_form(utf8_head(source->head()).starts_with("From "), options_.fields)
+                : record_form_of(form, options_.fields);
         std::unique_ptr<byte_source> bytes = std::move(source);
         if (form == corpus_form::wikipedia) {
             return read_wikipedia(std::move(bytes), options, ctx_);
