@@ -241,7 +241,12 @@ void zip_archive::refuse_overlaps(std::uint64_t directory_at) const {
 const zip_entry* zip_archive::find(std::string_view name) const {
     if (name.starts_with('/')) name.remove_prefix(1);
     const auto found = std::ranges::lower_bound(entries_, name, {}, &zip_entry::name);
-    if (found != entries_.end() && found->name == name) return &*found;
+    if (found != entries_.end() && found->name == name) {
+        // Programs differ in which of two they take, so a reader could be shown another text than a check has seen.
+        if (found + 1 != entries_.end() && found[1].name == name)
+            damaged("has two entries of the name " + found->name);
+        return &*found;
+    }
     const std::string wanted = lower(name);
     for (const zip_entry& each : entries_) {
         if (each.name.size() == wanted.size() && lower(each.name) == wanted) return &each;
