@@ -66,6 +66,35 @@ END
     [[ $stderr == *"install poppler-utils"* ]]
 }
 
+@test "an archive with two parts of one name is refused, whichever of them a program would show" {
+    python3 -W ignore - <<'END'
+import zipfile
+with zipfile.ZipFile("docs/twice.odt", "w", zipfile.ZIP_DEFLATED) as archive:
+    archive.writestr("mimetype", "application/vnd.oasis.opendocument.text")
+    for text in "shown", "hidden":
+        archive.writestr("content.xml", f"<d><body><p>{text}</p></body></d>")
+END
+    ends_with 3 quern build docs/twice.odt -o store
+    [[ $stderr == *"twice.odt: "*"has two entries of the name content.xml"* ]]
+    ends_with 0 quern build docs -o store --skip all
+    [[ $stderr == *".odt (damaged)"* ]]
+}
+
+@test "a byte-order mark is no part of any text; lines of subtitles may end with CR alone" {
+    mkdir marked
+    printf '\xef\xbb\xbf{\\rtf1 rye bread}' >marked/a.rtf
+    printf '\xef\xbb\xbf# Rye\n\nrye *bread*\n' >marked/b.md
+    printf '\xef\xbb\xbfrye bread' >marked/c.txt
+    printf '\xef\xbb\xbf<title>Rye</title><p>rye bread' >marked/d.html
+    printf '\xef\xbb\xbf1\n00:00:00,000 --> 00:00:01,000\nrye bread\n' >marked/e.srt
+    printf '1\r00:00:00,000 --> 00:00:01,000\rrye bread\r' >marked/f.srt
+    quern build marked -o store --skip all --quiet
+    quern search store '"rye bread"' --quiet --format jsonl >hits
+    [ "$(wc -l <hits)" -eq 6 ]
+    [ "$(LC_ALL=C grep -c $'\xef\xbb\xbf' hits)" -eq 0 ]
+    [ "$(grep -c '"snippet":"rye bread"' hits)" -ge 4 ]
+}
+
 @test "a file that is named is read, and rejected with the whole reason" {
     ends_with 0 quern build docs/letter.odt docs/mill.pdf -o store --skip all
     [[ $stderr == *"2 documents"* ]]

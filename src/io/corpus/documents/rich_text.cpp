@@ -19,7 +19,9 @@ using namespace std::string_view_literals;
 
 class reader {
   public:
-    explicit reader(const convertible& file) : file_(file), out_(file), rest_(file.bytes) {}
+    explicit reader(const convertible& file) : file_(file), out_(file), rest_(file.bytes) {
+        if (rest_.starts_with("\xEF\xBB\xBF")) rest_.remove_prefix(3);
+    }
 
     converted read() {
         groups_.push_back({});

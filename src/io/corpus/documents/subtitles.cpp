@@ -41,8 +41,9 @@ converted convert_subtitles(const convertible& file) {
     text_writer out(file);
     std::string last;
     bool any = false, in_cue = false;
+    const char end_of_line = text.find('\n') == std::string::npos ? '\r' : '\n';
     for (std::string_view rest = text; !rest.empty();) {
-        const std::size_t end = std::min(rest.find('\n'), rest.size());
+        const std::size_t end = std::min(rest.find(end_of_line), rest.size());
         const std::string_view line = trimmed(rest.substr(0, end));
         rest.remove_prefix(std::min(end + 1, rest.size()));
         if (line.find("-->") != std::string_view::npos) {
