@@ -104,6 +104,26 @@ compressed() { # compressed PROGRAM SUFFIX
     same_store plain piped
 }
 
+@test "a byte-order mark is no part of a corpus, whatever its form" {
+    local form
+    mkdir marked
+    printf '{"id":"a","text":"rye bread"}\n' >marked/jsonl
+    printf 'a\trye bread\n' >marked/tsv
+    printf 'id,text\na,rye bread\n' >marked/csv
+    printf '<DOC>\n<DOCNO>a</DOCNO>\nrye bread\n</DOC>\n' >marked/trec
+    printf '<doc id="a" url="u" title="t">\nt\n\nrye bread\n</doc>\n' >marked/wikiextractor
+    printf '<mediawiki><siteinfo></siteinfo><page><title>a</title><ns>0</ns><revision><text>rye bread</text></revision></page></mediawiki>\n' \
+        >marked/wikipedia
+    for form in jsonl tsv csv trec wikiextractor wikipedia; do
+        sed -i '1s/^/\xef\xbb\xbf/' "marked/$form"
+        build "marked/$form" "$form.store"
+        [ "$(quern search "$form.store" '"rye bread"' --quiet | cut -f 2)" = a ]
+    done
+    printf '\xef\xbb\xbfrye\nbread\n' >marked/lines
+    build marked/lines lines.store --input-format lines
+    [ "$(quern search lines.store '"rye bread"' --quiet | cut -f 2)" = 0 ]
+}
+
 @test "gzip" { compressed gzip gz; }
 @test "bzip2" { compressed bzip2 bz2; }
 @test "zstd" { compressed zstd zst; }
