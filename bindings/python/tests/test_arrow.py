@@ -52,6 +52,33 @@ def test_every_way_to_write_gives_the_same_lines(
         assert kept_lines(command, path) == expected, (form, name, size)
 
 
+def test_empty_groups_batches_and_a_stream_without_its_end_mark(
+    tmp_path: pathlib.Path, command: Callable[..., bytes]
+) -> None:
+    rows = pa.table({"id": ["a", "b"], "text": ["rye bread", "wheat"]})
+    empty = rows.schema.empty_table()
+    parquet, arrow, stream = (tmp_path / name for name in ("x.parquet", "x.arrow", "x.arrows"))
+    with pq.ParquetWriter(parquet, rows.schema) as out:
+        for each in (empty, rows, empty):
+            out.write_table(each)
+    assert pq.ParquetFile(parquet).num_row_groups == 3
+    for path, make in ((arrow, pa.ipc.new_file), (stream, pa.ipc.new_stream)):
+        with make(str(path), rows.schema) as out:
+            for batch in (empty, rows, empty):
+                out.write_batch(pa.RecordBatch.from_pydict(batch.to_pydict(), schema=rows.schema))
+    # A writer that was ended closes its pipe without the mark; the format allows it.
+    end = b"\xff\xff\xff\xff\0\0\0\0"
+    whole = stream.read_bytes()
+    assert whole.endswith(end)
+    expected = '{"id":"a","text":"rye bread"}\n{"id":"b","text":"wheat"}\n'
+    assert kept_lines(command, stream) == expected
+    stream.write_bytes(whole.removesuffix(end))
+    for path in (arrow, stream):
+        assert kept_lines(command, path) == expected
+    command("dedup", parquet, "-o", tmp_path / "kept.parquet", "--quiet")
+    assert pq.read_table(tmp_path / "kept.parquet").equals(rows)
+
+
 @pytest.mark.parametrize("codec", ["uncompressed", "lz4", "zstd"])
 @pytest.mark.parametrize("level", ["oldest", "newest"])
 def test_files_of_polars(codec: Any, level: Any, tmp_path: pathlib.Path, command: Callable[..., bytes]) -> None:
