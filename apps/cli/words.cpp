@@ -4,10 +4,12 @@
 
 #include <optional>
 
+#include "cluster.hpp"
 #include "commands.hpp"
 #include "quern/base/error.hpp"
 #include "quern/tasks/similar.hpp"
 #include "quern/tasks/words_option_table.hpp"
+#include "quern/tasks/words_tasks.hpp"
 #include "session.hpp"
 #include "values.hpp"
 
@@ -21,6 +23,7 @@ struct words_request {
     words_options words;
     build_options corpus;  ///< --input-format, --max-errors
     text_choice text;
+    cluster_options cluster;
     std::vector<std::string> inputs;
     std::string exported, report;
     std::string preset;
@@ -82,6 +85,7 @@ void declare(command_line& line, words_request& request) {
     declare_corpus(line, request.corpus, corpus_forms::and_triples);
     declare_text(line, request.text);
     declare_common(line, request.common, {.rows = false, .output = false, .gpu = true, .seed = true});
+    declare_cluster(line, request.cluster);
     line.example("quern words enwiki.xml.bz2 -o wiki.words --tokens letters --min-length 2 --stop-words en",
                  "A thesaurus of Wikipedia.");
     line.example("quern words essays/ -o essays.words --measure cosine --vectors 300 --report essays.html",
@@ -147,6 +151,10 @@ int run_words(const command& self, const std::vector<std::string>& arguments) {
     q.seed = request.common.seed;
     refuse_idle_options(line, q);
     options.force = request.common.force;
+    if (request.cluster.is_task())
+        return run_step_of_task(request.cluster, job, [&](const task_file& task, task_results& results) {
+            run_words_task(options, task, results, job.ctx);
+        });
     std::vector<std::filesystem::path> files = options.inputs;
     files.push_back(request.text.stop_word_file());
     if (!request.exported.empty() && options.params.top == 0) {
@@ -154,12 +162,17 @@ int run_words(const command& self, const std::vector<std::string>& arguments) {
     }
     const destination rows_file{request.exported}, page = report_page(request.report);
     job.check_destinations({{.path = options.space, .is_folder = true}, rows_file, page}, std::move(files));
+    if (request.cluster.is_used()) {
+        const auto plan = [&](unsigned shards) { return plan_words(options, shards, job.ctx); };
+        if (!distribute(self, line, request.cluster, job, plan)) return 0;
+    }
     const auto open = [&](const destination& to) {
         return to.path.empty() ? std::optional<output>() : job.open(to);
     };
     auto exported = open(rows_file), report = open(page);
 
-    words_result result = words(options, job.ctx);
+    words_result result = request.cluster.is_used() ? words_of_job(options, request.cluster.share, job.ctx)
+                                                    : words(options, job.ctx);
     job.messages.finish();
     if (exported) {
         job.stage("export", [&] {

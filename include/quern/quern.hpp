@@ -116,4 +116,5 @@
 #include "quern/tasks/trec_run.hpp"
 #include "quern/tasks/words.hpp"
 #include "quern/tasks/words_option_table.hpp"
+#include "quern/tasks/words_tasks.hpp"
 #include "quern/text/analyzer.hpp"

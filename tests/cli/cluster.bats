@@ -497,6 +497,66 @@ END
     [ ! -e no-job ]
 }
 
+@test "words: the same bytes for 1, 2, 3 and 5 shards" {
+    # Many words, of skewed frequencies.
+    python3 - <<'END'
+import json, random
+chance = random.Random(3)
+with open("many.jsonl", "w", encoding="utf-8") as file:
+    for number in range(600):
+        topic = chance.randrange(30)
+        words = [f"w{int(1200 * chance.random() ** 3)}" if chance.random() < .6 else f"t{topic}x{chance.randrange(12)}" for _ in range(200)]
+        print(json.dumps({"id": number, "text": " ".join(words)}), file=file)
+END
+    printf 'eat\tobj\tbread\t4\nbake\tobj\tbread\t9\nride\tobj\thorse\t9\nride\tobj\tcow\nlead\tobj\thorse\t5\nlead\tsubj\tman\n' >parsed.tsv
+    check() { # check NAME ARGUMENT...
+        local name=$1
+        shift
+        quern words "$@" -o whole --export whole.tsv --quiet --force
+        [ -s whole.tsv ]
+        for shards in 1 2 3 5; do
+            quern words "$@" -o parts --export parts.tsv --quiet --force --cluster local:2 --share "$name$shards" --shards $shards
+            sha256sum <parts.tsv | cmp - <(sha256sum <whole.tsv)
+            diff -r -x stats.json whole parts
+        done
+        quern status "${name}5" --tasks | cut -f 2,3 | sort | uniq -c | grep -q "5 1.compare"
+    }
+    check lin many.jsonl --top 7
+    check cosine many.jsonl corpus/s0.jsonl --measure cosine --columns 300 --method column-reduced --relation position
+    check few many.jsonl --vocabulary 60 --top 30
+    check triples parsed.tsv --input-format triples --min-count 1
+    check jaccard corpus/s3.jsonl --measure jaccard --top 4
+    check skew corpus/s3.jsonl --measure skew --top 4
+    refused "vectors of words are not distributed" words many.jsonl -o space --vectors 10 --cluster local:2 --share no
+    refused "(expected --top K)" words many.jsonl -o space --top 0 --cluster local:2 --share no
+    refused "standard input cannot be cut into shards" words - -o space --cluster local:2 --share no
+    quern build corpus -o store --quiet
+    refused "a store is not distributed" words store -o space --cluster local:2 --share no
+    refused "vectors of words are not distributed" words many.jsonl -o space --measure lsa --cluster local:2 --share no
+    refused "(expected --top K)" words many.jsonl -o space --top all --cluster local:2 --share no
+    [ ! -e no ]
+    [ ! -e space ]
+}
+
+@test "words: a worker that is killed, a changed list, a page" {
+    a_slow_corpus
+    echo "the" >stop.txt
+    quern words slow.jsonl -o whole --stop-words stop.txt --report whole.html --quiet
+    "$QUERN" words slow.jsonl -o parts --stop-words stop.txt --report parts.html --cluster local:2 --share job --shards 3 2>said &
+    local driver=$! worker
+    worker=$(a_worker $driver)
+    kill -KILL "$worker"
+    wait $driver
+    grep -q "is started again" said
+    diff -r -x stats.json whole parts
+    [ -s whole.html ]
+    [ -s parts.html ]
+    quern plan words corpus -o space --stop-words stop.txt --share late --shards 2 --quiet
+    echo "of" >>stop.txt
+    refused "stop.txt was changed since the plan" task late/tasks/0000.json
+    [ ! -e space ]
+}
+
 @test "--cluster ray without Ray says what is missing" {
     mkdir bin
     printf '#!/bin/sh\necho "No module named quern" >&2\nexit 1\n' >bin/python

@@ -32,6 +32,9 @@ COMMANDS: dict[str, tuple[list[str], list[str], int]] = {
     "filter": (["filter", "crawl", "--rules", "length.min-words=20,gopher-repetition", "--mask", "emails", "-o", "OUT.jsonl", "--removed", "OUT.tsv"],
                ["jsonl", "tsv"], 0),
     "nearest": (["nearest", "rows.fbin", "--queries", "queries.fbin", "-k", "20", "-o", "OUT.tsv"], ["tsv"], 0),
+    "decontaminate": (["decontaminate", "crawl", "--against", "items.jsonl", "--ngram", "5", "-o", "OUT.jsonl", "--matches", "OUT.tsv"],
+                      ["jsonl", "tsv"], 0),
+    "words": (["words", "crawl", "--top", "5", "-o", "OUT.words", "--export", "OUT.tsv"], ["tsv"], 1),
     "dedup": (["dedup", "crawl", "-o", "OUT.jsonl", "--groups", "OUT.groups"], ["jsonl", "groups"], 1),
 }
 
@@ -77,6 +80,9 @@ def here(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.Pat
     for part in range(6):
         lines = [json.dumps({"id": f"d{i}", "text": text}) for i, text in enumerate(texts) if i % 6 == part]
         (tmp_path / "crawl" / f"part{part}.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    parts = [text.split()[3:3 + chance.randrange(2, 12)] for text in chance.sample(texts, 80)]
+    items = [json.dumps({"id": f"q{i}", "text": " ".join(part)}) for i, part in enumerate(parts)]
+    (tmp_path / "items.jsonl").write_text("\n".join(items) + "\n", encoding="utf-8")
     for name, rows in (("rows", 700), ("queries", 15)):
         values = [float(chance.randrange(3)) for _ in range(rows * 4)]
         (tmp_path / f"{name}.fbin").write_bytes(struct.pack(f"<II{rows * 4}f", rows, 4, *values))

@@ -16,8 +16,12 @@
 #include "device/files/scratch_folder.hpp"
 #include "io/files/atomic_folder.hpp"
 #include "io/files/mapped_file.hpp"
+#include "ops/word_similarity/similarity_methods.hpp"
+#include "quern/base/choose_device.hpp"
 #include "quern/base/error.hpp"
+#include "quern/tasks/words_tasks.hpp"
 #include "quern/text/analyzer.hpp"
+#include "tasks/cluster/corpus_shards.hpp"
 #include "tasks/corpus/reading_rules.hpp"
 #include "tasks/shared/pinned_to_device.hpp"
 #include "tasks/shared/stage_clock.hpp"
@@ -29,6 +33,7 @@
 #include "tasks/words/triple_reader.hpp"
 #include "tasks/words/word_counts.hpp"
 #include "tasks/words/words_checks.hpp"
+#include "tasks/words/words_of_tasks.hpp"
 
 namespace quern {
 namespace {
@@ -40,10 +45,12 @@ bool is_for_cpu(word_measure measure) {
 /// The work of one call; the members' names give the order.
 class words_run {
   public:
-    /// `store`: read instead of the inputs; or null.
-    words_run(const words_options& options, const opened_store* store, const context& ctx)
+    /// `store`: read instead of the inputs; or null. `job`: the folder of one whose tasks have counted and compared; or empty.
+    words_run(const words_options& options, const opened_store* store, const std::filesystem::path& job,
+              const context& ctx)
         : options_(options),
           store_(store),
+          job_(job),
           params_(options.params),
           ctx_(is_for_cpu(params_.measure) ? pinned_to_device(ctx, "this measure of words",
                                                               result_.statistics, offered_places::cpu_only)
@@ -52,10 +59,19 @@ class words_run {
           scratch_(ctx_),
           writer_(folder_.temporary(), scratch_.file("string_ends")) {}
 
+    /// The first task of a job: without the comparison.
+    void write_counts(task_results& results) {
+        read();
+        const counting_record record = count_and_weight();
+        writer_.end_contexts(matrix_);
+        map_contexts();
+        write_weights(contexts(), record, results);
+    }
+
     words_result run() {
         read();
         ::malloc_trim(0);  // freed memory goes back to the system, also from the threads' heaps
-        count_and_weight();
+        job_.empty() ? static_cast<void>(count_and_weight()) : take_weights();
         ::malloc_trim(0);
         compare();
         write();
@@ -168,7 +184,34 @@ class words_run {
         throw too_little(names_of(options_).front().string(), 0, "is too little for a thesaurus: " + why);
     }
 
-    void count_and_weight() {
+    /// The weights of the first task of a job.
+    void take_weights() {
+        const weights_of_job taken(job_);
+        const context_matrix_view& of = taken.view();
+        if (of.words != words_)
+            throw usage_error(
+                job_.string() +
+                ": the tasks had another corpus, with other words; make a plan in another folder");
+        if (of_triples())
+            static_cast<void>(write_relations());
+        else
+            corpus_.reset();
+        triples_.reset();
+        chosen_.id_of = {};
+        constexpr std::size_t at_once = std::size_t{1} << 20;
+        for (std::size_t i = 0; i < of.columns.size(); i += at_once) {
+            ctx_.check_stop();
+            const std::size_t size = std::min(at_once, of.columns.size() - i);
+            writer_.append_contexts(of.columns.subspan(i, size), of.weights.subspan(i, size));
+        }
+        matrix_.words = of.words;
+        matrix_.relations = of.relations;
+        matrix_.offsets.assign(of.offsets.begin(), of.offsets.end());
+        matrix_.column_counts.assign(of.column_counts.begin(), of.column_counts.end());
+        note_counting(taken.record());
+    }
+
+    counting_record count_and_weight() {
         const std::uint64_t held =
             of_triples() ? triples_->triples.memory_bytes()
                          : corpus_->numbers.memory_bytes() + 4 * corpus_->document_lengths.capacity();
@@ -185,12 +228,17 @@ class words_run {
                               [&](std::span<const std::uint32_t> columns, std::span<const float> weights) {
                                   writer_.append_contexts(columns, weights);
                               });
-        const counting_record& record = counter.record();
+        const counting_record record = counter.record();
+        result_.statistics.counts["spilled_bytes"] += record.bytes_spilled;
+        note_counting(record);
+        return record;
+    }
+
+    void note_counting(const counting_record& record) {
         info_.cooccurrences = record.cooccurrences;
         info_.triples = record.triples;
         info_.relations = matrix_.relations;
         info_.entries = writer_.entries();
-        result_.statistics.counts["spilled_bytes"] += record.bytes_spilled;
         clock_.end_stage("weigh", info_.entries * 8);
         if (record.triples == 0) {
             refuse(of_triples() ? "no triple has two words of the vocabulary"
@@ -250,8 +298,8 @@ class words_run {
         corpus_.reset();
     }
 
-    void push_triples(context_counter& counter) {
-        // Relations by name, so that the result does not depend on the order of lines.
+    /// By name, so that the result does not depend on the order of lines. Returns the rank of each.
+    std::vector<std::uint32_t> write_relations() {
         const word_count_table& names = triples_->relations;
         std::vector<std::uint32_t> order(names.size()), rank(names.size());
         for (std::uint32_t r = 0; r < names.size(); ++r) order[r] = r;
@@ -262,6 +310,11 @@ class words_run {
             sorted.emplace_back(names.word(order[i]));
         }
         writer_.write_relations(sorted);
+        return rank;
+    }
+
+    void push_triples(context_counter& counter) {
+        const std::vector<std::uint32_t> rank = write_relations();
         std::vector<word_triple> known;
         std::uint64_t done = 0;
         triples_->triples.drain([&](std::span<const word_triple> triples) {
@@ -281,11 +334,15 @@ class words_run {
         triples_.reset();
     }
 
+    void map_contexts() {
+        columns_ = io::mapped_file(space_layout::file_of(folder_.temporary(), space_layout::contexts));
+        weights_ = io::mapped_file(space_layout::file_of(folder_.temporary(), space_layout::context_weights));
+    }
+
     void compare() {
         ctx_.report({"write", 0, 0, "bytes"});
         writer_.end_contexts(matrix_);
-        columns_ = io::mapped_file(space_layout::file_of(folder_.temporary(), space_layout::contexts));
-        weights_ = io::mapped_file(space_layout::file_of(folder_.temporary(), space_layout::context_weights));
+        map_contexts();
         clock_.end_stage("write", writer_.bytes());
         if (makes_vectors()) make_vectors();
         const std::uint64_t sums_of_a_word = 64;
@@ -299,10 +356,12 @@ class words_run {
             lists = similar_vectors(vectors_, params_.lsa_measure, params_.top, ctx);
             writer_.append_neighbours(lists.words, lists.scores);
         } else {
-            lists = similar_words(contexts(), requested, ctx,
-                                  [&](std::span<const std::uint32_t> words, std::span<const double> scores) {
-                                      writer_.append_neighbours(words, scores);
-                                  });
+            const neighbour_sink sink = [&](std::span<const std::uint32_t> words,
+                                            std::span<const double> scores) {
+                writer_.append_neighbours(words, scores);
+            };
+            lists = job_.empty() ? similar_words(contexts(), requested, ctx, sink)
+                                 : merge_neighbours(job_, words_, params_.top, ctx, sink);
         }
         info_.neighbours = lists.offsets.back();
         clock_.end_stage("similar", 0);
@@ -420,6 +479,7 @@ class words_run {
 
     const words_options& options_;
     const opened_store* const store_;
+    const std::filesystem::path job_;
     const space_params params_;
     words_result result_;
     context ctx_;
@@ -440,6 +500,21 @@ class words_run {
     word_vectors vectors_;
 };
 
+/// What tasks do not do.
+void refuse_what_is_whole(const words_options& options) {
+    const space_params& q = options.params;
+    if (q.measure == word_measure::lsa || q.dimensions != 0)
+        throw usage_error(
+            "vectors of words are not distributed (expected a measure other than lsa, without --vectors)");
+    if (q.full_matrix || q.top == 0)
+        throw usage_error(
+            "only the comparison for the K most similar words is distributed (expected --top K)");
+    if (options.source != nullptr || options.inputs.front() == "-")
+        throw usage_error("standard input cannot be cut into shards (expected files or folders)");
+    if (is_store(options.inputs.front()))
+        throw usage_error("a store is not distributed (expected the corpus that it was made of)");
+}
+
 }  // namespace
 
 words_result words(const words_options& request, const context& ctx) {
@@ -447,13 +522,62 @@ words_result words(const words_options& request, const context& ctx) {
     if (options.source == nullptr && is_store(options.inputs.front())) {
         const opened_store store = open_store(options.inputs.front());
         require_word_order(store, "similar words");
-        return words_run(options, &store, ctx).run();
+        return words_run(options, &store, {}, ctx).run();
     }
-    return words_run(options, nullptr, ctx).run();
+    return words_run(options, nullptr, {}, ctx).run();
+}
+
+std::vector<job_task> plan_words(const words_options& request, unsigned shards, const context& ctx) {
+    const words_options options = checked(request);
+    refuse_what_is_whole(options);
+    require_cpu(ctx, "the comparison of words in tasks");
+    std::vector<std::filesystem::path> files = files_of(options);
+    if (!is_builtin_stop_list(options.text.stop_words)) files.emplace_back(options.text.stop_words);
+    std::vector<job_task> tasks(1);
+    tasks[0].kind = "count";
+    tasks[0].inputs = describe_inputs(files, ctx);
+    for (unsigned part = 0; part < std::max(shards, 1u); ++part) {
+        job_task& task = tasks.emplace_back();
+        task.phase = 1;
+        task.kind = "compare";
+        task.after = {0};
+        task.parameters = {{"part", std::to_string(part)}, {"parts", std::to_string(std::max(shards, 1u))}};
+    }
+    return tasks;
+}
+
+void run_words_task(const words_options& request, const task_file& file, task_results& results,
+                    const context& ctx) {
+    words_options options = request;
+    options.force = true;  // the run that makes the space refuses to replace one
+    options = checked(options);
+    refuse_what_is_whole(options);
+    if (file.task.kind == "count") {
+        const scratch_folder scratch(ctx);
+        options.space = scratch.path() / "space";
+        words_run(options, nullptr, {}, ctx).write_counts(results);
+        return;
+    }
+    const word_similarity_detail::pair_share share{file.task.number("part"), file.task.number("parts")};
+    if (share.part >= share.parts)
+        throw usage_error(fmt::format("task {} has a part that the plan does not have", file.number));
+    run_statistics statistics;
+    const context comparing = pinned_to_device(ctx, "words", statistics, offered_places::cpu_only);
+    const weights_of_job weights(file.job);
+    write_neighbours(word_similarity_detail::similar_words_of(
+                         share, weights.view(), similarity_of(options.params, options.method), comparing),
+                     results);
+}
+
+words_result words_of_job(const words_options& request, const std::filesystem::path& job,
+                          const context& ctx) {
+    const words_options options = checked(request);
+    refuse_what_is_whole(options);
+    return words_run(options, nullptr, job, ctx).run();
 }
 
 words_result words_of_store(const opened_store& store, const words_options& options, const context& ctx) {
-    return words_run(options, &store, ctx).run();
+    return words_run(options, &store, {}, ctx).run();
 }
 
 }  // namespace quern

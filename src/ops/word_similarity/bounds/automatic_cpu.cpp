@@ -94,10 +94,11 @@ template <class Terms>
 class pair_search {
   public:
     pair_search(cpu_place& place, const fixed_rows& exact, const Terms& terms,
-                const similarity_options& options)
+                const similarity_options& options, const pair_share& share)
         : place_(place),
           exact_(exact),
           terms_(terms),
+          share_(share),
           top_(options.top),
           products_(options.measure == similarity_measure::cosine),
           rows_(place, exact, options.measure),
@@ -116,10 +117,12 @@ class pair_search {
                 ranges_.push_back({t, {begin, std::min(begin + rows_at_once, tiles_[t].words.end)}});
         // The exact scores of what is left are counted as a second pass.
         std::uint64_t pairs = ranges_.size();
-        for (const row_range& part : ranges_) pairs += part.tile + 1;
+        for (std::size_t s = 0; s < ranges_.size(); ++s)
+            if (share_.has(s)) pairs += ranges_[s].tile + 1;
         progress_meter meter(place_.ctx(), "similar", pairs, "tiles");
         tbb::enumerable_thread_specific<workspace> spaces([this] { return workspace(place_, capacity_); });
         for_each_index(place_.ctx(), ranges_.size(), [&](std::uint64_t s) {
+            if (!share_.has(s)) return;
             // Its own tile first: rows of like length have most in common, and set the thresholds.
             for (std::size_t t = ranges_[s].tile + 1; t-- > 0;) {
                 compare(ranges_[s], t, spaces.local());
@@ -257,6 +260,7 @@ class pair_search {
     cpu_place& place_;
     const fixed_rows& exact_;
     const Terms& terms_;
+    const pair_share& share_;
     std::uint32_t top_;
     bool products_;
     bound_rows rows_;
@@ -304,7 +308,8 @@ neighbour_lists pair_search<Terms>::score_exactly(progress_meter& meter, const n
 }  // namespace
 
 neighbour_lists find_automatically(cpu_place& place, const fixed_rows& rows,
-                                   const similarity_options& options, const neighbour_sink* sink) {
+                                   const similarity_options& options, const neighbour_sink* sink,
+                                   const pair_share& share) {
     return with_terms(place, rows, options.measure, [&](const auto& terms) {
         // Sums of bounds have 31 bits where no row has more entries (docs/word_similarity.md).
         constexpr std::uint64_t longest_bounded = std::uint64_t{1} << 26;
@@ -312,8 +317,8 @@ neighbour_lists find_automatically(cpu_place& place, const fixed_rows& rows,
         for (std::uint32_t w = 0; w < rows.words; ++w)
             longest = std::max(longest, rows.offsets[w + 1] - rows.offsets[w]);
         if (rows.words / 8 <= options.top || longest > longest_bounded)
-            return find_row_by_row(place, rows, terms, options.top, sink);
-        return pair_search(place, rows, terms, options).find(sink);
+            return find_row_by_row(place, rows, terms, options.top, sink, share);
+        return pair_search(place, rows, terms, options, share).find(sink);
     });
 }
 

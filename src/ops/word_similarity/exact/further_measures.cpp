@@ -7,9 +7,10 @@
 namespace quern::word_similarity_detail {
 
 neighbour_lists find_by_further_measure(cpu_place& place, const fixed_rows& rows,
-                                        const similarity_options& options, const neighbour_sink* sink) {
+                                        const similarity_options& options, const neighbour_sink* sink,
+                                        const pair_share& share) {
     return with_all_terms(place, rows, options.measure, [&](const auto& terms) {
-        return find_row_by_row(place, rows, terms, options.top, sink);
+        return find_row_by_row(place, rows, terms, options.top, sink, share);
     });
 }
 

@@ -13,14 +13,15 @@
 #include "device/progress_meter.hpp"
 #include "ops/word_similarity/exact/best_words.hpp"
 #include "ops/word_similarity/exact/terms.hpp"
+#include "ops/word_similarity/similarity_methods.hpp"
 
 namespace quern::word_similarity_detail {
 
-/// Every row against all columns' postings with exact sums: for few words, where most of them are wanted, and for
+/// Every row of a share against all columns' postings with exact sums: for few words, where most of them are wanted, and for
 /// measures without bounds.
 template <class Terms>
 neighbour_lists find_row_by_row(cpu_place& place, const fixed_rows& rows, const Terms& terms,
-                                std::uint32_t top, const neighbour_sink* sink) {
+                                std::uint32_t top, const neighbour_sink* sink, const pair_share& share) {
     using sum = typename Terms::sum;
     const inverted_rows columns(place, rows, terms.values());
     best_words best(place, rows.words, top);
@@ -28,8 +29,9 @@ neighbour_lists find_row_by_row(cpu_place& place, const fixed_rows& rows, const 
     const std::size_t pieces = (rows.words + 15) / 16;
     progress_meter meter(place.ctx(), "similar", rows.words, "words");
     for_each_piece(place, pieces, [&](std::size_t p) {
-        std::vector<sum>& shared = sums.local();
         const item_range part = piece_of(rows.words, pieces, p);
+        if (!share.has(p)) return meter.add(part.end - part.begin);
+        std::vector<sum>& shared = sums.local();
         for (std::size_t a = part.begin; a < part.end; ++a) {
             shared.assign(rows.words, sum{});
             add_shared(place.ctx(), rows, columns, terms, a, std::span<sum>(shared));

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tasks/words/words_of_tasks.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ops/word_similarity/exact/best_words.hpp"
+#include "quern/base/error.hpp"
+
+namespace quern {
+namespace {
+
+namespace fs = std::filesystem;
+using word_similarity_detail::better, word_similarity_detail::scored_word;
+
+enum head : std::size_t { words_at, relations_at, entries_at, cooccurrences_at, triples_at, head_size };
+
+template <class Value>
+void append_values_to(task_results& results, std::span<const Value> values) {
+    constexpr std::size_t at_once = std::size_t{1} << 20;
+    for (std::size_t i = 0; i < values.size(); i += at_once) {
+        const auto some = values.subspan(i, std::min(at_once, values.size() - i));
+        results.append({reinterpret_cast<const char*>(some.data()), some.size_bytes()});
+    }
+}
+
+[[noreturn]] void refuse_size(const io::mapped_file& file) {
+    throw damaged_store(file.path().string(), "words", "has another size than its counts say");
+}
+
+/// `count` values from `at` bytes on, which moves past them.
+template <class Value>
+std::span<const Value> values_at(const io::mapped_file& file, std::size_t& at, std::uint64_t count) {
+    if (count > (file.size() - at) / sizeof(Value)) refuse_size(file);
+    const std::span<const Value> values{reinterpret_cast<const Value*>(file.bytes().data() + at), count};
+    at += count * sizeof(Value);
+    return values;
+}
+
+/// The lists of one task.
+class neighbours_of_task {
+  public:
+    neighbours_of_task(const fs::path& file, std::uint32_t words)
+        : file_(file, io::mapped_file::access::sequential) {
+        std::size_t at = 0;
+        ends_ = values_at<std::uint64_t>(file_, at, words);
+        const std::uint64_t all = words == 0 ? 0 : ends_.back();
+        scores_ = values_at<double>(file_, at, all);
+        words_ = values_at<std::uint32_t>(file_, at, all);
+        if (at != file_.size() || !std::ranges::is_sorted(ends_)) refuse_size(file_);
+        for (const std::uint32_t word : words_)
+            if (word >= words) throw damaged_store(file.string(), "words", "names a word that is not there");
+    }
+    void add(std::uint32_t word, std::vector<scored_word>& to) const {
+        for (std::uint64_t i = word == 0 ? 0 : ends_[word - 1]; i < ends_[word]; ++i)
+            to.push_back({scores_[i], words_[i]});
+    }
+
+  private:
+    io::mapped_file file_;
+    std::span<const std::uint64_t> ends_;
+    std::span<const double> scores_;
+    std::span<const std::uint32_t> words_;
+};
+
+}  // namespace
+
+void write_weights(const context_matrix_view& matrix, const counting_record& record, task_results& results) {
+    const std::array<std::uint64_t, head_size> numbers{matrix.words, matrix.relations, matrix.columns.size(),
+                                                       record.cooccurrences, record.triples};
+    results.begin("matrix");
+    append_values_to(results, std::span<const std::uint64_t>(numbers));
+    append_values_to(results, matrix.offsets);
+    append_values_to(results, matrix.column_counts);
+    results.begin("columns");
+    append_values_to(results, matrix.columns);
+    results.begin("weights");
+    append_values_to(results, matrix.weights);
+}
+
+void write_neighbours(const neighbour_lists& lists, task_results& results) {
+    results.begin("neighbours");
+    append_values_to(results, std::span<const std::uint64_t>(lists.offsets).subspan(1));
+    append_values_to(results, std::span<const double>(lists.scores));
+    append_values_to(results, std::span<const std::uint32_t>(lists.words));
+}
+
+weights_of_job::weights_of_job(const fs::path& job)
+    : matrix_(file_of_result(job, 0, "matrix")),
+      columns_(file_of_result(job, 0, "columns")),
+      weights_(file_of_result(job, 0, "weights")) {
+    std::size_t at = 0;
+    const auto numbers = values_at<std::uint64_t>(matrix_, at, head_size);
+    if (numbers[words_at] > UINT32_MAX || numbers[relations_at] > UINT32_MAX) refuse_size(matrix_);
+    view_.words = static_cast<std::uint32_t>(numbers[words_at]);
+    view_.relations = static_cast<std::uint32_t>(numbers[relations_at]);
+    record_.cooccurrences = numbers[cooccurrences_at];
+    record_.triples = numbers[triples_at];
+    view_.offsets = values_at<std::uint64_t>(matrix_, at, std::uint64_t{view_.words} + 1);
+    view_.column_counts = values_at<std::uint64_t>(matrix_, at, std::uint64_t{view_.words} * view_.relations);
+    if (at != matrix_.size() || view_.offsets.back() != numbers[entries_at]) refuse_size(matrix_);
+    at = 0;
+    view_.columns = values_at<std::uint32_t>(columns_, at, numbers[entries_at]);
+    if (at != columns_.size()) refuse_size(columns_);
+    at = 0;
+    view_.weights = values_at<float>(weights_, at, numbers[entries_at]);
+    if (at != weights_.size()) refuse_size(weights_);
+}
+
+neighbour_lists merge_neighbours(const fs::path& job, std::uint32_t words, std::uint32_t top,
+                                 const context& ctx, const neighbour_sink& sink) {
+    const job_plan plan = read_plan(job);
+    std::vector<neighbours_of_task> tasks;
+    tasks.reserve(plan.tasks.size());
+    for (std::uint32_t i = 1; i < plan.tasks.size(); ++i)
+        tasks.emplace_back(file_of_result(job, i, "neighbours"), words);
+    constexpr std::size_t passed_at_once = std::size_t{1} << 16;
+    neighbour_lists lists;
+    lists.offsets.push_back(0);
+    std::vector<scored_word> found;
+    const auto pass_on = [&] {
+        ctx.check_stop();
+        sink(lists.words, lists.scores);
+        lists.words.clear();
+        lists.scores.clear();
+    };
+    for (std::uint32_t word = 0; word < words; ++word) {
+        found.clear();
+        for (const neighbours_of_task& task : tasks) task.add(word, found);
+        std::ranges::sort(found, better);
+        if (found.size() > top) found.resize(top);
+        for (const scored_word& each : found) {
+            lists.words.push_back(each.word);
+            lists.scores.push_back(each.score);
+        }
+        lists.offsets.push_back(lists.offsets.back() + found.size());
+        if (lists.words.size() >= passed_at_once) pass_on();
+    }
+    pass_on();
+    return lists;
+}
+
+}  // namespace quern
