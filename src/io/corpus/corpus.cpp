@@ -14,6 +14,7 @@
 #include "io/corpus/ciff.hpp"
 #include "io/corpus/detect.hpp"
 #include "io/corpus/encoding.hpp"
+#include "io/corpus/file_log.hpp"
 #include "io/corpus/folder.hpp"
 #include "io/corpus/folder_walk.hpp"
 #include "io/corpus/parquet_corpus.hpp"
@@ -148,8 +149,9 @@ corpus_form form_of(const peeked_source& source, const fs::path& path, const doc
 
 class many_reader final : public corpus_reader {
   public:
-    many_reader(const std::vector<fs::path>& inputs, const corpus_options& options, const context& ctx)
-        : options_(options), ctx_(ctx) {
+    many_reader(const std::vector<fs::path>& inputs, const corpus_options& options, const context& ctx,
+                file_log* log = nullptr)
+        : options_(options), ctx_(ctx), log_(log) {
         for (const auto& path : inputs) inputs_.push_back(examine(path));
         for (; at_ < std::min(options_.start.input, inputs_.size()); ++at_) consumed_ += inputs_[at_].bytes;
         for (const auto& input : inputs_) {
@@ -232,7 +234,8 @@ class many_reader final : public corpus_reader {
             const auto open_file = [this](const fs::path& path, corpus_form form, std::uint32_t name_at) {
                 return open_stream(path, form, nullptr, {++scopes_, name_at});
             };
-            return read_folder(input.path, input.form, options, open_file, ctx_);
+            const auto number = static_cast<std::uint32_t>(at_ - 1);
+            return read_folder(input.path, input.form, options, open_file, ctx_, {log_, number});
         }
         if (input.form == corpus_form::folder && input.path == "-")
             input.opened = std::make_unique<peeked_source>(open_bytes(input.path, ctx_), detection_bytes);
@@ -330,6 +333,7 @@ class many_reader final : public corpus_reader {
 
     corpus_options options_;
     context ctx_;
+    file_log* log_;
     std::vector<corpus_input> inputs_;
     std::size_t at_ = 0;
     std::uint32_t scopes_ = 0;
@@ -353,6 +357,12 @@ bool is_list_file(const fs::path& path, const context& ctx) {
 std::unique_ptr<corpus_reader> open_corpus(const std::vector<fs::path>& inputs, const corpus_options& options,
                                            const context& ctx) {
     return std::make_unique<many_reader>(inputs, options, ctx);
+}
+
+std::unique_ptr<corpus_reader> open_corpus(const std::vector<fs::path>& inputs, const corpus_options& options,
+                                           file_log& log, const context& ctx) {
+    // Fields of a document and which of the named ones a record has are not in the log.
+    return std::make_unique<many_reader>(inputs, options, ctx, options.fields.kept.empty() ? &log : nullptr);
 }
 
 }  // namespace quern::io

@@ -12,6 +12,7 @@
 #include "io/corpus/binary_file.hpp"
 #include "io/corpus/detect.hpp"
 #include "io/corpus/file_document.hpp"
+#include "io/corpus/file_log.hpp"
 #include "io/corpus/folder_walk.hpp"
 #include "io/corpus/record_reader.hpp"
 #include "quern/base/error.hpp"
@@ -26,20 +27,28 @@ std::uint32_t name_at(const folder_file& file) {
 /// Files are read when they are parsed, so that many threads read concurrently.
 class file_unit final : public corpus_unit {
   public:
-    file_unit(std::vector<folder_file> files, parsed_unit notes, const corpus_options& options,
-              const context& ctx, std::unique_ptr<byte_source> opened = nullptr)
+    file_unit(std::vector<file_log::listed_file> files, parsed_unit notes, const corpus_options& options,
+              const context& ctx, std::unique_ptr<byte_source> opened = nullptr, folder_log log = {})
         : files_(std::move(files)),
           notes_(std::move(notes)),
           options_(options),
           ctx_(ctx),
-          opened_(std::move(opened)) {}
+          opened_(std::move(opened)),
+          log_(log),
+          in_log_(log_.log == nullptr ? 0 : log_.log->begin_unit()) {}
 
     bool parse_within(const reading_budget& budget, parsed_unit& out) override {
         if (opened_ && !budget.is_last) return false;  // its size is unknown
         if (!std::exchange(begun_, true)) out = std::move(notes_);
         for (; next_ < files_.size(); ++next_) {
-            const folder_file& file = files_[next_];
-            const std::size_t before = out.documents.size();
+            const folder_file& file = files_[next_].file;
+            const std::size_t before = out.documents.size(), issues_before = out.issues.size();
+            if (const auto& known = files_[next_].record) {
+                out.documents.push_back(known->made_of(file));
+                records_.emplace_back(known->whole);
+                input_name{options_.name.scope, name_at(file)}.give(out.documents, before);
+                continue;
+            }
             try {
                 const auto parse = options_.form == corpus_form::binary ? parse_binary_file : parse_file;
                 parse(file, options_, budget, ctx_, out, opened_.get());
@@ -47,22 +56,29 @@ class file_unit final : public corpus_unit {
                 if (!budget.is_last) return false;
                 reject(out, file.path.native(), 0, why.what());
             }
+            const bool is_plain = out.documents.size() == before + 1 && out.issues.size() == issues_before;
+            if (log_.log != nullptr && is_plain)
+                records_.push_back(file_log::record_of(log_.input, files_[next_], out.documents.back()));
             input_name{options_.name.scope, name_at(file)}.give(out.documents, before);
         }
         out.counts.documents += out.documents.size();
+        if (log_.log != nullptr) log_.log->end_unit(in_log_, std::move(records_));
         return true;
     }
     /// Files are read only when they are parsed.
     std::uint64_t raw_bytes() const override { return 0; }
 
   private:
-    std::vector<folder_file> files_;
+    std::vector<file_log::listed_file> files_;
     std::size_t next_ = 0;
     bool begun_ = false;
     parsed_unit notes_;
     corpus_options options_;
     context ctx_;
     std::unique_ptr<byte_source> opened_;  ///< of the only file, if it can be read only once
+    folder_log log_;
+    std::uint64_t in_log_;              ///< the unit's number
+    std::vector<std::string> records_;  ///< for the log
 };
 
 /// For files read one by one on the threads that parse units: has the context's stop flag and memory budget, but no
@@ -84,13 +100,14 @@ void throw_if_exhausted(const error& failed) {
 class folder_reader final : public corpus_reader {
   public:
     folder_reader(const std::filesystem::path& root, std::optional<corpus_form> form,
-                  const corpus_options& options, open_collection open, const context& ctx)
+                  const corpus_options& options, open_collection open, const context& ctx, folder_log log)
         : walk_(root, options.follow_links),
           form_(form),
           options_(options),
           open_(std::move(open)),
           ctx_(ctx),
-          alone_(for_one_file(ctx)) {
+          alone_(for_one_file(ctx)),
+          log_(log) {
         if (!options_.start.within.empty()) go_to(options_.start.within);
     }
 
@@ -164,7 +181,7 @@ class folder_reader final : public corpus_reader {
     /// Documents up to the unit's size, or up to a file that holds a collection. Null if there are none.
     std::unique_ptr<corpus_unit> batch() {
         constexpr std::size_t max_files = 4096;
-        std::vector<folder_file> files;
+        std::vector<file_log::listed_file> files;
         std::uint64_t bytes = 0;
         while (files.size() < max_files && (files.empty() || bytes < options_.unit_bytes)) {
             auto file = walk_.next(notes_);
@@ -172,19 +189,28 @@ class folder_reader final : public corpus_reader {
                 ended_ = true;
                 break;
             }
-            if (const auto form = collection_form(*file)) {
-                waiting_.emplace(std::move(*file), *form);
+            file_log::listed_file listed;
+            if (log_.log != nullptr) {
+                listed = log_.log->list(log_.input, std::move(*file));
+            } else {
+                listed.file = std::move(*file);
+            }
+            if (listed.record) {
+                is_document_ = true;
+            } else if (const auto form = collection_form(listed.file)) {
+                waiting_.emplace(std::move(listed.file), *form);
                 break;
             }
             if (is_document_) {
-                bytes += file->bytes;
-                done_ += file->bytes;
-                files.push_back(std::move(*file));
+                bytes += listed.file.bytes;
+                done_ += listed.file.bytes;
+                files.push_back(std::move(listed));
             }
         }
         const bool silent = notes_.issues.empty() && notes_.counts.skipped.empty();
         if (files.empty() && silent) return nullptr;
-        return std::make_unique<file_unit>(std::move(files), std::exchange(notes_, {}), options_, alone_);
+        return std::make_unique<file_unit>(std::move(files), std::exchange(notes_, {}), options_, alone_,
+                                           nullptr, log_);
     }
 
     /// The form of a file that holds a collection. Otherwise `is_document_` says whether it is a document.
@@ -225,6 +251,7 @@ class folder_reader final : public corpus_reader {
     corpus_options options_;
     open_collection open_;
     context ctx_, alone_;
+    folder_log log_;
     std::uint64_t done_ = 0;
     parsed_unit notes_;
     std::unique_ptr<corpus_reader> collection_;
@@ -242,8 +269,8 @@ class single_reader final : public corpus_reader {
         : file_(std::move(file)), opened_(std::move(opened)), options_(options), ctx_(for_one_file(ctx)) {}
     std::unique_ptr<corpus_unit> next() override {
         if (std::exchange(done_, true)) return nullptr;
-        return std::make_unique<file_unit>(std::vector{file_}, parsed_unit{}, options_, ctx_,
-                                           std::move(opened_));
+        return std::make_unique<file_unit>(std::vector{file_log::listed_file{file_, {}, {}}}, parsed_unit{},
+                                           options_, ctx_, std::move(opened_));
     }
     std::uint64_t consumed_bytes() const override { return done_ ? file_.bytes : 0; }
     std::uint64_t total_bytes() const override { return file_.bytes; }
@@ -260,8 +287,8 @@ class single_reader final : public corpus_reader {
 
 std::unique_ptr<corpus_reader> read_folder(const std::filesystem::path& root, std::optional<corpus_form> form,
                                            const corpus_options& options, open_collection open,
-                                           const context& ctx) {
-    return std::make_unique<folder_reader>(root, form, options, std::move(open), ctx);
+                                           const context& ctx, folder_log log) {
+    return std::make_unique<folder_reader>(root, form, options, std::move(open), ctx, log);
 }
 
 std::unique_ptr<corpus_reader> read_single_document(const std::filesystem::path& path,

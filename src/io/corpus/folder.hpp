@@ -8,6 +8,7 @@
 
 #include "io/byte_source.hpp"
 #include "io/corpus/corpus.hpp"
+#include "io/corpus/file_log.hpp"
 
 namespace quern::io {
 
@@ -15,13 +16,19 @@ namespace quern::io {
 using open_collection = std::function<std::unique_ptr<corpus_reader>(const std::filesystem::path&,
                                                                      corpus_form, std::uint32_t name_at)>;
 
+/// Where files that are documents are looked up and noted, as those of an input; null: nowhere.
+struct folder_log {
+    file_log* log = nullptr;
+    std::uint32_t input = 0;
+};
+
 /// Reads every file of the folder that is not hidden. With an empty `form`, text, markdown, HTML and source files are
 /// documents, and a file that begins with a record of a corpus form (a dump, JSON lines, wikiextractor's output …) is
 /// read in that form. With the form `folder`, every file is a document unless it is binary, with `binary` every file;
 /// with another form, every file is read in that form.
 std::unique_ptr<corpus_reader> read_folder(const std::filesystem::path& root, std::optional<corpus_form> form,
                                            const corpus_options& options, open_collection open,
-                                           const context& ctx);
+                                           const context& ctx, folder_log log = {});
 
 /// One file as a document, like a folder with one file. Its id is the file's name. `opened`: its bytes, if it can be
 /// read only once; else null.

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <set>
 #include <span>
@@ -14,6 +15,7 @@
 #include "base/grouped.hpp"
 #include "device/files/file_writer.hpp"
 #include "device/files/scratch_folder.hpp"
+#include "io/corpus/file_log.hpp"
 #include "io/files/atomic_folder.hpp"
 #include "io/files/name_lock.hpp"
 #include "quern/base/decimal.hpp"
@@ -306,6 +308,7 @@ class build_run {
         if (options_.inputs.empty() && options_.source == nullptr) return std::make_unique<empty_corpus>();
         io::corpus_options with_lists = corpus;
         with_lists.take_lists = options_.skip.contains(build_stage::duplicates);
+        if (read_files_) return io::open_corpus(options_.inputs, with_lists, *read_files_, ctx_);
         return open_documents(options_, with_lists, ctx_);
     }
 
@@ -313,6 +316,20 @@ class build_run {
         const io::corpus_options corpus = corpus_options_for(options_, ctx_);
         auto inputs = replacements_ ? replacements_->read_again(corpus.unit_bytes) : open_inputs(corpus);
         return old_ ? old_->followed_by(std::move(inputs), corpus.unit_bytes) : std::move(inputs);
+    }
+
+    /// What was read of folders is kept for the next --sync; units wait for each other in memory then.
+    void keep_read_files() {
+        constexpr std::uint64_t min_memory = 128 << 20;
+        const auto is_folder = [](const fs::path& input) {
+            std::error_code unseen;
+            return fs::is_directory(input, unseen);
+        };
+        if (options_.sync && is_repeatable(options_) && std::ranges::any_of(options_.inputs, is_folder) &&
+            ctx_.memory_limit() >= min_memory)
+            read_files_ = std::make_unique<io::file_log>(options_.store / read_files_name,
+                                                         folder_.folder() / read_files_name,
+                                                         describe_reading(options_, ctx_));
     }
 
     /// The new documents wait on disk until it is known which of the old ones they replace.
@@ -330,6 +347,7 @@ class build_run {
 
     /// If near-duplicates are excluded, documents wait on disk until it is known which ones.
     void index(const text_options& text) {
+        keep_read_files();
         if (options_.replace) read_replacements();
         const std::uint64_t taken = (old_ ? old_->memory_bytes() : 0) +
                                     (before_ ? before_->memory_bytes() : 0) +
@@ -361,6 +379,11 @@ class build_run {
         index_outcome outcome =
             make_index(options_, text, std::move(source), folder_.folder(), scratch_, clock_,
                        with_remaining_memory(left, held, "the table of documents"));
+        if (read_files_) {
+            read_files_->finish();
+            journal_->counts["unchanged_files"] = read_files_->unchanged();
+            read_files_.reset();
+        }
         if (replacements_) {
             journal_->record = std::move(replacements_->record());
         } else if (!spool) {
@@ -548,6 +571,7 @@ class build_run {
     const std::string description_ = is_repeatable(options_) ? describe_build(options_, ctx_) : std::string();
     const std::unique_ptr<store_to_update> old_;
     const std::unique_ptr<store_comparison> before_;
+    std::unique_ptr<io::file_log> read_files_;  // of a synchronised store, while its inputs are read
     std::optional<document_spool> replacements_;
     store_changes changes_;
     run_statistics statistics_;

@@ -8,6 +8,7 @@
 
 #include "base/hash.hpp"
 #include "io/files/mapped_file.hpp"
+#include "quern/base/pdf_program.hpp"
 #include "quern/tasks/store.hpp"
 #include "tasks/corpus/described_corpus.hpp"
 #include "tasks/store/layout.hpp"
@@ -49,6 +50,18 @@ std::string describe_build(const build_options& options, const context& ctx) {
                            fs::file_size(options.vectors.file, unseen),
                            fs::last_write_time(options.vectors.file, unseen).time_since_epoch().count());
     }
+    return out;
+}
+
+std::string describe_reading(const build_options& options, const context& ctx) {
+    // A document that needs more memory than there is becomes an issue.
+    std::string out =
+        describe_request(options) +
+        fmt::format("Quern {}, stages {}, memory {}\n", QUERN_VERSION, version_of_stages, ctx.memory_limit());
+    std::error_code unseen;
+    if (const fs::path pdf = used_pdf_program().path; !pdf.empty())
+        out += fmt::format("{} {}", fs::file_size(pdf, unseen),
+                           fs::last_write_time(pdf, unseen).time_since_epoch().count());
     return out;
 }
 

@@ -17,6 +17,9 @@ bool is_repeatable(const build_options& options);
 /// Everything that the bytes of a build of files depend on, except the stages after the index.
 std::string describe_build(const build_options& options, const context& ctx);
 
+/// Everything besides the files that the documents read from them depend on.
+std::string describe_reading(const build_options& options, const context& ctx);
+
 /// The statistics that a store keeps. A description is added as its checksum: the store will be up to date as long as it
 /// is the same.
 std::string statistics_of_store(const run_statistics& statistics,

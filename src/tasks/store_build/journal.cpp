@@ -159,6 +159,7 @@ void build_journal::remove_unnamed(const fs::path& store) const {
     };
     if (info_) {
         kept.insert(fs::path(store_layout::manifest));
+        kept.insert(fs::path(read_files_name));
         keep(info_->sections);
         if (info_->thesaurus) kept.insert(fs::path(store_layout::thesaurus));
     } else {

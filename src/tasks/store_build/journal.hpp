@@ -9,6 +9,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "quern/base/context.hpp"
@@ -19,6 +20,9 @@
 #include "tasks/store_build/duplicates.hpp"
 
 namespace quern {
+
+/// What was read of the files of folders (io::file_log), in a store that is synchronised. Not a part of it: it may be missing.
+inline constexpr std::string_view read_files_name = "read_files.log";
 
 class build_journal {
   public:

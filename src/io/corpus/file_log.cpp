@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "io/corpus/file_log.hpp"
+
+#include <sys/stat.h>
+#include <zstd.h>
+
+#include <cstddef>
+#include <span>
+#include <system_error>
+#include <tuple>
+#include <utility>
+
+#include "base/hash.hpp"
+#include "base/varint.hpp"
+#include "io/compression/zstd_frame.hpp"
+#include "quern/base/error.hpp"
+
+namespace quern::io {
+namespace {
+
+constexpr std::size_t frame_bytes = 1 << 20, max_record_bytes = 1 << 20;
+constexpr std::size_t key_bytes = 16, frame_head_bytes = 8, padding = 16;
+constexpr int log_compression_level = 1;
+
+/// Numbers and strings of a frame, whose end is followed by zeros.
+class record_cursor {
+  public:
+    record_cursor(const section_view& log, std::string_view frame) : log_(log), rest_(frame) {}
+
+    std::uint64_t number() {
+        if (rest_.empty()) log_.fail("has a record that is cut");
+        const char* at = rest_.data();
+        const std::uint64_t value = read_varint(at);
+        skip(static_cast<std::uint64_t>(at - rest_.data()));
+        return value;
+    }
+    std::string_view text() {
+        const std::uint64_t bytes = number();
+        const std::string_view found = rest_;
+        skip(bytes);
+        return found.substr(0, bytes);
+    }
+    std::string_view rest() const { return rest_; }
+
+  private:
+    void skip(std::uint64_t bytes) {
+        if (bytes > rest_.size()) log_.fail("has a record that is cut");
+        rest_.remove_prefix(bytes);
+    }
+
+    const section_view& log_;
+    std::string_view rest_;
+};
+
+void append_text(std::string& out, std::string_view text) {
+    append_varint(out, text.size());
+    out += text;
+}
+
+std::int64_t nanoseconds_of(const timespec& time) {
+    return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+}
+
+std::optional<file_state> state_of(const std::filesystem::path& path) {
+    struct stat status {};
+    if (stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return {};
+    return file_state{static_cast<std::uint64_t>(status.st_size), static_cast<std::uint64_t>(status.st_ino),
+                      nanoseconds_of(status.st_mtim), nanoseconds_of(status.st_ctim)};
+}
+
+/// Whether a later change would give the file another time. File systems that count seconds have coarse times.
+bool is_settled_before(std::int64_t time, std::chrono::system_clock::time_point begin) {
+    using namespace std::chrono;
+    const std::int64_t margin = time % 1'000'000'000 == 0 ? 2'000'000'000 : 50'000'000;
+    return time + margin < duration_cast<nanoseconds>(begin.time_since_epoch()).count();
+}
+
+std::string key_text(std::string_view key) {
+    const hash128_value hash = hash128(key);
+    return std::string(reinterpret_cast<const char*>(&hash.high), sizeof hash.high) +
+           std::string(reinterpret_cast<const char*>(&hash.low), sizeof hash.low);
+}
+
+}  // namespace
+
+document file_record::made_of(const folder_file& file) const {
+    document made;
+    made.id = relative;
+    made.title = title;
+    made.text = text;
+    made.links.assign(links.begin(), links.end());
+    made.path = file.path.native();
+    return made;
+}
+
+file_log::file_log(const std::filesystem::path& earlier, const std::filesystem::path& made,
+                   std::string_view key)
+    : made_(made) {
+    made_.append(key_text(key));
+    std::error_code missing;
+    if (!std::filesystem::is_regular_file(earlier, missing)) return;
+    try {
+        earlier_.emplace(earlier, earlier.filename().string());
+        if (earlier_->size() < key_bytes || earlier_->bytes(0, key_bytes) != key_text(key)) {
+            earlier_.reset();
+            return;
+        }
+        at_ = key_bytes;
+        read_next();
+    } catch (const error&) {  // without it, everything is read
+        next_.reset();
+        earlier_.reset();
+    }
+}
+
+file_log::listed_file file_log::list(std::uint32_t input, folder_file file) {
+    const std::optional<file_state> state = state_of(file.path);
+    listed_file listed{std::move(file), state, {}};
+    try {
+        const auto is_before = [&] {
+            return std::tie(next_->input, next_->relative) <
+                   std::tuple<const std::uint32_t&, std::string_view>(input, listed.file.relative);
+        };
+        while (next_ && is_before()) read_next();
+        if (next_ && state && next_->input == input && next_->relative == listed.file.relative &&
+            next_->state == *state)
+            listed.record = next_;
+    } catch (const error&) {
+        next_.reset();
+    }
+    if (listed.record) ++unchanged_;
+    if (state && !(is_settled_before(state->modified, begin_) && is_settled_before(state->changed, begin_)))
+        listed.state.reset();
+    return listed;
+}
+
+void file_log::read_next() {
+    next_.reset();
+    while (!frame_ || in_frame_ == frame_->size() - padding) {
+        if (at_ == earlier_->size()) return;
+        const auto head = earlier_->bytes(at_, frame_head_bytes);
+        const auto bytes_at = [&head](std::size_t place) {
+            std::uint32_t value = 0;
+            for (std::size_t i = 4; i-- > 0;)
+                value = value << 8 | static_cast<unsigned char>(head[place + i]);
+            return value;
+        };
+        const std::uint32_t plain = bytes_at(0), packed = bytes_at(4);
+        if (plain > frame_bytes + max_record_bytes) earlier_->fail("has a frame that is too large");
+        auto frame = std::make_shared<std::string>(plain + padding, '\0');
+        if (!decompress_zstd(earlier_->bytes(at_ + frame_head_bytes, packed), std::span(*frame).first(plain)))
+            earlier_->fail("has a frame that is damaged");
+        at_ += frame_head_bytes + packed;
+        frame_ = std::move(frame);
+        in_frame_ = 0;
+    }
+    const std::string_view rest =
+        std::string_view(*frame_).substr(0, frame_->size() - padding).substr(in_frame_);
+    record_cursor cursor(*earlier_, rest);
+    file_record found;
+    found.input = static_cast<std::uint32_t>(cursor.number());
+    found.relative = cursor.text();
+    found.state.bytes = cursor.number();
+    found.state.number = cursor.number();
+    found.state.modified = static_cast<std::int64_t>(cursor.number());
+    found.state.changed = static_cast<std::int64_t>(cursor.number());
+    found.title = cursor.text();
+    found.text = cursor.text();
+    for (std::uint64_t links = cursor.number(); links > 0; --links) found.links.push_back(cursor.text());
+    found.whole = rest.substr(0, rest.size() - cursor.rest().size());
+    found.frame = frame_;
+    in_frame_ += found.whole.size();
+    next_ = std::move(found);
+}
+
+std::string file_log::record_of(std::uint32_t input, const listed_file& file, const document& made) {
+    std::string record;
+    if (!file.state || made.id != file.file.relative || made.text.size() > max_record_bytes) return record;
+    append_varint(record, input);
+    append_text(record, made.id);
+    append_varint(record, file.state->bytes);
+    append_varint(record, file.state->number);
+    append_varint(record, static_cast<std::uint64_t>(file.state->modified));
+    append_varint(record, static_cast<std::uint64_t>(file.state->changed));
+    append_text(record, made.title);
+    append_text(record, made.text);
+    append_varint(record, made.links.size());
+    for (const std::string& link : made.links) append_text(record, link);
+    if (record.size() > max_record_bytes) record.clear();
+    return record;
+}
+
+void file_log::end_unit(std::uint64_t unit, std::vector<std::string> records) {
+    const std::lock_guard alone(writing_);
+    waiting_.emplace(unit, std::move(records));
+    for (auto first = waiting_.begin(); first != waiting_.end() && first->first == written_units_;
+         first = waiting_.erase(first), ++written_units_) {
+        for (const std::string& record : first->second) {
+            open_ += record;
+            if (open_.size() >= frame_bytes) write_frame();
+        }
+    }
+}
+
+void file_log::write_frame() {
+    std::string packed(ZSTD_compressBound(open_.size()), '\0');
+    const std::size_t size =
+        ZSTD_compress(packed.data(), packed.size(), open_.data(), open_.size(), log_compression_level);
+    if (ZSTD_isError(size) != 0) throw error(std::string("zstd: ") + ZSTD_getErrorName(size));
+    made_.append_value(static_cast<std::uint32_t>(open_.size()));
+    made_.append_value(static_cast<std::uint32_t>(size));
+    made_.append(std::string_view(packed).substr(0, size));
+    open_.clear();
+}
+
+void file_log::finish() {
+    if (!open_.empty()) write_frame();
+    made_.finish();
+}
+
+}  // namespace quern::io
