@@ -1,6 +1,6 @@
-# quern_join(TARGET): up to QUERN_JOIN source files of one folder of the target are compiled as one, so that the headers that
-# they share are read and their templates are made once: half of the compiler's time of a first build. With 0, as in the
-# preset dev, each file is compiled alone and a changed one is ready sooner.
+# quern_join(TARGET [MOST]): up to QUERN_JOIN source files (or MOST, if that is less) of one folder of the target are compiled
+# as one, so that the headers that they share are read and their templates are made once: half of the compiler's time of a
+# first build. With 0, as in the preset dev, each file is compiled alone and a changed one is ready sooner.
 set(QUERN_JOIN 8 CACHE STRING "Source files of a folder that are compiled as one; 0: each alone")
 
 # quern_alone(FILES…): FILES of this folder are not joined, since their unnamed namespaces use names of other files.
@@ -11,6 +11,10 @@ endfunction()
 function(quern_join target)
   if(QUERN_JOIN LESS 2)
     return()
+  endif()
+  set(most ${QUERN_JOIN})
+  if(ARGC GREATER 1 AND ARGV1 LESS most)
+    set(most ${ARGV1})
   endif()
   get_target_property(sources ${target} SOURCES)
   list(FILTER sources INCLUDE REGEX "^${CMAKE_CURRENT_SOURCE_DIR}/.*[.]cpp$")
@@ -26,7 +30,7 @@ function(quern_join target)
     cmake_path(GET source PARENT_PATH folder)
     file(RELATIVE_PATH folder ${CMAKE_CURRENT_SOURCE_DIR} ${folder})
     string(MAKE_C_IDENTIFIER "in_${folder}" folder)
-    math(EXPR unit "0${joined_${folder}} / ${QUERN_JOIN}")
+    math(EXPR unit "0${joined_${folder}} / ${most}")
     math(EXPR joined_${folder} "0${joined_${folder}} + 1")
     set_source_files_properties(${source} PROPERTIES UNITY_GROUP "${folder}_${unit}")
   endforeach()

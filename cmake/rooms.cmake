@@ -25,7 +25,8 @@ set(QUERN_TEST_ENVIRONMENT "TSAN_OPTIONS=suppressions=${CMAKE_SOURCE_DIR}/script
     CACHE INTERNAL "Environment of every test")
 
 # quern_test(NAME LIBRARIES…): one test program of the .cpp files in tests/NAME, and of its .cu files if the build
-# has CUDA; it may include the private headers of src/.
+# has CUDA; it may include the private headers of src/. The .cpp files are joined (joined.cmake): X_test.cpp has a namespace
+# of its own, quern::…::X_test.
 function(quern_test name)
   set(patterns ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*.cpp)
   if(QUERN_CUDA)
@@ -40,6 +41,7 @@ function(quern_test name)
   target_link_libraries(test_${name} PRIVATE quern_options quern_test_folder ${ARGN} GTest::gmock GTest::gtest_main rapidcheck
                                              rapidcheck_gtest)
   quern_precompile(test_${name} <gmock/gmock.h> <gtest/gtest.h> <rapidcheck/gtest.h>)
+  quern_join(test_${name} 6)  # a compiler process takes up to 2 GB
   # Tests are compiled more often than they run: saves a quarter of their compile time.
   target_compile_options(test_${name} PRIVATE $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:-O1>)
   gtest_discover_tests(test_${name} DISCOVERY_TIMEOUT 120 PROPERTIES LABELS ${name} TIMEOUT 1800

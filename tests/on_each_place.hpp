@@ -66,11 +66,11 @@ template <class... Places>
 struct tests_on;
 template <>
 struct tests_on<cpu_place> {
-    using types = testing::Types<cpu_one_thread, cpu_some_threads>;
+    using types = ::testing::Types<cpu_one_thread, cpu_some_threads>;
 };
 template <>
 struct tests_on<cpu_place, cuda_place> {
-    using types = testing::Types<cpu_one_thread, cpu_some_threads, on_cuda>;
+    using types = ::testing::Types<cpu_one_thread, cpu_some_threads, on_cuda>;
 };
 /// What TYPED_TEST_SUITE takes. Give it `tested_place_names` as its third argument.
 using tested_places = every_place<tests_on>::types;
@@ -126,7 +126,7 @@ template <class Place>
 Place* shared_place(std::string& why_none);
 
 template <class Tested>
-class on_place : public testing::Test {
+class on_place : public ::testing::Test {
   public:
     using place_type = typename Tested::place_type;
 

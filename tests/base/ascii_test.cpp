@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace quern {
+namespace quern::ascii_test {
 namespace {
 
 TEST(ascii_test, trims_blanks_at_both_sides) {
@@ -35,4 +35,4 @@ TEST(ascii_test, file_names_follow_the_last_slash) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::ascii_test

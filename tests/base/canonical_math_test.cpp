@@ -10,6 +10,7 @@
 #include <limits>
 #include <random>
 
+namespace quern::canonical_math_test {
 namespace {
 
 using quern::canonical_log;
@@ -122,3 +123,4 @@ TEST(canonical_power_of_ten, special_values) {
 }
 
 }  // namespace
+}  // namespace quern::canonical_math_test

@@ -9,7 +9,7 @@
 
 #include "quern/base/error.hpp"
 
-namespace quern {
+namespace quern::decimal_test {
 namespace {
 
 TEST(decimal_test, is_what_was_written) {
@@ -61,4 +61,4 @@ RC_GTEST_PROP(decimal_test, is_read_back_from_its_text, ()) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::decimal_test

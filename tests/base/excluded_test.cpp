@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace quern {
+namespace quern::excluded_test {
 namespace {
 
 TEST(excluded, counts_in_words) {
@@ -30,4 +30,4 @@ TEST(excluded, tells_extensions_by_number) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::excluded_test

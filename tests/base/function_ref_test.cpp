@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-namespace quern {
+namespace quern::function_ref_test {
 namespace {
 
 int applied(function_ref<int(int)> f, int x) {
@@ -48,4 +48,4 @@ TEST(function_ref, a_result_can_be_a_reference) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::function_ref_test

@@ -62,9 +62,8 @@ inline constexpr auto options_of<sample_options> =
 
 }  // namespace quern
 
+namespace quern::option_test {
 namespace {
-
-using namespace quern;
 
 std::string message_of(const std::function<void()>& work) {
     try {
@@ -171,3 +170,4 @@ TEST(options_test, range_for_help) {
 }
 
 }  // namespace
+}  // namespace quern::option_test

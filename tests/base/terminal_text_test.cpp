@@ -7,7 +7,7 @@
 
 #include "base/utf8.hpp"
 
-namespace quern {
+namespace quern::terminal_text_test {
 namespace {
 
 TEST(terminal_text_test, leaves_text_as_it_is) {
@@ -44,4 +44,4 @@ RC_GTEST_PROP(terminal_text_test, nothing_else_gets_through, (const std::string&
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::terminal_text_test

@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-namespace quern {
+namespace quern::utf8_test {
 namespace {
 
 TEST(utf8_test, every_character_comes_back) {
@@ -48,4 +48,4 @@ TEST(utf8_test, ill_formed_bytes_end_where_icu_ends_them) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::utf8_test

@@ -11,7 +11,7 @@
 #include "on_each_place.hpp"
 #include "quern/base/error.hpp"
 
-namespace quern {
+namespace quern::arrays_test {
 namespace {
 
 constexpr std::size_t kib = 1 << 10, mib = 1 << 20;
@@ -169,4 +169,4 @@ TYPED_TEST(arrays_test, that_no_machine_has_are_refused_in_spite_of_the_budget) 
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::arrays_test

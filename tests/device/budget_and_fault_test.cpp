@@ -13,7 +13,7 @@
 #include "device/memory_budget.hpp"
 #include "quern/base/error.hpp"
 
-namespace quern {
+namespace quern::budget_and_fault_test {
 namespace {
 
 TEST(memory_budget, counts_what_is_taken_and_given_back) {
@@ -111,4 +111,4 @@ TEST(fault, the_least_is_the_first_of_its_kind_and_offsets_come_before_values) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::budget_and_fault_test

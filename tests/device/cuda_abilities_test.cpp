@@ -5,7 +5,7 @@
 #include "device/cuda/abilities.hpp"
 #include "quern/base/error.hpp"
 
-namespace quern::cuda {
+namespace quern::cuda::cuda_abilities_test {
 namespace {
 
 constexpr std::size_t kibibyte = 1024;
@@ -46,4 +46,4 @@ TEST(cuda_abilities, dynamic_memory_is_what_static_memory_leaves) {
 }
 
 }  // namespace
-}  // namespace quern::cuda
+}  // namespace quern::cuda::cuda_abilities_test

@@ -6,11 +6,11 @@
 
 #include <cstdlib>
 
-namespace quern::device {
+namespace quern::device::devices_test {
 namespace {
 
-using testing::HasSubstr;
-using testing::IsEmpty;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 /// The fake driver of tests/fakes, in the mode named by its FAKE_CUDA variable.
 std::vector<cuda_device_info> fake_devices(const char* mode, std::string& why_none) {
@@ -85,4 +85,4 @@ TEST(cuda_version_text, is_major_and_minor) {
 }
 
 }  // namespace
-}  // namespace quern::device
+}  // namespace quern::device::devices_test

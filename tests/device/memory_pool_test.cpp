@@ -12,7 +12,7 @@
 #include "device/cpu/parallel.hpp"
 #include "quern/base/error.hpp"
 
-namespace quern {
+namespace quern::memory_pool_test {
 namespace {
 
 constexpr std::size_t mib = std::size_t{1} << 20;
@@ -93,4 +93,4 @@ TEST(cpu_place_test, threads_take_memory_at_once) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::memory_pool_test

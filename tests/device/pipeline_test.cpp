@@ -9,7 +9,7 @@
 
 #include "device/cpu/threads.hpp"
 
-namespace quern {
+namespace quern::pipeline_test {
 namespace {
 
 struct piece {
@@ -129,4 +129,4 @@ TEST(for_each_index_test, the_first_exception_ends_it) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::pipeline_test

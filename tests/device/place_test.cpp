@@ -12,14 +12,14 @@
 #include "device/devices.hpp"
 #include "quern/base/error.hpp"
 
-namespace quern {
+namespace quern::place_test {
 namespace {
 
-using testing::AllOf;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::StartsWith;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::StartsWith;
 
 /// The GPUs that this program can use here; tests of the choice must not determine that by choosing.
 bool gpu_works(std::size_t ordinal = 0) {
@@ -73,7 +73,7 @@ TEST(choose_device, logs_what_it_chose_where_there_was_a_choice) {
         EXPECT_THAT(chosen.reason, HasSubstr("which works"));
     } else {
         EXPECT_EQ(chosen.name, "cpu");
-        EXPECT_THAT(chosen.reason, testing::AnyOf(HasSubstr("built without CUDA"), HasSubstr("driver")));
+        EXPECT_THAT(chosen.reason, ::testing::AnyOf(HasSubstr("built without CUDA"), HasSubstr("driver")));
     }
 }
 
@@ -128,7 +128,7 @@ TEST(choose_device, says_that_one_gpu_is_used_where_all_are_requested) {
         const std::string name = "cuda:" + std::to_string(failing);
         logging_context all({device_choice::kind::cuda, device_choice::all_ordinals});
         EXPECT_EQ(choose_on(machine_with_gpus(failing), all.ctx, "sorting", offered_places::all).name, name);
-        EXPECT_THAT(all.logged, testing::ElementsAre("cuda:all: this command uses one GPU, " + name));
+        EXPECT_THAT(all.logged, ::testing::ElementsAre("cuda:all: this command uses one GPU, " + name));
     }
     for (const auto& [ordinal, offered] :
          {std::pair{device_choice::all_ordinals, offered_places::several_gpus},
@@ -188,4 +188,4 @@ TEST(context, factories_name_the_device) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::place_test

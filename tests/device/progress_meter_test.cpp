@@ -8,7 +8,7 @@
 
 #include "quern/base/error.hpp"
 
-namespace quern {
+namespace quern::progress_meter_test {
 namespace {
 
 TEST(progress_meter, tells_the_beginning_and_the_end) {
@@ -63,4 +63,4 @@ TEST(progress_meter, stops_with_the_run) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::progress_meter_test

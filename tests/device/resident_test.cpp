@@ -12,7 +12,7 @@
 #include "device/array.hpp"
 #include "on_each_place.hpp"
 
-namespace quern {
+namespace quern::resident_test {
 namespace {
 
 /// Values on a place.
@@ -75,4 +75,4 @@ TEST(any_place, has_a_place_of_the_host_for_work_that_needs_one) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::resident_test

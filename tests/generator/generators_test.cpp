@@ -14,7 +14,7 @@
 #include "generator/paper_matrices.hpp"
 #include "generator/permutation.hpp"
 
-namespace quern::generator {
+namespace quern::generator::generators_test {
 
 void PrintTo(const paper_matrix& twin, std::ostream* out) {
     *out << twin.name;
@@ -107,7 +107,7 @@ TEST(permutation, moves_items_and_depends_on_the_seed) {
     EXPECT_LT(equal, 10);
 }
 
-class twin_of_matrix : public testing::TestWithParam<paper_matrix> {};
+class twin_of_matrix : public ::testing::TestWithParam<paper_matrix> {};
 TEST_P(twin_of_matrix, has_its_row_statistics) {
     const length_statistics& wanted = GetParam().rows;
     const summary found = summarised(make_lengths(wanted, 1));
@@ -117,9 +117,9 @@ TEST_P(twin_of_matrix, has_its_row_statistics) {
     EXPECT_NEAR(found.variance, wanted.variance, 0.04 * wanted.variance);
 }
 INSTANTIATE_TEST_SUITE_P(paper, twin_of_matrix,
-                         testing::ValuesIn(paper_matrices().begin(), paper_matrices().end()));
+                         ::testing::ValuesIn(paper_matrices().begin(), paper_matrices().end()));
 
-class twin_of_graph : public testing::TestWithParam<paper_graph> {};
+class twin_of_graph : public ::testing::TestWithParam<paper_graph> {};
 TEST_P(twin_of_graph, has_its_degrees) {
     const paper_graph& wanted = GetParam();
     for (const length_statistics& side : {wanted.in, wanted.undirected ? wanted.in : wanted.out}) {
@@ -133,7 +133,7 @@ TEST_P(twin_of_graph, has_its_degrees) {
     }
 }
 INSTANTIATE_TEST_SUITE_P(paper, twin_of_graph,
-                         testing::ValuesIn(paper_graphs().begin(), paper_graphs().end()));
+                         ::testing::ValuesIn(paper_graphs().begin(), paper_graphs().end()));
 
 TEST(twins, keep_rows_and_columns_in_order) {
     for (const char* name : {"rma10", "webbase-1M", "il2010", "cage13"})
@@ -280,4 +280,4 @@ TEST(generators, do_not_see_threads) {
 }
 
 }  // namespace
-}  // namespace quern::generator
+}  // namespace quern::generator::generators_test

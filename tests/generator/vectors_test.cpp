@@ -12,7 +12,7 @@
 
 #include "base/hash.hpp"
 
-namespace quern::generator {
+namespace quern::generator::vectors_test {
 namespace {
 
 constexpr vectors_kind kinds[] = {vectors_kind::uniform, vectors_kind::embeddings, vectors_kind::sift};
@@ -71,4 +71,4 @@ TEST(generated_vectors_test, have_the_same_bytes_on_every_machine) {
 }
 
 }  // namespace
-}  // namespace quern::generator
+}  // namespace quern::generator::vectors_test

@@ -15,7 +15,7 @@
 #include "quern/base/error.hpp"
 #include "reference/text_quality_reference.hpp"
 
-namespace quern::text_quality {
+namespace quern::text_quality::text_quality_test {
 namespace {
 
 namespace slow = reference;
@@ -482,4 +482,4 @@ TEST(text_quality, public_addresses_are_those_of_the_expression) {
 }
 
 }  // namespace
-}  // namespace quern::text_quality
+}  // namespace quern::text_quality::text_quality_test

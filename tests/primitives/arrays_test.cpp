@@ -6,7 +6,7 @@
 #include "on_each_place.hpp"
 #include "quern/base/error.hpp"
 
-namespace quern {
+namespace quern::arrays_test {
 namespace {
 
 template <class Tested>
@@ -33,4 +33,4 @@ TYPED_TEST(arrays_test, count_against_the_budget) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::arrays_test

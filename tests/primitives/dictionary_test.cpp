@@ -12,10 +12,10 @@
 #include "quern/base/error.hpp"
 #include "reference/dictionary_reference.hpp"
 
-namespace quern {
+namespace quern::dictionary_test {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 /// Searched words, one after another with other bytes between, so that the byte after a word is never its end.
 struct queried_words {
@@ -139,7 +139,7 @@ class dictionary_test : public on_place<Tested> {
         const auto placed = this->array(bytes, beginning::one_off);
         const auto tokenized = primitives::tokenize_lines(this->place(), placed.view());
         ASSERT_EQ(as_reference(bytes, tokenized), reference::tokenize_lines(text))
-            << testing::PrintToString(text.substr(0, 300));
+            << ::testing::PrintToString(text.substr(0, 300));
     }
 
     void expect_runs(const std::string& text, const std::vector<std::uint64_t>& documents) {
@@ -151,7 +151,7 @@ class dictionary_test : public on_place<Tested> {
             const auto tokenized =
                 primitives::tokenize_runs(this->place(), placed.view(), offsets.view(), what);
             ASSERT_EQ(as_reference(bytes, tokenized), reference::tokenize_runs(text, documents, digits))
-                << testing::PrintToString(text.substr(0, 300)) << testing::PrintToString(documents);
+                << ::testing::PrintToString(text.substr(0, 300)) << ::testing::PrintToString(documents);
         }
     }
 };
@@ -304,4 +304,4 @@ TYPED_TEST(dictionary_test, refuses_words_outside_the_text) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::dictionary_test

@@ -12,7 +12,7 @@
 #include "quern/base/error.hpp"
 #include "reference/edit_distance_reference.hpp"
 
-namespace quern {
+namespace quern::edit_distance_test {
 namespace {
 
 using primitives::beyond_bound;
@@ -387,4 +387,4 @@ TEST_F(edit_distance_cpu_test, refuses_what_is_out_of_range) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::edit_distance_test

@@ -23,7 +23,7 @@
 #include "sort_data.hpp"
 #include "temporary_folder.hpp"
 
-namespace quern {
+namespace quern::external_sort_limits_test {
 namespace {
 
 using primitives::external_sorter;
@@ -313,4 +313,4 @@ TEST_F(external_sort_run, what_has_failed_is_refused_and_has_given_back_what_it_
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::external_sort_limits_test

@@ -14,7 +14,7 @@
 #include "reference/sort_reference.hpp"
 #include "sort_data.hpp"
 
-namespace quern {
+namespace quern::external_sort_test {
 namespace {
 
 using primitives::external_sort_record;
@@ -144,4 +144,4 @@ TYPED_TEST(external_sort_test, a_key_that_is_not_a_number_is_refused_by_its_plac
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::external_sort_test

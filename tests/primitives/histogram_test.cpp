@@ -11,7 +11,7 @@
 #include "quern/base/error.hpp"
 #include "reference/histogram_reference.hpp"
 
-namespace quern {
+namespace quern::histogram_test {
 namespace {
 
 /// Samples below `bins`: all different where they can be, all equal, mostly equal, skewed as words are, in runs.
@@ -129,4 +129,4 @@ TYPED_TEST(histogram_test, properties) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::histogram_test

@@ -12,12 +12,15 @@
 #include "quern/base/error.hpp"
 #include "reference/load_balance_reference.hpp"
 
-namespace quern {
-namespace primitives {
+namespace quern::primitives {
+
 void PrintTo(const merge_path_point& point, std::ostream* out) {
     *out << "segment " << point.segment << " item " << point.item;
 }
-}  // namespace primitives
+
+}  // namespace quern::primitives
+
+namespace quern::load_balance_test {
 namespace {
 
 using primitives::merge_path_point;
@@ -92,7 +95,7 @@ TYPED_TEST(load_balance_test, partitions_all_that_64_bits_count_and_refuses_one_
     EXPECT_EQ(points.host(),
               (std::vector<merge_path_point>{{0, 0}, {1, max / 3 - 1}, {1, max / 3 * 2 - 1}, {2, max - 2}}));
     const auto refused = [](std::uint64_t segment) {
-        return testing::Throws<invalid_value>(testing::Property(&invalid_value::position, segment));
+        return ::testing::Throws<invalid_value>(::testing::Property(&invalid_value::position, segment));
     };
     EXPECT_THAT([&] { partition({0, 6, max - 1}); }, refused(1));
     EXPECT_THAT([&] { partition({0, 6, max}); }, refused(1));
@@ -103,7 +106,7 @@ TYPED_TEST(load_balance_test, partitions_all_that_64_bits_count_and_refuses_one_
 TYPED_TEST(load_balance_test, refuses_wrong_sizes_and_segments) {
     auto& place = this->place();
     const auto refused = [](std::uint64_t segment) {
-        return testing::Throws<invalid_value>(testing::Property(&invalid_value::position, segment));
+        return ::testing::Throws<invalid_value>(::testing::Property(&invalid_value::position, segment));
     };
     const auto segments = this->template output<std::uint32_t>(5);
     for (const auto& wrong : all_wrong_offsets(5)) {
@@ -130,14 +133,14 @@ TYPED_TEST(load_balance_test, refuses_wrong_sizes_and_segments) {
     for (const std::size_t few : {0u, 1u}) {
         EXPECT_THAT(
             [&] { primitives::merge_path_partition(place, offsets.view(), points.span().first(few)); },
-            testing::ThrowsMessage<usage_error>("merge_path_partition: points has " + std::to_string(few) +
-                                                " entries, but 2 are needed"));
+            ::testing::ThrowsMessage<usage_error>("merge_path_partition: points has " + std::to_string(few) +
+                                                  " entries, but 2 are needed"));
     }
     // Never read: rejected by the checks.
     const span_on<typename TestFixture::place_type, const std::uint64_t> endless(offsets.view().data(),
                                                                                  (std::size_t{1} << 32) + 1);
     EXPECT_THAT([&] { primitives::load_balancing_search(place, endless, segments.span()); },
-                testing::ThrowsMessage<usage_error>(
+                ::testing::ThrowsMessage<usage_error>(
                     "load_balancing_search: 4294967296 segments need 64-bit numbers"));
 }
 
@@ -165,4 +168,4 @@ TYPED_TEST(load_balance_test, properties) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::load_balance_test

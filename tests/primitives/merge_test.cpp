@@ -15,7 +15,7 @@
 #include "reference/sort_reference.hpp"
 #include "sort_data.hpp"
 
-namespace quern {
+namespace quern::merge_test {
 namespace {
 
 using primitives::order;
@@ -232,4 +232,4 @@ RC_GTEST_PROP(rank_split, takes_the_first_of_the_stable_merge,
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::merge_test

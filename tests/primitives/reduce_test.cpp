@@ -14,7 +14,7 @@
 #include "quern/base/error.hpp"
 #include "reference/reduce_reference.hpp"
 
-namespace quern {
+namespace quern::reduce_test {
 namespace {
 
 using primitives::reduce_operation;
@@ -253,8 +253,8 @@ TYPED_TEST(reduce_test, extremes_refuse_nan_at_its_first_position) {
         values[first] = std::bit_cast<float>(first % 2 == 0 ? 0xffc0'0001u : 0x7f80'0001u);
         const auto in = this->array(values);
         for (const auto operation : {reduce_operation::maximum, reduce_operation::minimum}) {
-            const auto says = testing::Throws<invalid_value>(
-                testing::Property(&invalid_value::position, static_cast<std::uint64_t>(first)));
+            const auto says = ::testing::Throws<invalid_value>(
+                ::testing::Property(&invalid_value::position, static_cast<std::uint64_t>(first)));
             EXPECT_THAT([&] { primitives::reduce(place, in.view(), operation); }, says);
             EXPECT_THAT(
                 [&] {
@@ -277,7 +277,7 @@ TYPED_TEST(reduce_test, extremes_refuse_nan_in_any_company) {
             for (const auto operation : {reduce_operation::maximum, reduce_operation::minimum})
                 EXPECT_THAT(
                     [&] { primitives::reduce(place, in.view(), operation); },
-                    testing::Throws<invalid_value>(testing::Property(
+                    ::testing::Throws<invalid_value>(::testing::Property(
                         &invalid_value::position, static_cast<std::uint64_t>(first - values.begin()))));
         }
     }
@@ -328,9 +328,9 @@ TYPED_TEST(reduce_test, refuses_wrong_sizes_and_segments) {
     const auto values = this->array(std::vector<float>(5, std::numeric_limits<float>::quiet_NaN()));
     const auto two = this->array(std::vector<std::uint64_t>{0, 2, 5});
     const auto three = this->template output<double>(3);
-    EXPECT_THAT(
-        [&] { primitives::segmented_reduce(place, values.view(), two.view(), three.span()); },
-        testing::ThrowsMessage<usage_error>("segmented_reduce: out has 3 entries, but there are 2 segments"));
+    EXPECT_THAT([&] { primitives::segmented_reduce(place, values.view(), two.view(), three.span()); },
+                ::testing::ThrowsMessage<usage_error>(
+                    "segmented_reduce: out has 3 entries, but there are 2 segments"));
     for (const auto& wrong : all_wrong_offsets(5)) {
         const auto offsets = this->array(wrong.offsets);
         const auto out = this->template output<double>(wrong.offsets.empty() ? 0 : wrong.offsets.size() - 1);
@@ -340,15 +340,15 @@ TYPED_TEST(reduce_test, refuses_wrong_sizes_and_segments) {
                     primitives::segmented_reduce(place, values.view(), offsets.view(), out.span(), operation);
                     place.synchronise();
                 },
-                testing::Throws<invalid_value>(
-                    testing::Property(&invalid_value::what, testing::HasSubstr("offsets do not rise"))));
+                ::testing::Throws<invalid_value>(
+                    ::testing::Property(&invalid_value::what, ::testing::HasSubstr("offsets do not rise"))));
         }
         EXPECT_THAT(
             [&] {
                 primitives::segmented_reduce(place, values.view(), offsets.view(), out.span());
                 place.synchronise();
             },
-            testing::Throws<invalid_value>(testing::Property(&invalid_value::position, wrong.segment)));
+            ::testing::Throws<invalid_value>(::testing::Property(&invalid_value::position, wrong.segment)));
     }
 }
 
@@ -361,7 +361,7 @@ TYPED_TEST(reduce_test, a_gpu_refuses_more_values_than_it_counts) {
     const span_on<typename TestFixture::place_type, const std::uint8_t> endless(bytes.view().data(),
                                                                                 (std::size_t{1} << 40) + 1);
     EXPECT_THAT([&] { primitives::segmented_reduce(this->place(), endless, offsets.view(), out.span()); },
-                testing::ThrowsMessage<usage_error>(
+                ::testing::ThrowsMessage<usage_error>(
                     "segmented_reduce: 1099511627777 values, but a GPU takes at most 1099511627776"));
 }
 
@@ -393,4 +393,4 @@ TYPED_TEST(reduce_test, properties) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::reduce_test

@@ -17,7 +17,7 @@
 #include "quern/base/error.hpp"
 #include "temporary_folder.hpp"
 
-namespace quern::primitives {
+namespace quern::primitives::run_file_test {
 namespace {
 
 std::vector<std::byte> some_bytes(std::size_t count) {
@@ -96,4 +96,4 @@ TEST(run_file_test, the_first_exception_ends_all_transfers) {
 }
 
 }  // namespace
-}  // namespace quern::primitives
+}  // namespace quern::primitives::run_file_test

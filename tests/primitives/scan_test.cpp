@@ -10,7 +10,7 @@
 #include "quern/base/error.hpp"
 #include "reference/scan_reference.hpp"
 
-namespace quern {
+namespace quern::scan_test {
 namespace {
 
 using primitives::scan_operation;
@@ -23,8 +23,8 @@ class scan_test : public on_place<Tested> {
     /// Both scans, into fresh memory, into memory longer by one, and in place.
     template <class In, class Out>
     void expect_reference(const std::vector<In>& values, scan_operation operation) {
-        SCOPED_TRACE(testing::Message() << values.size() << " values of " << sizeof(In) << " bytes into "
-                                        << sizeof(Out) << ", operation " << static_cast<int>(operation));
+        SCOPED_TRACE(::testing::Message() << values.size() << " values of " << sizeof(In) << " bytes into "
+                                          << sizeof(Out) << ", operation " << static_cast<int>(operation));
         const auto with_total = reference::exclusive_scan<Out>(values, operation);
         const std::vector<Out> inclusive(with_total.begin() + 1, with_total.end());
         const std::vector<Out> exclusive(with_total.begin(), with_total.end() - 1);
@@ -57,8 +57,8 @@ class scan_test : public on_place<Tested> {
     template <class T>
     void expect_segmented_reference(const std::vector<T>& values, const segment_shape& shape,
                                     scan_operation operation) {
-        SCOPED_TRACE(testing::Message() << values.size() << " values of " << sizeof(T) << " bytes, "
-                                        << shape.name << ", operation " << static_cast<int>(operation));
+        SCOPED_TRACE(::testing::Message() << values.size() << " values of " << sizeof(T) << " bytes, "
+                                          << shape.name << ", operation " << static_cast<int>(operation));
         const auto offsets = this->array(shape.offsets);
         for (const bool inclusive : {true, false}) {
             const auto expected = reference::segmented_scan(values, shape.offsets, operation, inclusive);
@@ -182,7 +182,7 @@ TYPED_TEST(scan_test, refuses_sizes_that_differ) {
     const auto bytes = this->template output<std::uint8_t>(4);
     const auto offsets = this->array(std::vector<std::uint64_t>{0, 4});
     auto& place = this->place();
-    const auto says = [](const char* words) { return testing::ThrowsMessage<usage_error>(words); };
+    const auto says = [](const char* words) { return ::testing::ThrowsMessage<usage_error>(words); };
     EXPECT_THAT([&] { primitives::inclusive_scan(place, four.view(), six.span()); },
                 says("inclusive_scan: in has 4 entries, but out has 6"));
     EXPECT_THAT([&] { primitives::exclusive_scan(place, six.view(), four.span()); },
@@ -256,4 +256,4 @@ TYPED_TEST(scan_test, properties) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::scan_test

@@ -14,7 +14,7 @@
 #include "reference/sort_reference.hpp"
 #include "sort_data.hpp"
 
-namespace quern {
+namespace quern::segmented_sort_test {
 namespace {
 
 using primitives::order;
@@ -96,7 +96,7 @@ class segmented_sort_test : public on_place<Tested> {
                 ADD_FAILURE() << "offsets were accepted that are wrong at segment " << segment;
             } catch (const invalid_value& e) {
                 EXPECT_EQ(e.position(), segment);
-                EXPECT_THAT(e.what(), testing::HasSubstr("offsets"));
+                EXPECT_THAT(e.what(), ::testing::HasSubstr("offsets"));
             }
         };
         refused([&] {
@@ -266,4 +266,4 @@ TYPED_TEST(segmented_sort_test, properties) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::segmented_sort_test

@@ -11,7 +11,7 @@
 #include "quern/base/error.hpp"
 #include "reference/select_reference.hpp"
 
-namespace quern {
+namespace quern::select_test {
 namespace {
 
 struct flag_shape {
@@ -68,7 +68,7 @@ class select_test : public on_place<Tested> {
 
     template <class T>
     void expect_compact(const flag_shape& shape) {
-        SCOPED_TRACE(testing::Message()
+        SCOPED_TRACE(::testing::Message()
                      << shape.flags.size() << " values of " << sizeof(T) << " bytes, " << shape.name);
         const auto values = random_values<T>(shape.flags.size(), 7);
         const auto in = this->array(values);
@@ -88,8 +88,8 @@ class select_test : public on_place<Tested> {
     template <class T>
     void expect_runs(const std::vector<T>& values) {
         const auto expected = reference::run_length_encode(values);
-        SCOPED_TRACE(testing::Message() << values.size() << " values of " << sizeof(T) << " bytes, "
-                                        << expected.unique.size() << " runs");
+        SCOPED_TRACE(::testing::Message() << values.size() << " values of " << sizeof(T) << " bytes, "
+                                          << expected.unique.size() << " runs");
         const auto in = this->array(values);
         for (const std::size_t capacity : {expected.unique.size(), values.size() + 3}) {
             const auto counts = this->template output<std::uint64_t>(capacity);
@@ -134,8 +134,8 @@ TYPED_TEST(select_test, refuses_too_little_room) {
         const auto little_counts = this->template output<std::uint64_t>(n - 2);
         const auto counts = this->template output<std::uint64_t>(n);
         const auto says = [&](const std::string& words, std::size_t size) {
-            return testing::ThrowsMessage<usage_error>(words + std::to_string(size) + " entries, but " +
-                                                       std::to_string(n) + " are needed");
+            return ::testing::ThrowsMessage<usage_error>(words + std::to_string(size) + " entries, but " +
+                                                         std::to_string(n) + " are needed");
         };
         EXPECT_THAT([&] { primitives::compact(place, values.view(), flags.view(), little.span()); },
                     says("compact: out has ", n - 1));
@@ -159,14 +159,14 @@ TYPED_TEST(select_test, refuses_other_wrong_sizes) {
     const auto values = this->template output<std::uint64_t>(5);
     const auto flags = this->template output<std::uint8_t>(4);
     EXPECT_THAT([&] { primitives::compact(place, values.view(), flags.view(), values.span()); },
-                testing::ThrowsMessage<usage_error>("compact: values has 5 entries, but flags has 4"));
+                ::testing::ThrowsMessage<usage_error>("compact: values has 5 entries, but flags has 4"));
     // Never read: rejected by the checks.
     const span_on<typename TestFixture::place_type, const std::uint8_t> endless(flags.view().data(),
                                                                                 std::size_t{1} << 32);
     const auto narrow = this->template output<std::uint32_t>(4);
     EXPECT_THAT(
         [&] { primitives::compact_positions(place, endless, narrow.span()); },
-        testing::ThrowsMessage<usage_error>("compact_positions: 4294967296 flags need 64-bit positions"));
+        ::testing::ThrowsMessage<usage_error>("compact_positions: 4294967296 flags need 64-bit positions"));
 }
 
 TYPED_TEST(select_test, properties) {
@@ -204,4 +204,4 @@ TYPED_TEST(select_test, properties) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::select_test

@@ -17,7 +17,7 @@
 #include "reference/sort_reference.hpp"
 #include "sort_data.hpp"
 
-namespace quern {
+namespace quern::sort_test {
 namespace {
 
 using primitives::order;
@@ -326,4 +326,4 @@ TEST(cpu_sort_test, the_same_bits_for_any_number_of_threads) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::sort_test

@@ -16,7 +16,7 @@
 #include "primitives/sparse_cases.hpp"
 #include "quern/base/error.hpp"
 
-namespace quern {
+namespace quern::sparse_formats_test {
 namespace {
 
 using primitives::csr_view;
@@ -230,7 +230,7 @@ TEST(sparse_formats, properties) {
                 lengths[*rc::gen::inRange<std::size_t>(0, lengths.size())] =
                     *rc::gen::inRange<std::uint64_t>(0, 2500);
         check_all(sparse_case_of<double>("random", 50, lengths, sparse_values::ordinary, 1).view());
-        RC_ASSERT(!testing::Test::HasFailure());
+        RC_ASSERT(!::testing::Test::HasFailure());
     }));
 }
 
@@ -270,11 +270,11 @@ void expect_refused(const Make& make) {
         [&] {
             make(place, csr_view<double>{2, 2, offsets, outside, value});
         },
-        testing::Throws<invalid_value>(testing::AllOf(
-            testing::Property(&invalid_value::position, 1),
-            testing::Property(&invalid_value::what,
-                              testing::HasSubstr("entry 1 of the sparse matrix is in column 2, but there "
-                                                 "are 2 columns")))));
+        ::testing::Throws<invalid_value>(::testing::AllOf(
+            ::testing::Property(&invalid_value::position, 1),
+            ::testing::Property(&invalid_value::what,
+                                ::testing::HasSubstr("entry 1 of the sparse matrix is in column 2, but there "
+                                                     "are 2 columns")))));
 }
 
 TEST(sparse_formats, refuse_what_is_no_matrix) {
@@ -295,8 +295,9 @@ TEST(sparse_formats, ell_refuses_to_be_mostly_padding) {
     const auto made =
         sparse_case_of<float>("one long row", 50, {30, 1, 1, 1, 1, 1}, sparse_values::ordinary, 1);
     EXPECT_EQ(primitives::to_ell(place, made.view(), 180.0 / 35).width, 30u);
-    EXPECT_THAT([&] { (void)primitives::to_ell(place, made.view(), 5); },
-                testing::ThrowsMessage<usage_error>(testing::HasSubstr("6 rows as long as the longest, 30")));
+    EXPECT_THAT(
+        [&] { (void)primitives::to_ell(place, made.view(), 5); },
+        ::testing::ThrowsMessage<usage_error>(::testing::HasSubstr("6 rows as long as the longest, 30")));
 }
 
 TEST(sparse_formats, memory_ends_with_an_error) {
@@ -310,4 +311,4 @@ TEST(sparse_formats, memory_ends_with_an_error) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::sparse_formats_test

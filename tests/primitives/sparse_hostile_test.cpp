@@ -15,7 +15,7 @@
 #include "quern/base/error.hpp"
 #include "reference/sparse_reference.hpp"
 
-namespace quern {
+namespace quern::sparse_hostile_test {
 namespace {
 
 using primitives::sparse_format;
@@ -217,4 +217,4 @@ TYPED_TEST(sparse_hostile_test, properties) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::sparse_hostile_test

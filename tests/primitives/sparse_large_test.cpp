@@ -16,7 +16,7 @@
 #include "primitives/sparse_cases.hpp"
 #include "quern/base/error.hpp"
 
-namespace quern {
+namespace quern::sparse_large_test {
 namespace {
 
 template <class Value>
@@ -135,4 +135,4 @@ TYPED_TEST(sparse_large_test, refuses_vectors_that_do_not_fit) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::sparse_large_test

@@ -15,7 +15,7 @@
 #include "primitives/sparse_products.hpp"
 #include "quern/base/error.hpp"
 
-namespace quern {
+namespace quern::sparse_multiply_test {
 namespace {
 
 using primitives::sparse_format;
@@ -182,4 +182,4 @@ TYPED_TEST(sparse_multiply_test, the_printed_kernel_loses_small_rows) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::sparse_multiply_test

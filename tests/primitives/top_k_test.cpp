@@ -12,7 +12,7 @@
 #include "quern/base/error.hpp"
 #include "reference/selection_reference.hpp"
 
-namespace quern {
+namespace quern::top_k_test {
 namespace {
 
 using primitives::best;
@@ -228,7 +228,7 @@ TYPED_TEST(top_k_test, sorts_candidates_and_sorts_all) {
     for (const std::size_t k : {n / 33, n / 3}) {
         for (const numbers* given : {static_cast<const numbers*>(nullptr), &ids}) {
             EXPECT_THAT([&] { this->select(wrong, given, k, best::greatest); },
-                        testing::Throws<invalid_value>(testing::Property(
+                        ::testing::Throws<invalid_value>(::testing::Property(
                             &invalid_value::position, static_cast<std::uint64_t>(n / 2 + 1))))
                 << k << (given == nullptr ? "" : ", ids given");
         }
@@ -430,4 +430,4 @@ TYPED_TEST(top_k_test, property_any_keys_any_k) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::top_k_test

@@ -23,7 +23,7 @@
 #include "reference/sort_reference.hpp"
 #include "sort_data.hpp"
 
-namespace quern {
+namespace quern::unaligned_test {
 namespace {
 
 using numbers = std::vector<std::uint32_t>;
@@ -259,4 +259,4 @@ TYPED_TEST(unaligned_test, scans_and_searches) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::unaligned_test

@@ -7,7 +7,7 @@
 #include "report/html_page.hpp"
 #include "well_formed.hpp"
 
-namespace quern::report {
+namespace quern::report::build_report_test {
 namespace {
 
 using ::testing::AllOf;
@@ -119,4 +119,4 @@ TEST(plots_test, logarithmic_axes_reach_the_next_power_of_ten) {
 }
 
 }  // namespace
-}  // namespace quern::report
+}  // namespace quern::report::build_report_test

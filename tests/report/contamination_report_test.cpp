@@ -9,7 +9,7 @@
 
 #include "well_formed.hpp"
 
-namespace quern::report {
+namespace quern::report::contamination_report_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -58,4 +58,4 @@ TEST(contamination_report_test, nothing_in_a_text_or_an_id_is_markup) {
 }
 
 }  // namespace
-}  // namespace quern::report
+}  // namespace quern::report::contamination_report_test

@@ -11,7 +11,7 @@
 #include "quern/ops/near_duplicates.hpp"
 #include "report/duplicate_report.hpp"
 
-namespace quern::report {
+namespace quern::report::difference_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -191,4 +191,4 @@ TEST(duplicate_report_test, of_nothing) {
 }
 
 }  // namespace
-}  // namespace quern::report
+}  // namespace quern::report::difference_test

@@ -12,7 +12,7 @@
 
 #include "report/utf8_output.hpp"
 
-namespace quern {
+namespace quern::rows_test {
 namespace {
 
 using namespace std::string_view_literals;
@@ -358,4 +358,4 @@ TEST(rows_test, nothing_is_an_empty_field_and_null) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::rows_test

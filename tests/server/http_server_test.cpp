@@ -37,7 +37,7 @@ thread_local bool out_of_memory_here = false;
     std::free(memory);
 }
 
-namespace quern::server {
+namespace quern::server::http_server_test {
 namespace {
 
 /// From the moment an answer is there its thread gets no more memory.
@@ -281,4 +281,4 @@ TEST(http_server_test, a_client_that_does_not_read_does_not_hold_the_end) {
 }
 
 }  // namespace
-}  // namespace quern::server
+}  // namespace quern::server::http_server_test

@@ -48,7 +48,7 @@ inline constexpr auto options_of<server::made_options> =
 
 }  // namespace quern
 
-namespace quern::server {
+namespace quern::server::mcp_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -769,4 +769,4 @@ TEST(mcp_tools, any_text_is_an_argument) {
 }
 
 }  // namespace
-}  // namespace quern::server
+}  // namespace quern::server::mcp_test

@@ -30,7 +30,7 @@
 #include "tasks/store_build/store_to_update.hpp"
 #include "temporary_folder.hpp"
 
-namespace quern {
+namespace quern::build_stages_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -925,4 +925,4 @@ TEST_F(build_stages_test, documents_that_waited_leave_no_files) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::build_stages_test

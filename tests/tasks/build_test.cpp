@@ -28,7 +28,7 @@
 #include "tasks/store/opened_store.hpp"
 #include "temporary_folder.hpp"
 
-namespace quern {
+namespace quern::build_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -651,4 +651,4 @@ TEST_F(build_test, search_finds_ranks_and_shows) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::build_test

@@ -16,7 +16,7 @@
 #include "tasks/store/manifest.hpp"
 #include "tasks/vectors/merged_rankings.hpp"
 
-namespace quern {
+namespace quern::cluster_test {
 namespace {
 
 using nlohmann::json;
@@ -270,4 +270,4 @@ TEST_F(cluster_test, merges_rankings_by_distance_then_id_and_decides_rounded_tie
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::cluster_test

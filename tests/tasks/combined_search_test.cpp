@@ -22,7 +22,7 @@
 #include "temporary_folder.hpp"
 #include "text/folding.hpp"
 
-namespace quern {
+namespace quern::combined_search_test {
 namespace {
 
 using reference::query_node;
@@ -407,4 +407,4 @@ TEST(combined_search, random_queries_match_the_reference) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::combined_search_test

@@ -19,7 +19,7 @@
 #include "tasks/store_build/token_store.hpp"
 #include "temporary_folder.hpp"
 
-namespace quern {
+namespace quern::count_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -191,4 +191,4 @@ TEST_F(count_test, words_in_order_outlive_their_store) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::count_test

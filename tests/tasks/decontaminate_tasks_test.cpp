@@ -15,7 +15,7 @@
 #include "quern/base/error.hpp"
 #include "tasks/decontaminate/found_items.hpp"
 
-namespace quern {
+namespace quern::decontaminate_tasks_test {
 namespace {
 
 using ::testing::ElementsAreArray;
@@ -170,4 +170,4 @@ TEST(matches_of_tasks, are_read_as_they_were_written) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::decontaminate_tasks_test

@@ -25,7 +25,7 @@
 #include "tasks/decontaminate/leak_examples.hpp"
 #include "temporary_folder.hpp"
 
-namespace quern {
+namespace quern::decontaminate_test {
 namespace {
 
 using reference::contamination_words;
@@ -476,4 +476,4 @@ TEST(leak_examples_test, keeps_the_largest_of_each_item_in_any_order) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::decontaminate_test

@@ -16,7 +16,7 @@
 #include "reference/edit_distance_reference.hpp"
 #include "temporary_folder.hpp"
 
-namespace quern {
+namespace quern::dedup_binary_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -245,4 +245,4 @@ TEST_F(dedup_binary_test, signatures_are_of_the_bytes_on_disk) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::dedup_binary_test

@@ -14,7 +14,7 @@
 #include "quern/base/error.hpp"
 #include "quern/tasks/dedup.hpp"
 
-namespace quern {
+namespace quern::dedup_folder_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -210,4 +210,4 @@ TEST_F(dedup_folder_test, a_run_against_a_set_continues_with_its_outputs) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::dedup_folder_test

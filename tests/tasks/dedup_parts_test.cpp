@@ -15,7 +15,7 @@
 #include "quern/tasks/dedup.hpp"
 #include "reference/repeated_text_reference.hpp"
 
-namespace quern {
+namespace quern::dedup_parts_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -244,4 +244,4 @@ TEST_F(dedup_parts_test, refuses) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::dedup_parts_test

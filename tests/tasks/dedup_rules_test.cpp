@@ -16,7 +16,7 @@
 #include "tasks/dedup/earlier_decisions.hpp"
 #include "temporary_folder.hpp"
 
-namespace quern {
+namespace quern::dedup_rules_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -328,4 +328,4 @@ TEST_F(dedup_rules_test, a_stream_counts_documents_that_stay) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::dedup_rules_test

@@ -15,7 +15,7 @@
 #include "quern/tasks/dedup.hpp"
 #include "temporary_folder.hpp"
 
-namespace quern {
+namespace quern::dedup_stream_test {
 namespace {
 
 using testing::temporary_folder;
@@ -257,4 +257,4 @@ TYPED_TEST(dedup_stream_test, methods_of_signatures_need_the_cpu) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::dedup_stream_test

@@ -19,7 +19,7 @@
 #include "reference/word_methods_reference.hpp"
 #include "temporary_folder.hpp"
 
-namespace quern {
+namespace quern::dedup_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -995,4 +995,4 @@ TEST_F(dedup_test, signatures_come_in_order) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::dedup_test

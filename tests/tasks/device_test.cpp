@@ -6,7 +6,7 @@
 #include "quern/base/error.hpp"
 #include "quern/tasks/evaluate.hpp"
 
-namespace quern {
+namespace quern::device_test {
 namespace {
 
 template <class Task>
@@ -25,4 +25,4 @@ TEST(tasks_on_the_cpu_only, refuse_cuda_before_any_work) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::device_test

@@ -16,7 +16,7 @@
 #include "tasks/dictionary/word_collector.hpp"
 #include "temporary_folder.hpp"
 
-namespace quern {
+namespace quern::dictionary_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -337,4 +337,4 @@ TEST_F(dictionary_task, real_text) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::dictionary_test

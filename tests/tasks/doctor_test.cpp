@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-namespace quern {
+namespace quern::doctor_test {
 namespace {
 
 finding found(const std::vector<finding>& all, std::string_view subject) {
@@ -40,7 +40,7 @@ TEST(doctor_test, shows_what_the_options_mean) {
 TEST(doctor_test, says_that_a_scratch_folder_is_missing) {
     context ctx;
     ctx.scratch = "/no/such/folder";
-    EXPECT_THAT(found(doctor(ctx), "scratch folder").note, testing::HasSubstr("not a folder"));
+    EXPECT_THAT(found(doctor(ctx), "scratch folder").note, ::testing::HasSubstr("not a folder"));
 }
 
 TEST(doctor_test, says_whether_there_is_a_gpu_and_what_operations_would_take) {
@@ -49,12 +49,12 @@ TEST(doctor_test, says_whether_there_is_a_gpu_and_what_operations_would_take) {
     const bool usable = found(all, "GPU cuda:0").note.starts_with("usable");
     EXPECT_EQ(found(all, "device").value, usable ? "cuda:0" : "cpu");
     EXPECT_EQ(found(all, "GPU memory cuda:0").value.empty(), !usable);
-    EXPECT_THAT(found(all, "primitives").value, testing::StartsWith("cpu"));
+    EXPECT_THAT(found(all, "primitives").value, ::testing::StartsWith("cpu"));
     EXPECT_EQ(found(doctor(context::cpu()), "device").value, "cpu");
     const finding refused = found(doctor(context::cuda(1000)), "device");
     EXPECT_EQ(refused.value, "none");
-    EXPECT_THAT(refused.note, testing::HasSubstr("was requested, but"));
+    EXPECT_THAT(refused.note, ::testing::HasSubstr("was requested, but"));
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::doctor_test

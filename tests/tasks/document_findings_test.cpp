@@ -16,7 +16,7 @@
 #include "quern/tasks/cluster.hpp"
 #include "tasks/filter/verdicts.hpp"
 
-namespace quern {
+namespace quern::document_findings_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -126,4 +126,4 @@ TEST(verdicts, are_read_as_they_were_written) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::document_findings_test

@@ -9,7 +9,7 @@
 
 #include "temporary_folder.hpp"
 
-namespace quern {
+namespace quern::document_id_table_test {
 namespace {
 
 void expect_finds_what_was_entered(id_table& table) {
@@ -46,4 +46,4 @@ TEST(id_table_test, spills_what_does_not_fit) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::document_id_table_test

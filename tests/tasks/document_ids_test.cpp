@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-namespace quern {
+namespace quern::document_ids_test {
 namespace {
 
 using outcome = document_ids::outcome;
@@ -136,4 +136,4 @@ TEST(document_ids, differ_whatever_the_ids_look_like) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::document_ids_test

@@ -18,7 +18,7 @@
 #include "quern/quern.hpp"
 #include "temporary_folder.hpp"
 
-namespace quern {
+namespace quern::document_source_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -276,4 +276,4 @@ TEST_F(document_source_test, hits_outlive_the_engine) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::document_source_test

@@ -15,7 +15,7 @@
 
 #include "quern/base/error.hpp"
 
-namespace quern {
+namespace quern::evaluate_test {
 namespace {
 
 struct measured_run {
@@ -128,4 +128,4 @@ TEST(evaluate_files_test, refuses_judgements_of_several_groups_as_trec_eval_does
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::evaluate_test

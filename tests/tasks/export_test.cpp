@@ -25,7 +25,7 @@
 #include "tasks/store_build/stages.hpp"
 #include "temporary_folder.hpp"
 
-namespace quern {
+namespace quern::export_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -410,4 +410,4 @@ TEST(export_vectors_test, are_floats_of_the_stores_integers) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::export_test

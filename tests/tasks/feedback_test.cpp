@@ -17,7 +17,7 @@
 #include "reference/search_reference.hpp"
 #include "temporary_folder.hpp"
 
-namespace quern {
+namespace quern::feedback_test {
 namespace {
 
 using testing::temporary_folder;
@@ -293,4 +293,4 @@ TEST(feedback, refuses_what_does_not_go_together) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::feedback_test

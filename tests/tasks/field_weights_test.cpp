@@ -13,7 +13,7 @@
 #include "reference/field_search_reference.hpp"
 #include "temporary_folder.hpp"
 
-namespace quern {
+namespace quern::field_weights_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -181,4 +181,4 @@ TEST(field_weights, what_does_not_fit_is_refused) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::field_weights_test

@@ -15,7 +15,7 @@
 #include "tasks/filter/filter_words.hpp"
 #include "tasks/filter/removed_examples.hpp"
 
-namespace quern {
+namespace quern::filter_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -382,4 +382,4 @@ TEST_F(filter_test, examples_are_the_first_and_some_by_hash) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::filter_test

@@ -10,7 +10,7 @@
 #include "temporary_folder.hpp"
 #include "text/folding.hpp"
 
-namespace quern {
+namespace quern::folding_search_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -186,4 +186,4 @@ TEST(folding_search, marks_the_words_of_the_text) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::folding_search_test

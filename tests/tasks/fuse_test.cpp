@@ -25,7 +25,7 @@
 #include "quern/tasks/trec_run.hpp"
 #include "reference/fusion_reference.hpp"
 
-namespace quern {
+namespace quern::fuse_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -274,4 +274,4 @@ TEST_F(written_runs, are_read_topic_by_topic) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::fuse_test

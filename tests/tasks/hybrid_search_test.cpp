@@ -12,7 +12,7 @@
 #include "quern/tasks/search.hpp"
 #include "temporary_folder.hpp"
 
-namespace quern {
+namespace quern::hybrid_search_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -320,4 +320,4 @@ TEST(hybrid_search, what_does_not_fit_is_refused) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::hybrid_search_test

@@ -22,7 +22,7 @@
 #include "reference/query_reference.hpp"
 #include "temporary_folder.hpp"
 
-namespace quern {
+namespace quern::indexed_fields_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -506,4 +506,4 @@ TEST_F(indexed_fields, what_does_not_fit_is_refused) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::indexed_fields_test

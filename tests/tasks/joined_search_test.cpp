@@ -21,7 +21,7 @@
 #include "tasks/store_build/stages.hpp"
 #include "temporary_folder.hpp"
 
-namespace quern {
+namespace quern::joined_search_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -484,4 +484,4 @@ TEST_F(joined_search_test, suggests_known_words_for_unknown_ones) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::joined_search_test

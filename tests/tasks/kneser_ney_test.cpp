@@ -12,7 +12,7 @@
 #include "reference/kneser_ney_reference.hpp"
 #include "temporary_folder.hpp"
 
-namespace quern {
+namespace quern::kneser_ney_test {
 namespace {
 
 using reference::kneser_ney_model;
@@ -247,4 +247,4 @@ TEST_F(kneser_ney, refuses_what_it_cannot_do) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::kneser_ney_test

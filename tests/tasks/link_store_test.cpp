@@ -9,7 +9,7 @@
 #include "tasks/store/layout.hpp"
 #include "temporary_folder.hpp"
 
-namespace quern {
+namespace quern::link_store_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -106,4 +106,4 @@ TEST_F(links_test, lost_scratch_files_are_reported) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::link_store_test

@@ -23,7 +23,7 @@
 #include "quern/tasks/store.hpp"
 #include "temporary_folder.hpp"
 
-namespace quern {
+namespace quern::listed_words_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -309,4 +309,4 @@ TEST(indexes, little_memory_gives_the_same_store) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::listed_words_test

@@ -23,7 +23,7 @@
 #include "tasks/store/layout.hpp"
 #include "temporary_folder.hpp"
 
-namespace quern {
+namespace quern::merge_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -476,4 +476,4 @@ TEST_F(merge_test, leaves_the_older_store_after_an_error) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::merge_test

@@ -14,7 +14,7 @@
 #include "quern/tasks/dictionary.hpp"
 #include "tasks/ngrams/ngram_corpus.hpp"
 
-namespace quern {
+namespace quern::ngrams_tasks_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -222,4 +222,4 @@ TEST_F(ngrams_tasks, refuse_another_corpus_or_damaged_results) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::ngrams_tasks_test

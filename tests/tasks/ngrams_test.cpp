@@ -25,7 +25,7 @@
 #include "tasks/ngrams/word_ranks.hpp"
 #include "temporary_folder.hpp"
 
-namespace quern {
+namespace quern::ngrams_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -809,4 +809,4 @@ TEST(document_rows, partitions_again_what_does_not_fit) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::ngrams_test

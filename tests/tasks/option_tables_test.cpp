@@ -31,7 +31,7 @@
 #include "quern/tasks/spmv_option_table.hpp"
 #include "quern/tasks/words_option_table.hpp"
 
-namespace quern {
+namespace quern::option_tables_test {
 namespace {
 
 std::string message_of(const std::function<void()>& work) {
@@ -139,4 +139,4 @@ TEST(option_tables_test, operations_refuse_what_their_tables_exclude) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::option_tables_test

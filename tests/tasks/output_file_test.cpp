@@ -10,7 +10,7 @@
 #include "quern/base/error.hpp"
 #include "temporary_folder.hpp"
 
-namespace quern {
+namespace quern::output_file_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -75,4 +75,4 @@ TEST(output_file_test, form_of_a_name) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::output_file_test

@@ -16,7 +16,7 @@
 #include "quern/tasks/search.hpp"
 #include "temporary_folder.hpp"
 
-namespace quern {
+namespace quern::plain_query_test {
 namespace {
 
 using testing::temporary_folder;
@@ -159,4 +159,4 @@ TEST(plain_queries, have_the_results_of_a_plan_with_other_words) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::plain_query_test

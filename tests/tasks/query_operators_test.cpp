@@ -14,7 +14,7 @@
 #include "tasks/search/query_syntax.hpp"
 #include "temporary_folder.hpp"
 
-namespace quern {
+namespace quern::query_operators_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -594,4 +594,4 @@ TEST_F(small_store, topics_may_have_operators) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::query_operators_test

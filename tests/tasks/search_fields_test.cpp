@@ -18,7 +18,7 @@
 #include "tasks/store/field_values.hpp"
 #include "temporary_folder.hpp"
 
-namespace quern {
+namespace quern::search_fields_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -675,4 +675,4 @@ TEST(filtered_search, integers_at_the_ends_and_fields_of_several_types) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::search_fields_test

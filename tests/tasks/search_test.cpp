@@ -24,7 +24,7 @@
 #include "tasks/store/opened_store.hpp"
 #include "temporary_folder.hpp"
 
-namespace quern {
+namespace quern::search_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -697,4 +697,4 @@ TEST(query_pieces_test, are_cut_at_quotes) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::search_test

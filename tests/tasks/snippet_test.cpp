@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace quern {
+namespace quern::snippet_test {
 namespace {
 
 using search_detail::is_common, search_detail::weight_in_passages;
@@ -161,4 +161,4 @@ RC_GTEST_PROP(snippet_test, is_one_line_of_bounded_length,
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::snippet_test

@@ -12,7 +12,7 @@
 #include "quern/base/error.hpp"
 #include "temporary_folder.hpp"
 
-namespace quern {
+namespace quern::source_folder_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -136,4 +136,4 @@ TEST_F(source_folder_test, nothing_outside_can_be_read) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::source_folder_test

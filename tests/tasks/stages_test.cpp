@@ -20,7 +20,7 @@
 #include "tasks/store/layout.hpp"
 #include "temporary_folder.hpp"
 
-namespace quern {
+namespace quern::stages_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -343,4 +343,4 @@ TEST_F(stages_test, ranks_of_another_collection_are_found_out) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::stages_test

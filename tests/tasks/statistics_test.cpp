@@ -12,7 +12,7 @@
 
 #include "tasks/shared/stage_clock.hpp"
 
-namespace quern {
+namespace quern::statistics_test {
 namespace {
 
 TEST(statistics_test, are_json_with_the_members_as_keys) {
@@ -67,4 +67,4 @@ TEST(statistics_test, thread_seconds_are_of_the_processor) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::statistics_test

@@ -18,7 +18,7 @@
 #include "tasks/store/layout.hpp"
 #include "temporary_folder.hpp"
 
-namespace quern {
+namespace quern::store_changes_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -286,4 +286,4 @@ TEST_F(store_changes_test, a_synchronised_store_follows_its_inputs_alone) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::store_changes_test

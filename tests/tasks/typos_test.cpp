@@ -12,7 +12,7 @@
 #include "reference/typo_reference.hpp"
 #include "temporary_folder.hpp"
 
-namespace quern {
+namespace quern::typos_test {
 namespace {
 
 using reference::typed_word;
@@ -317,4 +317,4 @@ TEST_F(typos_store, the_grammar_of_typos) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::typos_test

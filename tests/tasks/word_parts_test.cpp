@@ -16,7 +16,7 @@
 #include "tasks/words/word_counts.hpp"
 #include "temporary_folder.hpp"
 
-namespace quern {
+namespace quern::word_parts_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -200,4 +200,4 @@ TEST(document_matrix, is_the_same_from_disk) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::word_parts_test

@@ -14,7 +14,7 @@
 #include "corpus_fixture.hpp"
 #include "quern/base/error.hpp"
 
-namespace quern {
+namespace quern::words_tasks_test {
 namespace {
 
 using testing::files_of;
@@ -153,4 +153,4 @@ TEST_F(words_tasks, refuse_another_corpus_or_damaged_results) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::words_tasks_test

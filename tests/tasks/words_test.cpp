@@ -17,7 +17,7 @@
 #include "quern/tasks/similar.hpp"
 #include "temporary_folder.hpp"
 
-namespace quern {
+namespace quern::words_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -757,4 +757,4 @@ TEST_F(words_test, other_tools_read_them) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::words_test

@@ -12,10 +12,10 @@
 
 #include "quern/base/error.hpp"
 
-namespace quern::text {
+namespace quern::text::analyzer_test {
 namespace {
 
-using testing::ElementsAre;
+using ::testing::ElementsAre;
 using words = std::vector<std::string>;
 
 words analyzed(std::string_view text, const text_options& options = {}) {
@@ -91,14 +91,14 @@ TEST(analyzer, drops_stop_words_before_it_stems) {
 }
 
 TEST(analyzer, reads_a_stop_word_file_as_it_reads_text) {
-    const auto path = std::filesystem::path(testing::TempDir()) / "quern_stop_words.txt";
+    const auto path = std::filesystem::path(::testing::TempDir()) / "quern_stop_words.txt";
     std::ofstream(path) << "# comment\nSTRASSE\r\n\n  the  \n";
     text_options options;
     options.stop_words = path.string();
     EXPECT_THAT(analyzed("The Straße strasse there # comment", options), ElementsAre("there", "comment"));
     std::filesystem::remove(path);
     EXPECT_THROW(analyzer{options}, usage_error);
-    options.stop_words = testing::TempDir();
+    options.stop_words = ::testing::TempDir();
     EXPECT_THROW(analyzer{options}, usage_error);
 }
 
@@ -215,4 +215,4 @@ TEST(analyzer, a_piece_of_words_stays_small_whatever_they_become) {
 }
 
 }  // namespace
-}  // namespace quern::text
+}  // namespace quern::text::analyzer_test

@@ -11,7 +11,7 @@
 #include "base/utf8.hpp"
 #include "quern/text/analyzer.hpp"
 
-namespace quern::text {
+namespace quern::text::chinese_scripts_test {
 namespace {
 
 using words = std::vector<std::string>;
@@ -104,4 +104,4 @@ TEST(chinese_scripts, join_stop_words) {
 }
 
 }  // namespace
-}  // namespace quern::text
+}  // namespace quern::text::chinese_scripts_test

@@ -12,7 +12,7 @@
 #include <set>
 #include <stdexcept>
 
-namespace quern::text {
+namespace quern::text::dictionary_test {
 namespace {
 
 std::string build(const std::vector<std::string>& sorted) {
@@ -284,4 +284,4 @@ TEST(dictionary, adapts_its_codes_to_ranges_of_words) {
 }
 
 }  // namespace
-}  // namespace quern::text
+}  // namespace quern::text::dictionary_test

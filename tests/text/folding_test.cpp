@@ -7,7 +7,7 @@
 #include "base/utf8.hpp"
 #include "quern/text/analyzer.hpp"
 
-namespace quern::text {
+namespace quern::text::folding_test {
 namespace {
 
 std::string folded(std::string_view word) {
@@ -93,4 +93,4 @@ TEST(folding_test, words_keep_their_places_in_the_text) {
 }
 
 }  // namespace
-}  // namespace quern::text
+}  // namespace quern::text::folding_test

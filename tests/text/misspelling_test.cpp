@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace quern::text {
+namespace quern::text::misspelling_test {
 namespace {
 
 TEST(misspelling_test, each_kind_of_edit_has_its_price) {
@@ -41,4 +41,4 @@ TEST(misspelling_test, counts_code_points) {
 }
 
 }  // namespace
-}  // namespace quern::text
+}  // namespace quern::text::misspelling_test

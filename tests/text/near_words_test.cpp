@@ -14,7 +14,7 @@
 #include "on_every_target.hpp"
 #include "quern/base/error.hpp"
 
-namespace quern::text {
+namespace quern::text::near_words_test {
 namespace {
 
 std::vector<std::string> characters(const std::string& word) {
@@ -175,4 +175,4 @@ TEST(near_words_test, sketches_exclude_no_near_word) {
 }
 
 }  // namespace
-}  // namespace quern::text
+}  // namespace quern::text::near_words_test

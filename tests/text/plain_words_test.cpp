@@ -10,7 +10,7 @@
 #include "text/break_rules.hpp"
 #include "text/byte_masks.hpp"
 
-namespace quern::text {
+namespace quern::text::plain_words_test {
 namespace {
 
 token_list expected(std::string_view text, bool digits) {
@@ -114,4 +114,4 @@ TEST(plain_words, append_to_a_list) {
 }
 
 }  // namespace
-}  // namespace quern::text
+}  // namespace quern::text::plain_words_test

@@ -10,7 +10,7 @@
 #include "quern/base/text_option_table.hpp"
 #include "quern/text/analyzer.hpp"
 
-namespace quern::text {
+namespace quern::text::stemmers_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -97,4 +97,4 @@ TEST(stemmers_test, languages_have_codes) {
 }
 
 }  // namespace
-}  // namespace quern::text
+}  // namespace quern::text::stemmers_test

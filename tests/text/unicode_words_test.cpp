@@ -15,7 +15,7 @@
 #include "text/icu_reference.hpp"
 #include "text/passages.hpp"
 
-namespace quern::text {
+namespace quern::text::unicode_words_test {
 namespace {
 
 using reference::word;
@@ -40,7 +40,7 @@ class matcher {
           rules_(locale_, word_path::rules),
           icu_(locale_, word_path::icu) {}
 
-    testing::AssertionResult same(std::string_view text) {
+    ::testing::AssertionResult same(std::string_view text) {
         const std::vector<word> expected = truth_.words(text);
         int path = 0;
         for (unicode_words* finder : {&best_, &rules_, &icu_}) {
@@ -48,22 +48,22 @@ class matcher {
             if (found != expected) return differ(path, expected, found, text);
             ++path;
         }
-        return testing::AssertionSuccess();
+        return ::testing::AssertionSuccess();
     }
 
     reference::icu_words& truth() { return truth_; }
     const icu::Locale& locale() const { return locale_; }
 
   private:
-    static testing::AssertionResult differ(int path, const std::vector<word>& expected,
-                                           const std::vector<word>& found, std::string_view text) {
+    static ::testing::AssertionResult differ(int path, const std::vector<word>& expected,
+                                             const std::vector<word>& found, std::string_view text) {
         std::size_t at = 0;
         while (at < expected.size() && at < found.size() && expected[at] == found[at]) ++at;
-        auto result = testing::AssertionFailure() << "path " << path << ", word " << at << ": expected ";
+        auto result = ::testing::AssertionFailure() << "path " << path << ", word " << at << ": expected ";
         if (at < expected.size()) result << expected[at];
         result << ", found ";
         if (at < found.size()) result << found[at];
-        if (text.size() < 400) result << " in " << testing::PrintToString(std::string(text));
+        if (text.size() < 400) result << " in " << ::testing::PrintToString(std::string(text));
         return result;
     }
 
@@ -471,9 +471,9 @@ TEST(passages, match_icu_sentences) {
             const std::string text = random_text(random, 1 + random() % 60);
             const auto expected = expected_sentences(m, text);
             ASSERT_EQ(sentence_offsets(m.locale(), text, word_path::best), expected)
-                << testing::PrintToString(text);
+                << ::testing::PrintToString(text);
             ASSERT_EQ(sentence_offsets(m.locale(), text, word_path::icu), expected)
-                << testing::PrintToString(text);
+                << ::testing::PrintToString(text);
         }
     }
     const char* data = std::getenv("QUERN_DATA");
@@ -489,4 +489,4 @@ TEST(passages, match_icu_sentences) {
 }
 
 }  // namespace
-}  // namespace quern::text
+}  // namespace quern::text::unicode_words_test

@@ -10,7 +10,7 @@
 
 #include "text/unicode_words.hpp"
 
-namespace quern::text {
+namespace quern::text::word_boundaries_test {
 namespace {
 
 void expect_nearest(const std::string& text) {
@@ -52,4 +52,4 @@ TEST(word_boundaries, are_those_of_the_whole_text) {
 }
 
 }  // namespace
-}  // namespace quern::text
+}  // namespace quern::text::word_boundaries_test

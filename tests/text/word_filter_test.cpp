@@ -12,7 +12,7 @@
 #include "quern/base/error.hpp"
 #include "text/stop_words.hpp"
 
-namespace quern::text {
+namespace quern::text::word_filter_test {
 namespace {
 
 token_list list_of(const std::vector<std::string>& words) {
@@ -100,10 +100,10 @@ TEST(word_filter, moves_the_ends_of_passages) {
     list.sentence_ends = {2, 3, 4, 6};
     list.paragraph_ends = {3, 6};
     filter.apply(list);
-    EXPECT_THAT(words_in(list), testing::ElementsAre("a", "b"));
+    EXPECT_THAT(words_in(list), ::testing::ElementsAre("a", "b"));
     EXPECT_EQ(list.tokens[1].source_begin, 8U);
-    EXPECT_THAT(list.sentence_ends, testing::ElementsAre(1U, 2U));
-    EXPECT_THAT(list.paragraph_ends, testing::ElementsAre(1U, 2U));
+    EXPECT_THAT(list.sentence_ends, ::testing::ElementsAre(1U, 2U));
+    EXPECT_THAT(list.paragraph_ends, ::testing::ElementsAre(1U, 2U));
     list = list_of({"x", "x"});
     list.sentence_ends = {1, 2};
     filter.apply(list);
@@ -135,7 +135,7 @@ TEST(stop_words, leave_what_a_sentence_is_about) {
         a.analyze(text, list);
         return words_in(list);
     };
-    using testing::ElementsAre;
+    using ::testing::ElementsAre;
     EXPECT_THAT(left("de", "Der Hund ist nicht in das Haus gegangen"),
                 ElementsAre("hund", "haus", "gegangen"));
     EXPECT_THAT(left("fr", "Les enfants sont allés à la plage"), ElementsAre("enfants", "allés", "plage"));
@@ -150,4 +150,4 @@ TEST(stop_words, leave_what_a_sentence_is_about) {
 }
 
 }  // namespace
-}  // namespace quern::text
+}  // namespace quern::text::word_filter_test

@@ -12,7 +12,7 @@
 
 #include "quern/text/analyzer.hpp"
 
-namespace quern::text {
+namespace quern::text::word_places_test {
 namespace {
 
 using occurrence = std::tuple<std::string, std::size_t, std::size_t>;
@@ -138,7 +138,7 @@ TEST(word_places_test, parts_have_every_occurrence) {
             std::ranges::shuffle(words, random);
             words.resize(1 + random() % words.size());
             expect_same(options, text, words);
-            if (testing::Test::HasFailure()) return;
+            if (::testing::Test::HasFailure()) return;
         }
     }
 }
@@ -174,4 +174,4 @@ TEST(word_places_test, other_rules_are_not_recognised) {
 }
 
 }  // namespace
-}  // namespace quern::text
+}  // namespace quern::text::word_places_test

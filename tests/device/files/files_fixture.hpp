@@ -29,11 +29,11 @@ inline void put(const std::filesystem::path& path, std::string_view text) {
     std::ofstream(path, std::ios::binary) << text;
 }
 
-class files : public testing::Test {
+class files : public ::testing::Test {
   protected:
     void SetUp() override {
         context ctx;
-        ctx.scratch = std::filesystem::path(testing::TempDir()) / "quern-files-test";
+        ctx.scratch = std::filesystem::path(::testing::TempDir()) / "quern-files-test";
         place_ = std::make_unique<scratch_folder>(ctx);
     }
     std::filesystem::path at(std::string_view name) const { return place_->file(name); }

@@ -16,12 +16,12 @@
 #include "device/files/temporary.hpp"
 #include "quern/base/error.hpp"
 
-namespace quern {
+namespace quern::files_test {
 namespace {
 
 namespace fs = std::filesystem;
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 TEST_F(files, writer_counts_and_keeps_order_across_its_buffer) {
     std::string expected;
@@ -168,4 +168,4 @@ TEST_F(files, the_library_does_not_ask_the_environment_for_a_scratch_folder) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::files_test

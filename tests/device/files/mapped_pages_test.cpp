@@ -13,7 +13,7 @@
 #include "device/files/scratch_array.hpp"
 #include "device/files/spilled_array.hpp"
 
-namespace quern {
+namespace quern::mapped_pages_test {
 namespace {
 
 constexpr std::uint64_t mib = std::uint64_t{1} << 20;
@@ -93,4 +93,4 @@ TEST_F(mapped_pages_test, hold_arrays_that_a_budget_has_no_room_for) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::mapped_pages_test

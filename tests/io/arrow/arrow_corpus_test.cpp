@@ -13,7 +13,7 @@
 #include "quern/base/error.hpp"
 #include "test_folder.hpp"
 
-namespace quern::io::testing {
+namespace quern::io::testing::arrow_corpus_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -256,4 +256,4 @@ TEST(arrow, any_changed_byte_is_survived) {
 }
 
 }  // namespace
-}  // namespace quern::io::testing
+}  // namespace quern::io::testing::arrow_corpus_test

@@ -18,14 +18,14 @@
 #include "io/compression/packers.hpp"
 #include "quern/base/error.hpp"
 
-namespace quern::io {
+namespace quern::io::byte_source_test {
 namespace {
 
 using namespace std::string_literals;
 using namespace std::string_view_literals;
 using test::formats;
-using testing::HasSubstr;
-using testing::StartsWith;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 struct outcome {
     std::string bytes;
@@ -250,7 +250,7 @@ TEST(byte_source, a_wrong_checksum_at_the_end_loses_nothing) {
             const auto got = unpack(packed, threads);
             EXPECT_TRUE(got.bytes == plain);
             EXPECT_THAT(got.problem, HasSubstr("everything was read, but parts are wrong"));
-            EXPECT_THAT(got.problem, testing::Not(HasSubstr("lost")));
+            EXPECT_THAT(got.problem, ::testing::Not(HasSubstr("lost")));
             const auto followed = unpack(packed + packed, threads);
             EXPECT_TRUE(followed.bytes == plain);
             EXPECT_THAT(followed.problem, HasSubstr("the rest is not read"));
@@ -309,10 +309,10 @@ RC_GTEST_PROP(byte_source_property, round_trips, (std::vector<std::pair<std::uin
     }
 }
 
-class byte_source_files : public testing::Test {
+class byte_source_files : public ::testing::Test {
   protected:
     byte_source_files() {
-        ctx_.scratch = std::filesystem::path(testing::TempDir()) / "quern-bytes-test";
+        ctx_.scratch = std::filesystem::path(::testing::TempDir()) / "quern-bytes-test";
         place_ = std::make_unique<scratch_folder>(ctx_);
     }
     std::string put(std::string_view name, std::string_view bytes) const {
@@ -419,4 +419,4 @@ TEST_F(byte_source_files, sources_may_be_destroyed_at_any_time) {
 }
 
 }  // namespace
-}  // namespace quern::io
+}  // namespace quern::io::byte_source_test

@@ -18,10 +18,10 @@
 #include "io/compression/packers.hpp"
 #include "quern/base/error.hpp"
 
-namespace quern::io {
+namespace quern::io::bzip2_test {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 /// The plain bytes, followed by "!" + reason if the source threw.
 std::string unpack(std::string_view packed, unsigned threads) {
@@ -111,11 +111,11 @@ TEST(bzip2, finder_finds_a_magic_at_every_bit_position) {
     for (std::uint64_t at = 0; at < 200; ++at) {
         std::string bytes = test::random_bytes(40, 256, at);
         put_bits(bytes, at, bzip2::block_magic, bzip2::magic_bits);
-        EXPECT_THAT(block_positions(bytes), testing::ElementsAre(at));
+        EXPECT_THAT(block_positions(bytes), ::testing::ElementsAre(at));
         bytes.resize((at + bzip2::magic_bits + 7) / 8);
-        EXPECT_THAT(block_positions(bytes), testing::ElementsAre(at));
+        EXPECT_THAT(block_positions(bytes), ::testing::ElementsAre(at));
         bytes.resize(bytes.size() - 1);
-        EXPECT_THAT(block_positions(bytes), testing::IsEmpty());
+        EXPECT_THAT(block_positions(bytes), ::testing::IsEmpty());
     }
 }
 
@@ -293,4 +293,4 @@ TEST(bzip2, a_real_file_equals_what_libbz2_gives) {
 }
 
 }  // namespace
-}  // namespace quern::io
+}  // namespace quern::io::bzip2_test

@@ -11,7 +11,7 @@
 
 #include "quern/base/error.hpp"
 
-namespace quern::io {
+namespace quern::io::gzip_writer_test {
 namespace {
 
 constexpr std::size_t piece = std::size_t{256} << 10;  // of gzip_writer.cpp
@@ -95,4 +95,4 @@ TEST(gzip_writer_test, stops_when_requested) {
 }
 
 }  // namespace
-}  // namespace quern::io
+}  // namespace quern::io::gzip_writer_test

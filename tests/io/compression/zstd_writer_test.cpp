@@ -10,7 +10,7 @@
 
 #include "quern/base/error.hpp"
 
-namespace quern::io {
+namespace quern::io::zstd_writer_test {
 namespace {
 
 constexpr std::size_t piece = std::size_t{1} << 20;  // of zstd_writer.cpp
@@ -62,4 +62,4 @@ TEST(zstd_writer_test, stops_when_requested) {
 }
 
 }  // namespace
-}  // namespace quern::io
+}  // namespace quern::io::zstd_writer_test

@@ -16,7 +16,7 @@
 #include "io/corpus/record_text.hpp"
 #include "quern/base/error.hpp"
 
-namespace quern::io::testing {
+namespace quern::io::testing::fields_test {
 namespace {
 
 using json = nlohmann::ordered_json;
@@ -392,4 +392,4 @@ TEST(fields, known_names_of_common_collections) {
 }
 
 }  // namespace
-}  // namespace quern::io::testing
+}  // namespace quern::io::testing::fields_test

@@ -11,7 +11,7 @@
 #include "no_more_files.hpp"
 #include "quern/base/error.hpp"
 
-namespace quern::io::testing {
+namespace quern::io::testing::folder_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -472,4 +472,4 @@ TEST(folder, an_empty_folder_holds_nothing) {
 }
 
 }  // namespace
-}  // namespace quern::io::testing
+}  // namespace quern::io::testing::folder_test

@@ -5,7 +5,7 @@
 
 #include "io/corpus/html.hpp"
 
-namespace quern::io::testing {
+namespace quern::io::testing::html_content_test {
 namespace {
 
 std::string text_of(std::string_view page) {
@@ -116,4 +116,4 @@ TEST(html_content, the_content_of_a_wiki_is_whole) {
 }
 
 }  // namespace
-}  // namespace quern::io::testing
+}  // namespace quern::io::testing::html_content_test

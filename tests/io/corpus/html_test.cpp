@@ -7,7 +7,7 @@
 #include "processor_time.hpp"
 #include "quern/base/error.hpp"
 
-namespace quern::io::testing {
+namespace quern::io::testing::html_test {
 namespace {
 
 using namespace std::string_literals;
@@ -279,4 +279,4 @@ TEST(html, the_shown_part_has_everything_that_is_seen) {
 }
 
 }  // namespace
-}  // namespace quern::io::testing
+}  // namespace quern::io::testing::html_test

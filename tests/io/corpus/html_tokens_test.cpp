@@ -5,7 +5,7 @@
 
 #include <string>
 
-namespace quern::io::testing {
+namespace quern::io::testing::html_tokens_test {
 namespace {
 
 /// Start tags as <name|attributes that count>, end tags as </name>, texts and raw contents in brackets.
@@ -78,4 +78,4 @@ TEST(html_tokens, names) {
 }
 
 }  // namespace
-}  // namespace quern::io::testing
+}  // namespace quern::io::testing::html_tokens_test

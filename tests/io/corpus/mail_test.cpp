@@ -7,7 +7,7 @@
 #include "io/corpus/reading.hpp"
 #include "quern/base/excluded.hpp"
 
-namespace quern::io::testing {
+namespace quern::io::testing::mail_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -146,4 +146,4 @@ TEST(mail, is_detected) {
 }
 
 }  // namespace
-}  // namespace quern::io::testing
+}  // namespace quern::io::testing::mail_test

@@ -6,7 +6,7 @@
 
 #include "io/corpus/reading.hpp"
 
-namespace quern::io::testing {
+namespace quern::io::testing::markup_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -192,4 +192,4 @@ TEST(markup, rich_text_is_read_in_its_code_page) {
 }
 
 }  // namespace
-}  // namespace quern::io::testing
+}  // namespace quern::io::testing::markup_test

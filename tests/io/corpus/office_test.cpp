@@ -11,7 +11,7 @@
 #include "io/corpus/reading.hpp"
 #include "io/corpus/zip_maker.hpp"
 
-namespace quern::io::testing {
+namespace quern::io::testing::office_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -386,4 +386,4 @@ TEST(office, bombs_are_refused) {
 }
 
 }  // namespace
-}  // namespace quern::io::testing
+}  // namespace quern::io::testing::office_test

@@ -5,7 +5,7 @@
 #include "io/corpus/reading.hpp"
 #include "quern/base/error.hpp"
 
-namespace quern::io::testing {
+namespace quern::io::testing::open_corpus_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -159,4 +159,4 @@ TEST(open_corpus, an_empty_file_holds_nothing) {
 }
 
 }  // namespace
-}  // namespace quern::io::testing
+}  // namespace quern::io::testing::open_corpus_test

@@ -12,7 +12,7 @@
 #include "quern/base/error.hpp"
 #include "quern/base/pdf_program.hpp"
 
-namespace quern::io::testing {
+namespace quern::io::testing::pdf_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -172,4 +172,4 @@ TEST(pdf, the_program_is_found_in_absolute_folders_only) {
 }
 
 }  // namespace
-}  // namespace quern::io::testing
+}  // namespace quern::io::testing::pdf_test

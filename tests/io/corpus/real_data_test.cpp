@@ -8,7 +8,7 @@
 #include "io/corpus/reading.hpp"
 #include "quern/base/error.hpp"
 
-namespace quern::io::testing {
+namespace quern::io::testing::real_data_test {
 namespace {
 
 struct totals {
@@ -109,4 +109,4 @@ TEST(real_data, cppreference) {
 }
 
 }  // namespace
-}  // namespace quern::io::testing
+}  // namespace quern::io::testing::real_data_test

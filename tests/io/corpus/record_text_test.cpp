@@ -6,7 +6,7 @@
 
 #include "io/corpus/reading.hpp"
 
-namespace quern::io::testing {
+namespace quern::io::testing::record_text_test {
 namespace {
 
 parsed_unit read(std::string_view bytes, corpus_form form) {
@@ -71,4 +71,4 @@ TEST(record_text, a_row_of_a_table_changes_one_field) {
 }
 
 }  // namespace
-}  // namespace quern::io::testing
+}  // namespace quern::io::testing::record_text_test

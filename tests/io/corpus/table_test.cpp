@@ -6,7 +6,7 @@
 #include "io/corpus/table_columns.hpp"
 #include "quern/base/error.hpp"
 
-namespace quern::io::testing {
+namespace quern::io::testing::table_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -107,4 +107,4 @@ TEST(table, records_and_fields_agree_on_hard_bytes) {
 }
 
 }  // namespace
-}  // namespace quern::io::testing
+}  // namespace quern::io::testing::table_test

@@ -3,7 +3,7 @@
 
 #include "io/corpus/reading.hpp"
 
-namespace quern::io::testing {
+namespace quern::io::testing::trec_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -91,4 +91,4 @@ TEST(trec, rejects_documents_beyond_the_limit_whatever_the_units) {
 }
 
 }  // namespace
-}  // namespace quern::io::testing
+}  // namespace quern::io::testing::trec_test

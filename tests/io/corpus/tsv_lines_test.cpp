@@ -3,7 +3,7 @@
 
 #include "io/corpus/reading.hpp"
 
-namespace quern::io::testing {
+namespace quern::io::testing::tsv_lines_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -89,4 +89,4 @@ TEST(records, are_kept_byte_for_byte_on_request) {
 }
 
 }  // namespace
-}  // namespace quern::io::testing
+}  // namespace quern::io::testing::tsv_lines_test

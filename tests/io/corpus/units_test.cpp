@@ -7,7 +7,7 @@
 
 #include "io/corpus/reading.hpp"
 
-namespace quern::io::testing {
+namespace quern::io::testing::units_test {
 namespace {
 
 constexpr corpus_form record_forms[] = {corpus_form::jsonl, corpus_form::tsv, corpus_form::trec,
@@ -124,4 +124,4 @@ TEST(corpus_units, folders_do_not_depend_on_the_unit_size) {
 }
 
 }  // namespace
-}  // namespace quern::io::testing
+}  // namespace quern::io::testing::units_test

@@ -8,7 +8,7 @@
 #include "quern/base/excluded.hpp"
 #include "test_folder.hpp"
 
-namespace quern::io::testing {
+namespace quern::io::testing::warc_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -331,4 +331,4 @@ TEST(warc, a_folder_reads_its_files_as_collections) {
 }
 
 }  // namespace
-}  // namespace quern::io::testing
+}  // namespace quern::io::testing::warc_test

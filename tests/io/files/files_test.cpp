@@ -21,13 +21,13 @@
 #include "io/files/name_lock.hpp"
 #include "quern/base/error.hpp"
 
-namespace quern::io {
+namespace quern::io::files_test {
 namespace {
 
 namespace fs = std::filesystem;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 TEST_F(files, mapped_file_shows_the_bytes) {
     put(at("a"), "some text");
@@ -299,4 +299,4 @@ TEST_F(files, a_name_that_many_want_has_one_holder) {
 }
 
 }  // namespace
-}  // namespace quern::io
+}  // namespace quern::io::files_test

@@ -22,15 +22,15 @@
 #include "io/store/section.hpp"
 #include "quern/base/error.hpp"
 
-namespace quern::io {
+namespace quern::io::lost_pages_test {
 namespace {
 
 namespace fs = std::filesystem;
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 constexpr std::size_t size = std::size_t{3} << 16;
 
-class lost_pages : public testing::Test {
+class lost_pages : public ::testing::Test {
   protected:
     fs::path made(const char* name, std::size_t bytes = size) const {
         file_writer file(place_->file(name));
@@ -76,7 +76,7 @@ void expect_lost(const std::function<void()>& work, const char* says) {
             }
             _exit(2);
         },
-        testing::ExitedWithCode(0), "");
+        ::testing::ExitedWithCode(0), "");
 }
 
 TEST_F(lost_pages, read_as_zeros_and_are_reported) {
@@ -166,4 +166,4 @@ TEST_F(lost_pages, a_file_that_grows_or_is_replaced_by_name_is_none) {
 }
 
 }  // namespace
-}  // namespace quern::io
+}  // namespace quern::io::lost_pages_test

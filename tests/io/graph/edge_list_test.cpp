@@ -11,7 +11,7 @@
 #include "graph_text.hpp"
 #include "io/graph/edge_lines.hpp"
 
-namespace quern::io {
+namespace quern::io::edge_list_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -227,4 +227,4 @@ TEST(edge_list, ids_that_fit_come_back) {
 }
 
 }  // namespace
-}  // namespace quern::io
+}  // namespace quern::io::edge_list_test

@@ -13,7 +13,7 @@
 
 #include "graph_text.hpp"
 
-namespace quern::io {
+namespace quern::io::graph_of_ids_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -104,4 +104,4 @@ TEST(graph_of_ids, keeps_within_the_memory) {
 }
 
 }  // namespace
-}  // namespace quern::io
+}  // namespace quern::io::graph_of_ids_test

@@ -22,7 +22,7 @@
 #include "on_every_target.hpp"
 #include "temporary_folder.hpp"
 
-namespace quern::io {
+namespace quern::io::read_graph_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -311,4 +311,4 @@ RC_GTEST_PROP(read_graph, any_list_reads_as_a_plain_reader_reads_it, ()) {
 }
 
 }  // namespace
-}  // namespace quern::io
+}  // namespace quern::io::read_graph_test

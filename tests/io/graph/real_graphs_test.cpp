@@ -10,7 +10,7 @@
 
 #include "graph_text.hpp"
 
-namespace quern::io {
+namespace quern::io::real_graphs_test {
 namespace {
 
 struct known_graph {
@@ -103,4 +103,4 @@ TEST(real_graphs, matrices_have_the_sizes_that_are_stated) {
 }
 
 }  // namespace
-}  // namespace quern::io
+}  // namespace quern::io::real_graphs_test

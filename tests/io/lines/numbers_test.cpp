@@ -16,7 +16,7 @@
 #include "io/matrix/matrix_market.hpp"
 #include "on_every_target.hpp"
 
-namespace quern::io {
+namespace quern::io::numbers_test {
 namespace {
 
 parsed_number number_of(const std::string& text) {
@@ -167,4 +167,4 @@ TEST(numbers, kernels_on_every_instruction_set) {
 }
 
 }  // namespace
-}  // namespace quern::io
+}  // namespace quern::io::numbers_test

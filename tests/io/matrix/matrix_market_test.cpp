@@ -11,7 +11,7 @@
 
 #include "io/graph/graph_text.hpp"
 
-namespace quern::io {
+namespace quern::io::matrix_market_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -207,4 +207,4 @@ TEST(matrix_market, vectors) {
 }
 
 }  // namespace
-}  // namespace quern::io
+}  // namespace quern::io::matrix_market_test

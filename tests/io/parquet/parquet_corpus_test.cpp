@@ -12,7 +12,7 @@
 #include "quern/base/error.hpp"
 #include "test_folder.hpp"
 
-namespace quern::io::testing {
+namespace quern::io::testing::parquet_corpus_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -237,4 +237,4 @@ TEST(parquet, any_changed_byte_is_survived) {
 }
 
 }  // namespace
-}  // namespace quern::io::testing
+}  // namespace quern::io::testing::parquet_corpus_test

@@ -17,7 +17,7 @@
 #include "quern/base/error.hpp"
 #include "test_folder.hpp"
 
-namespace quern::io::parquet {
+namespace quern::io::parquet::row_writer_test {
 namespace {
 
 /// An entry of a column: its levels, and its value if it has one.
@@ -145,4 +145,4 @@ TEST(level_writer_test, hybrid_decoder_reads_what_it_writes) {
 }
 
 }  // namespace
-}  // namespace quern::io::parquet
+}  // namespace quern::io::parquet::row_writer_test

@@ -20,7 +20,7 @@
 #include "quern/base/error.hpp"
 #include "temporary_folder.hpp"
 
-namespace quern::io {
+namespace quern::io::ranked_run_test {
 namespace {
 
 ranked_run run_of(const std::string& text) {
@@ -224,4 +224,4 @@ TEST(ranked_run, what_runs_hold_counts_against_a_budget_that_they_share) {
 }
 
 }  // namespace
-}  // namespace quern::io
+}  // namespace quern::io::ranked_run_test

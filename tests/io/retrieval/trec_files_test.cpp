@@ -16,11 +16,11 @@
 
 #include "quern/base/error.hpp"
 
+namespace quern::trec_files_test {
 namespace {
 
-using namespace quern;
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 // A file in memory that returns a few bytes at a time, so that lines cross every boundary.
 class memory_source final : public io::byte_source {
@@ -162,7 +162,7 @@ TEST(read_judgements, takes_the_columns_that_a_heading_names) {
         EXPECT_EQ(io::read_judgements(source), expected) << text;
     }
     // Not all three names: treated as a judgement.
-    EXPECT_THAT(refused_judgements("topic 0 docid x\n"), testing::HasSubstr("is not an integer"));
+    EXPECT_THAT(refused_judgements("topic 0 docid x\n"), ::testing::HasSubstr("is not an integer"));
 }
 
 TEST(read_judgements, refuses_what_is_no_judgement) {
@@ -210,3 +210,4 @@ TEST(read_run, missing_file_is_a_usage_error) {
 }
 
 }  // namespace
+}  // namespace quern::trec_files_test

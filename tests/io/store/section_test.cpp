@@ -9,7 +9,7 @@
 #include "no_more_files.hpp"
 #include "temporary_folder.hpp"
 
-namespace quern::io {
+namespace quern::io::section_test {
 namespace {
 
 using testing::read_file;
@@ -125,4 +125,4 @@ TEST(string_column_test, gives_back_its_strings) {
 }
 
 }  // namespace
-}  // namespace quern::io
+}  // namespace quern::io::section_test

@@ -10,7 +10,7 @@
 
 #include "vector_bytes.hpp"
 
-namespace quern::io {
+namespace quern::io::dense_files_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -333,4 +333,4 @@ TEST_F(vector_files, crops_of_big_ann_benchmarks_keep_their_format) {
 }
 
 }  // namespace
-}  // namespace quern::io
+}  // namespace quern::io::dense_files_test

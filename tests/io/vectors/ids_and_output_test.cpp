@@ -6,7 +6,7 @@
 
 #include "vector_bytes.hpp"
 
-namespace quern::io {
+namespace quern::io::ids_and_output_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -131,7 +131,7 @@ TEST_F(vector_ids, what_is_written_reads_as_it_was) {
         bin_writer first(at("x.ibin"), 2, 3), second(at("x.fbin"), 2, 3);
         for (const auto& row : rows) first.row(row);
         for (const auto& row : distances) second.row(row);
-        EXPECT_THAT(names(), testing::Not(testing::Contains("x.ibin")));
+        EXPECT_THAT(names(), ::testing::Not(::testing::Contains("x.ibin")));
         bin_writer moved(std::move(first));
         moved.commit();
         second.commit();
@@ -152,8 +152,8 @@ TEST_F(vector_ids, what_is_written_reads_as_it_was) {
     EXPECT_EQ(content(at("x.ibin")), bin_of(ids{{5}}, 1));
     EXPECT_THROW(bin_writer(at("y.ibin"), std::uint64_t{1} << 32, 1), usage_error);
     { const bin_writer dropped(at("z.ibin"), 0, 1); }
-    EXPECT_THAT(names(), testing::UnorderedElementsAre("x.ibin", "x.fbin"));
+    EXPECT_THAT(names(), ::testing::UnorderedElementsAre("x.ibin", "x.fbin"));
 }
 
 }  // namespace
-}  // namespace quern::io
+}  // namespace quern::io::ids_and_output_test

@@ -9,7 +9,7 @@
 #include "ops/nearest/distance/components.hpp"
 #include "vector_bytes.hpp"
 
-namespace quern::io {
+namespace quern::io::match_types_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -116,4 +116,4 @@ TEST_F(matching, every_half_and_what_lies_next_to_it) {
 }
 
 }  // namespace
-}  // namespace quern::io
+}  // namespace quern::io::match_types_test

@@ -9,7 +9,7 @@
 
 #include "vector_bytes.hpp"
 
-namespace quern::io {
+namespace quern::io::real_files_test {
 namespace {
 
 struct known_file {
@@ -92,4 +92,4 @@ TEST(real_vector_files, neighbours_of_siftsmall) {
 }
 
 }  // namespace
-}  // namespace quern::io
+}  // namespace quern::io::real_files_test

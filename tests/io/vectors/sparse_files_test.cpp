@@ -11,7 +11,7 @@
 
 #include "vector_bytes.hpp"
 
-namespace quern::io {
+namespace quern::io::sparse_files_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -250,4 +250,4 @@ TEST_F(vector_files, compressed_files_are_read_in_memory) {
 }
 
 }  // namespace
-}  // namespace quern::io
+}  // namespace quern::io::sparse_files_test

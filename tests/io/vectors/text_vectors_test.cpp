@@ -12,7 +12,7 @@
 
 #include "vector_bytes.hpp"
 
-namespace quern::io {
+namespace quern::io::text_vectors_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -251,4 +251,4 @@ TEST_F(vector_files, binary_words_that_lie) {
 }
 
 }  // namespace
-}  // namespace quern::io
+}  // namespace quern::io::text_vectors_test

@@ -10,7 +10,7 @@
 #include "io/byte_source.hpp"
 #include "io/corpus/wikipedia.hpp"
 
-namespace quern::io {
+namespace quern::io::wikipedia_dumps_test {
 namespace {
 
 struct dump {
@@ -23,7 +23,7 @@ void PrintTo(const dump& d, std::ostream* out) {
     *out << d.file;
 }
 
-class wikipedia_dumps_test : public testing::TestWithParam<dump> {};
+class wikipedia_dumps_test : public ::testing::TestWithParam<dump> {};
 
 TEST_P(wikipedia_dumps_test, are_read_whole) {
     const dump& expected = GetParam();
@@ -43,8 +43,8 @@ TEST_P(wikipedia_dumps_test, are_read_whole) {
         for (const document& d : part.documents) {
             if (d.id != expected.some_id) continue;
             found = true;
-            EXPECT_THAT(d.text, testing::StartsWith(expected.begins));
-            EXPECT_THAT(d.links, testing::Not(testing::IsEmpty()));
+            EXPECT_THAT(d.text, ::testing::StartsWith(expected.begins));
+            EXPECT_THAT(d.links, ::testing::Not(::testing::IsEmpty()));
         }
     }
     EXPECT_EQ(counts.documents, expected.documents);
@@ -52,31 +52,31 @@ TEST_P(wikipedia_dumps_test, are_read_whole) {
     EXPECT_EQ(counts.rejected, 0);
     EXPECT_EQ(counts.damaged, 0);
     if (expected.other_namespaces == 0) {
-        EXPECT_THAT(counts.skipped, testing::IsEmpty());
+        EXPECT_THAT(counts.skipped, ::testing::IsEmpty());
     } else {
-        EXPECT_THAT(counts.skipped, testing::ElementsAre(testing::Pair("page of another namespace",
-                                                                       expected.other_namespaces)));
+        EXPECT_THAT(counts.skipped, ::testing::ElementsAre(::testing::Pair("page of another namespace",
+                                                                           expected.other_namespaces)));
     }
     EXPECT_TRUE(found) << expected.some_id;
 }
 
 INSTANTIATE_TEST_SUITE_P(
     seven_wikis, wikipedia_dumps_test,
-    testing::Values(dump{"bgwiki-latest-pages-articles-shortened.xml.bz2", 1, 0, 2, "Григориански_календар",
-                         "Григорианският календар (понякога наричан"},
-                    dump{"enwiki-latest-pages-articles1.xml-p000000010p000030302-shortened.bz2", 106, 99, 1,
-                         "Anarchism",
-                         "Anarchism is a political philosophy that advocates self-governed societies"},
-                    dump{"enwiki-table-markup.xml.bz2", 5, 0, 0, "Constructive_vote_of_no_confidence",
-                         "The constructive vote of no confidence (in German: konstruktives Misstrauensvotum"},
-                    dump{"itwiki-small-dump.xml.gz", 608, 64, 75, "Armonium",
-                         "L'armonium o armonio (in francese, harmonium) è uno strumento"},
-                    dump{"nlwiki-20140927-pages-articles-sample.xml", 19, 2, 0, "Albert_Speer",
-                         "Berthold Konrad Hermann Albert Speer (Mannheim, 19 maart 1905"},
-                    dump{"smallwiki-latest-pages-articles.xml", 903, 147, 954, "Latgaļu_volūda",
-                         "Latgaļu volūda - baltu volūdu grupai pīdarūša"},
-                    dump{"viwiki-20240701-pages-articles-multistream4.excerpt.xml", 129, 75, 397,
-                         "Văn_Hữu_Chiến", "Văn Hữu Chiến (sinh năm 1954) là chính khách Việt Nam."}));
+    ::testing::Values(
+        dump{"bgwiki-latest-pages-articles-shortened.xml.bz2", 1, 0, 2, "Григориански_календар",
+             "Григорианският календар (понякога наричан"},
+        dump{"enwiki-latest-pages-articles1.xml-p000000010p000030302-shortened.bz2", 106, 99, 1, "Anarchism",
+             "Anarchism is a political philosophy that advocates self-governed societies"},
+        dump{"enwiki-table-markup.xml.bz2", 5, 0, 0, "Constructive_vote_of_no_confidence",
+             "The constructive vote of no confidence (in German: konstruktives Misstrauensvotum"},
+        dump{"itwiki-small-dump.xml.gz", 608, 64, 75, "Armonium",
+             "L'armonium o armonio (in francese, harmonium) è uno strumento"},
+        dump{"nlwiki-20140927-pages-articles-sample.xml", 19, 2, 0, "Albert_Speer",
+             "Berthold Konrad Hermann Albert Speer (Mannheim, 19 maart 1905"},
+        dump{"smallwiki-latest-pages-articles.xml", 903, 147, 954, "Latgaļu_volūda",
+             "Latgaļu volūda - baltu volūdu grupai pīdarūša"},
+        dump{"viwiki-20240701-pages-articles-multistream4.excerpt.xml", 129, 75, 397, "Văn_Hữu_Chiến",
+             "Văn Hữu Chiến (sinh năm 1954) là chính khách Việt Nam."}));
 
 }  // namespace
-}  // namespace quern::io
+}  // namespace quern::io::wikipedia_dumps_test

@@ -7,15 +7,15 @@
 
 #include "io/wikipedia/memory_source.hpp"
 
-namespace quern::io {
+namespace quern::io::wikipedia_test {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::Pair;
-using testing::SizeIs;
-using testing::UnorderedElementsAre;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Pair;
+using ::testing::SizeIs;
+using ::testing::UnorderedElementsAre;
 
 const std::string head =
     "<mediawiki xml:lang=\"it\">\n  <siteinfo>\n    <case>first-letter</case>\n    <namespaces>\n"
@@ -336,4 +336,4 @@ TEST(wikipedia_units_test, stop_when_requested) {
 }
 
 }  // namespace
-}  // namespace quern::io
+}  // namespace quern::io::wikipedia_test

@@ -11,7 +11,7 @@
 #include "io/wikipedia/memory_source.hpp"
 #include "processor_time.hpp"
 
-namespace quern::io {
+namespace quern::io::wikitext_property_test {
 namespace {
 
 std::string joined(const std::vector<std::string>& parts) {
@@ -205,4 +205,4 @@ TEST(wikipedia_properties_test, hostile_dumps_take_linear_time) {
 }
 
 }  // namespace
-}  // namespace quern::io
+}  // namespace quern::io::wikitext_property_test

@@ -18,7 +18,7 @@
 #include "quern/ops/contamination_option_table.hpp"
 #include "reference/contamination_reference.hpp"
 
-namespace quern::contamination_detail {
+namespace quern::contamination_detail::contamination_test {
 namespace {
 
 using reference::contamination_words;
@@ -163,8 +163,8 @@ TEST(contamination, equals_the_reference) {
         for (const std::uint32_t vocabulary : {1U, 2U, 3U, 30U, 900U}) {
             for (const decimal overlap :
                  {decimal{1, 10}, decimal{5, 10}, decimal{1, 1}, decimal{1, 1000000000}}) {
-                SCOPED_TRACE(testing::Message() << "n " << ngram << ", vocabulary " << vocabulary
-                                                << ", overlap " << overlap.value() << ", seed " << seed);
+                SCOPED_TRACE(::testing::Message() << "n " << ngram << ", vocabulary " << vocabulary
+                                                  << ", overlap " << overlap.value() << ", seed " << seed);
                 try_random(seed++, ngram, vocabulary, overlap);
                 if (HasFatalFailure()) return;
             }
@@ -290,4 +290,4 @@ TEST(contamination, options_out_of_range_are_refused) {
 }
 
 }  // namespace
-}  // namespace quern::contamination_detail
+}  // namespace quern::contamination_detail::contamination_test

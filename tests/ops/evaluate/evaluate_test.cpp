@@ -11,9 +11,8 @@
 #include <filesystem>
 #include <fstream>
 
+namespace quern::evaluate_test {
 namespace {
-
-using namespace quern;
 
 const relevance_judgements judged{{"t", {{"a", 1}, {"b", 0}, {"c", 3}, {"d", -1}, {"e", 1}}}};
 
@@ -69,7 +68,7 @@ TEST(evaluate, topics_are_those_of_both_files) {
     EXPECT_EQ(result.topics.size(), 2u);  // a topic with nothing relevant counts, with zeros
     EXPECT_DOUBLE_EQ(result.mean.map, 0.5);
     EXPECT_EQ(result.topics.at("3").ndcg_cut_10, 0);
-    EXPECT_THAT(result.missing_topics, testing::ElementsAre("2", "4"));
+    EXPECT_THAT(result.missing_topics, ::testing::ElementsAre("2", "4"));
 }
 
 TEST(evaluate, nothing_in_common_is_all_zero) {
@@ -118,19 +117,19 @@ TEST(evaluate, says_how_ids_differ) {
         EXPECT_TRUE(result.overlap.none());
         return result.mismatch;
     };
-    using testing::HasSubstr;
+    using ::testing::HasSubstr;
     EXPECT_THAT(mismatch("1", "a", "1", "a.html"),
                 HasSubstr("like 'a', those of the run like 'a.html'; without the endings of files 1"));
     EXPECT_THAT(mismatch("1", "a", "1", "docs/a"), HasSubstr("without folders 1"));
     EXPECT_THAT(mismatch("1", "x/a.txt", "1", "docs/a"),
                 HasSubstr("without folders and the endings of files 1"));
     EXPECT_THAT(mismatch("1", "Doc-A", "1", "doc-a"), HasSubstr("in small letters 1"));
-    EXPECT_THAT(mismatch("1", "a", "1", "b"), testing::EndsWith("like 'a', those of the run like 'b'"));
+    EXPECT_THAT(mismatch("1", "a", "1", "b"), ::testing::EndsWith("like 'a', those of the run like 'b'"));
     EXPECT_THAT(
         mismatch("001", "a", "q1", "a"),
         HasSubstr(
             "the topics of the judgements are like '001', those of the run like 'q1'; as numbers alone 1"));
-    EXPECT_THAT(mismatch("x", "a", "y", "a"), testing::EndsWith("like 'x', those of the run like 'y'"));
+    EXPECT_THAT(mismatch("x", "a", "y", "a"), ::testing::EndsWith("like 'x', those of the run like 'y'"));
     const auto shifted =
         evaluate({{"1", {{"a", 1}}}, {"2", {{"b", 1}}}}, {{"1", {{"b", 1}}}, {"2", {{"a", 1}}}});
     EXPECT_THAT(shifted.mismatch, HasSubstr("but for other topics"));
@@ -167,3 +166,4 @@ TEST(evaluate, gives_the_values_trec_eval_prints_for_its_test_files) {
 }
 
 }  // namespace
+}  // namespace quern::evaluate_test

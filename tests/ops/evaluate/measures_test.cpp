@@ -9,9 +9,8 @@
 
 #include "quern/base/error.hpp"
 
+namespace quern::measures_test {
 namespace {
-
-using namespace quern;
 
 const relevance_judgements judged{
     {"1", {{"a", 2}, {"b", 0}, {"c", 1}, {"d", -1}, {"e", 3}, {"f", 0}, {"g", 1}}},
@@ -95,19 +94,19 @@ TEST(measures, names_of_trec_eval_are_those_of_ir_measures) {
     std::vector<std::string> names;
     for (const measure& m : parse_measures("map_cut.5,10,success nDCG( dcg = 'log2' )@3,P"))
         names.push_back(m.name);
-    EXPECT_THAT(names, testing::ElementsAre("map_cut_5", "map_cut_10", "success_1", "success_5", "success_10",
-                                            "nDCG(dcg='log2')@3", "P_5", "P_10", "P_15", "P_20", "P_30",
-                                            "P_100", "P_200", "P_500", "P_1000"));
+    EXPECT_THAT(names, ::testing::ElementsAre("map_cut_5", "map_cut_10", "success_1", "success_5",
+                                              "success_10", "nDCG(dcg='log2')@3", "P_5", "P_10", "P_15",
+                                              "P_20", "P_30", "P_100", "P_200", "P_500", "P_1000"));
 }
 
 TEST(measures, missing_topics_count_only_if_complete) {
     const auto measures = parse_measures("AP NumRel");
     const auto some = measure_run(judged, run, measures), all = measure_run(judged, run, measures, true);
-    EXPECT_THAT(some.topics, testing::ElementsAre("1", "2"));
-    EXPECT_THAT(all.topics, testing::ElementsAre("1", "2", "3"));
+    EXPECT_THAT(some.topics, ::testing::ElementsAre("1", "2"));
+    EXPECT_THAT(all.topics, ::testing::ElementsAre("1", "2", "3"));
     EXPECT_DOUBLE_EQ(all.all[0] * 3, some.all[0] * 2);
     EXPECT_EQ(some.all[1], 5);
-    EXPECT_THAT(all.missing_topics, testing::ElementsAre("3"));
+    EXPECT_THAT(all.missing_topics, ::testing::ElementsAre("3"));
 }
 
 std::string refused(const char* name) {
@@ -121,8 +120,8 @@ std::string refused(const char* name) {
 
 TEST(measures, refuses_what_is_no_measure) {
     EXPECT_EQ(refused("ndcg@10"), "measure 'ndcg': is not known; did you mean nDCG?");
-    EXPECT_THAT(refused("map@10"), testing::StartsWith("measure 'map': is not known; did you mean AP"));
-    EXPECT_THAT(refused("F1"), testing::StartsWith("measure 'F1': is not known (expected AP, nDCG, P,"));
+    EXPECT_THAT(refused("map@10"), ::testing::StartsWith("measure 'map': is not known; did you mean AP"));
+    EXPECT_THAT(refused("F1"), ::testing::StartsWith("measure 'F1': is not known (expected AP, nDCG, P,"));
     EXPECT_EQ(refused("Precision"), "measure 'Precision': it needs a cutoff, as in P@10");
     EXPECT_EQ(refused("Rprec@10"), "measure 'Rprec@10': it takes no cutoff (@)");
     EXPECT_EQ(refused("nDCG@0"), "measure 'nDCG@0': invalid cutoff '0' (expected a whole number from 1)");
@@ -140,3 +139,4 @@ TEST(measures, refuses_what_is_no_measure) {
 }
 
 }  // namespace
+}  // namespace quern::measures_test

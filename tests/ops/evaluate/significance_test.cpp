@@ -9,9 +9,8 @@
 #include <limits>
 #include <random>
 
+namespace quern::significance_test {
 namespace {
-
-using namespace quern;
 
 const std::vector<double> baseline{.1, .5, .3, .9, .25, .7, 0, 1}, run{.2, .4, .6, 1, .5, .7, .25, 1};
 
@@ -91,8 +90,8 @@ TEST(significance, equal_runs_do_not_differ) {
 
 TEST(significance, corrections) {
     const std::vector<double> p{.01, .04, .03, .2};
-    using testing::DoubleEq;
-    using testing::ElementsAre;
+    using ::testing::DoubleEq;
+    using ::testing::ElementsAre;
     EXPECT_EQ(correct_p(p, p_correction::none), p);
     EXPECT_THAT(correct_p(p, p_correction::bonferroni),
                 ElementsAre(DoubleEq(.04), DoubleEq(.16), DoubleEq(.12), DoubleEq(.8)));
@@ -108,3 +107,4 @@ TEST(significance, corrections) {
 }
 
 }  // namespace
+}  // namespace quern::significance_test

@@ -10,7 +10,7 @@
 #include "quern/ops/fusion.hpp"
 #include "reference/fusion_reference.hpp"
 
-namespace quern {
+namespace quern::fuse_test {
 namespace {
 
 using reference::one_run;
@@ -128,4 +128,4 @@ TEST(fusion, what_is_wrong_is_named) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::fuse_test

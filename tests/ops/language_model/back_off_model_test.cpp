@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace quern {
+namespace quern::back_off_model_test {
 namespace {
 
 using words = std::vector<std::uint32_t>;
@@ -104,4 +104,4 @@ TEST(back_off_model, a_repeated_ngram_is_reported) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::back_off_model_test

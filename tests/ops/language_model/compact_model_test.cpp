@@ -14,7 +14,7 @@
 #include "ops/language_model/block_scorer.hpp"
 #include "quern/base/error.hpp"
 
-namespace quern {
+namespace quern::compact_model_test {
 namespace {
 
 /// Random n-grams; some lack their ends or beginnings. `many`: a word after which nearly every other occurs.
@@ -194,4 +194,4 @@ TEST(compact_model, damaged_bytes_are_refused_or_harmless) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::compact_model_test

@@ -7,7 +7,7 @@
 
 #include "ops/link_rank/graphs.hpp"
 
-namespace quern {
+namespace quern::degree_ordering_test {
 namespace {
 
 using namespace link_rank_detail;
@@ -50,4 +50,4 @@ TEST(degree_ordering, leaves_small_and_ordered_graphs_and_little_memory_alone) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::degree_ordering_test

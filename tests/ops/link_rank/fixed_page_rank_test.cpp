@@ -8,7 +8,7 @@
 #include "ops/link_rank/integer_problem.hpp"
 #include "reference/page_rank_reference.hpp"
 
-namespace quern {
+namespace quern::fixed_page_rank_test {
 namespace {
 
 using namespace link_rank_detail;
@@ -136,4 +136,4 @@ TYPED_TEST(fixed_page_rank_test, no_nodes) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::fixed_page_rank_test

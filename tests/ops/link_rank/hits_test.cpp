@@ -13,7 +13,7 @@
 #include "quern/base/error.hpp"
 #include "reference/page_rank_reference.hpp"
 
-namespace quern {
+namespace quern::hits_test {
 namespace {
 
 using namespace link_rank_detail;
@@ -73,10 +73,10 @@ TEST(hits, known_values) {  // 0 and 1 point to 2; 1 to 3 as well: [h0, h1] ~ [1
     const hits_scores found = hits(graph.view(), {.tolerance = 1e-15}, context::cpu(1));
     const double golden = (std::sqrt(5) - 1) / 2;
     EXPECT_THAT(found.authorities.ranks,
-                testing::Pointwise(testing::DoubleNear(1e-14), {0.0, 0.0, golden, 1 - golden}));
+                ::testing::Pointwise(::testing::DoubleNear(1e-14), {0.0, 0.0, golden, 1 - golden}));
     EXPECT_THAT(found.hubs.ranks,
-                testing::Pointwise(testing::DoubleNear(1e-14), {1 - golden, golden, 0.0, 0.0}));
-    EXPECT_THAT(found.authorities.order, testing::ElementsAre(2, 3, 0, 1));
+                ::testing::Pointwise(::testing::DoubleNear(1e-14), {1 - golden, golden, 0.0, 0.0}));
+    EXPECT_THAT(found.authorities.order, ::testing::ElementsAre(2, 3, 0, 1));
 }
 
 TEST(hits, nothing_to_go_by) {
@@ -84,8 +84,8 @@ TEST(hits, nothing_to_go_by) {
     EXPECT_TRUE(none.authorities.ranks.empty());
     EXPECT_TRUE(none.hubs.converged);
     const hits_scores no_links = hits(graph_of(3, {}).view(), {}, context::cpu(1));
-    EXPECT_THAT(no_links.authorities.ranks, testing::ElementsAre(0, 0, 0));
-    EXPECT_THAT(no_links.hubs.order, testing::ElementsAre(0, 1, 2));
+    EXPECT_THAT(no_links.authorities.ranks, ::testing::ElementsAre(0, 0, 0));
+    EXPECT_THAT(no_links.hubs.order, ::testing::ElementsAre(0, 1, 2));
     EXPECT_TRUE(no_links.hubs.converged);
     EXPECT_THROW(hits({}, {.tolerance = 0}, context::cpu(1)), usage_error);
     EXPECT_THROW(hits({}, {.max_iterations = 0}, context::cpu(1)), usage_error);
@@ -103,4 +103,4 @@ TEST(hits, the_same_bits_for_any_threads_and_order_of_links) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::hits_test

@@ -17,12 +17,12 @@
 #include "quern/base/error.hpp"
 #include "quern/ops/link_rank.hpp"
 
-namespace quern {  // not using: POSIX has a function link()
+namespace quern::link_graph_test {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 link_graph plain_link_graph(std::uint32_t nodes, const std::vector<link>& links,
                             const std::vector<double>& weights) {
@@ -241,4 +241,4 @@ RC_GTEST_PROP(link_graph, the_order_of_links_cannot_show, ()) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::link_graph_test

@@ -16,7 +16,7 @@
 #include "quern/ops/link_rank.hpp"
 #include "reference/page_rank_reference.hpp"
 
-namespace quern {
+namespace quern::page_rank_test {
 namespace {
 
 using namespace test_graphs;
@@ -69,11 +69,12 @@ TEST(page_rank, known_values) {  // α = 1/2: 0 → 1 → 2, 2 has no links
     page_rank_options options{.damping = 0.5, .tolerance = 1e-15, .dangling = dangling_rule::none};
     const link_ranks dangling_mass = page_rank(graph.view(), options, one_thread);
     EXPECT_THAT(dangling_mass.ranks,
-                testing::Pointwise(testing::DoubleNear(1e-14), {1 / 6.0, 1 / 4.0, 7 / 24.0}));
-    EXPECT_THAT(dangling_mass.order, testing::ElementsAre(2, 1, 0));
+                ::testing::Pointwise(::testing::DoubleNear(1e-14), {1 / 6.0, 1 / 4.0, 7 / 24.0}));
+    EXPECT_THAT(dangling_mass.order, ::testing::ElementsAre(2, 1, 0));
     options.dangling = dangling_rule::uniform;  // as many parts, of a sum of 1
     const link_ranks shared = page_rank(graph.view(), options, one_thread);
-    EXPECT_THAT(shared.ranks, testing::Pointwise(testing::DoubleNear(1e-14), {4 / 17.0, 6 / 17.0, 7 / 17.0}));
+    EXPECT_THAT(shared.ranks,
+                ::testing::Pointwise(::testing::DoubleNear(1e-14), {4 / 17.0, 6 / 17.0, 7 / 17.0}));
 }
 
 // networkx 3.6.1, _pagerank_python, tol=1e-16: by default it gives the lost mass to the preference.
@@ -83,20 +84,20 @@ TEST(page_rank, as_networkx_has_it) {
     const std::vector<double> seeds = {1, 0, 0, 0, 3, 0, 0, 0};
     page_rank_options options{.tolerance = 1e-16, .dangling = dangling_rule::preference, .preference = seeds};
     const auto ranks = [&](const link_graph& of) { return page_rank(of.view(), options, one_thread).ranks; };
-    EXPECT_THAT(ranks(graph), testing::Pointwise(
-                                  testing::DoubleNear(1e-14),
+    EXPECT_THAT(ranks(graph), ::testing::Pointwise(
+                                  ::testing::DoubleNear(1e-14),
                                   {0.16694355926111842, 0.0709510126859753, 0.22317789154567033,
                                    0.16279037813745212, 0.21627886606262564, 0.15985829230715817, 0.0, 0.0}));
     options.dangling = dangling_rule::uniform;
     EXPECT_THAT(ranks(graph),
-                testing::Pointwise(
-                    testing::DoubleNear(1e-14),
+                ::testing::Pointwise(
+                    ::testing::DoubleNear(1e-14),
                     {0.15585778819359813, 0.08791305847226485, 0.22749244636144117, 0.18231236965105604,
                      0.15259597220647353, 0.15048136813519486, 0.021673498489985687, 0.021673498489985687}));
     options = {.damping = 0.6, .tolerance = 1e-16};
     EXPECT_THAT(ranks(graph_of(8, all, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10})),
-                testing::Pointwise(
-                    testing::DoubleNear(1e-14),
+                ::testing::Pointwise(
+                    ::testing::DoubleNear(1e-14),
                     {0.12364848268765663, 0.09367140133177781, 0.2051504171002881, 0.1836143591290403,
                      0.11030672767079444, 0.14572520249194967, 0.06894170479424652, 0.06894170479424652}));
 }
@@ -141,7 +142,7 @@ TEST(page_rank, what_no_walk_reaches_has_no_rank) {
     EXPECT_EQ(found.ranks[4], 0);
     EXPECT_EQ(found.ranks[5], 0);
     EXPECT_GT(found.ranks[3], 0);
-    EXPECT_THAT(found.order, testing::ElementsAre(0, 1, 2, 3, 4, 5));  // 1 and 2 tie, 4 and 5 tie
+    EXPECT_THAT(found.order, ::testing::ElementsAre(0, 1, 2, 3, 4, 5));  // 1 and 2 tie, 4 and 5 tie
 }
 
 TEST(page_rank, links_that_occur_twice_weigh_twice) {
@@ -151,7 +152,7 @@ TEST(page_rank, links_that_occur_twice_weigh_twice) {
     const page_rank_options options{.tolerance = 1e-14};
     const link_ranks a = page_rank(twice.view(), options, one_thread);
     const link_ranks b = page_rank(heavy.view(), options, one_thread);
-    EXPECT_THAT(a.ranks, testing::Pointwise(testing::DoubleNear(1e-13), b.ranks));
+    EXPECT_THAT(a.ranks, ::testing::Pointwise(::testing::DoubleNear(1e-13), b.ranks));
     EXPECT_GT(a.ranks[2], 0.29);  // its link to itself counts
 }
 
@@ -166,7 +167,7 @@ TEST(page_rank, weights) {
         graph_of(4, {{0, 1}, {0, 2}, {0, 3}, {1, 0}, {1, 2}, {2, 0}, {2, 3}}, {1.7, 1.7, 0.85, 1, 2, 1, 3});
     const link_ranks a = page_rank(extreme.view(), {.tolerance = 1e-13}, one_thread);
     const link_ranks b = page_rank(moderate.view(), {.tolerance = 1e-13}, one_thread);
-    EXPECT_THAT(a.ranks, testing::Pointwise(testing::DoubleNear(1e-12), b.ranks));
+    EXPECT_THAT(a.ranks, ::testing::Pointwise(::testing::DoubleNear(1e-12), b.ranks));
 }
 
 TEST(page_rank, a_warm_start_needs_few_steps) {
@@ -291,10 +292,10 @@ TEST(page_rank, refuses_options_out_of_range) {
     EXPECT_EQ(with([](page_rank_options&) {}), "");
     for (const double damping : {-0.1, 1.0, nan})
         EXPECT_THAT(with([=](page_rank_options& o) { o.damping = damping; }),
-                    testing::HasSubstr("(expected a number from 0 to below 1)"));
+                    ::testing::HasSubstr("(expected a number from 0 to below 1)"));
     for (const double tolerance : {0.0, -1.0, nan, infinity})
         EXPECT_THAT(with([=](page_rank_options& o) { o.tolerance = tolerance; }),
-                    testing::HasSubstr("(expected a number above 0)"));
+                    ::testing::HasSubstr("(expected a number above 0)"));
     EXPECT_EQ(with([](page_rank_options& o) { o.max_iterations = 0; }),
               "max_iterations: invalid value '0' (expected a whole number from 1 to 4294967295)");
     EXPECT_EQ(with([](page_rank_options& o) { o.dangling = static_cast<dangling_rule>(7); }),
@@ -347,4 +348,4 @@ TEST(page_rank, stops_when_requested) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::page_rank_test

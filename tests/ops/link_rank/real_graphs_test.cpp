@@ -16,7 +16,7 @@
 #include "ops/link_rank/graphs.hpp"
 #include "reference/page_rank_reference.hpp"
 
-namespace quern {
+namespace quern::real_graphs_test {
 namespace {
 
 using namespace test_graphs;
@@ -91,4 +91,4 @@ TEST(real_graphs, order_of_the_best_is_true) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::real_graphs_test

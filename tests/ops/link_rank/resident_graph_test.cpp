@@ -16,7 +16,7 @@
 #include "quern/base/error.hpp"
 #include "quern/ops/link_rank.hpp"
 
-namespace quern {
+namespace quern::resident_graph_test {
 namespace {
 
 using namespace test_graphs;
@@ -31,7 +31,7 @@ void expect_same(const link_ranks& found, const link_ranks& expected, const std:
     EXPECT_EQ(found.iterations, expected.iterations) << what;
     EXPECT_EQ(found.change, expected.change) << what;
     EXPECT_EQ(found.converged, expected.converged) << what;
-    EXPECT_THAT(found.place, testing::EndsWith(": requested")) << what;
+    EXPECT_THAT(found.place, ::testing::EndsWith(": requested")) << what;
 }
 
 void expect_page_rank(resident_graph& held, const link_graph& graph, const page_rank_options& options,
@@ -107,7 +107,7 @@ TYPED_TEST(resident_graph_test, moves_and_rejects_what_the_functions_reject) {
     const std::vector<double> few(199, 1);
     EXPECT_THAT(
         [&] { (void)second.page_rank({.preference = few}); },
-        testing::ThrowsMessage<usage_error>("the preference has 199 values, but there are 200 nodes"));
+        ::testing::ThrowsMessage<usage_error>("the preference has 199 values, but there are 200 nodes"));
     EXPECT_EQ(second.page_rank({}).ranks, ranks.ranks);
     graph.sources[0] = 200;
     EXPECT_THROW(resident_graph(graph.view(), TypeParam::ctx()), usage_error);
@@ -163,4 +163,4 @@ TYPED_TEST(resident_graph_test, stops_when_requested_and_goes_on_afterwards) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::resident_graph_test

@@ -6,7 +6,7 @@
 #include "ops/link_rank/graphs.hpp"
 #include "ops/link_rank/integer_problem.hpp"
 
-namespace quern {
+namespace quern::sliced_ell_layout_test {
 namespace {
 
 using namespace link_rank_detail;
@@ -157,4 +157,4 @@ TYPED_TEST(sliced_ell_layout_test, hits_beyond_memory) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::sliced_ell_layout_test

@@ -11,7 +11,7 @@
 #include "quern/base/error.hpp"
 #include "reference/page_rank_reference.hpp"
 
-namespace quern {
+namespace quern::storage_test {
 namespace {
 
 using namespace test_graphs;
@@ -137,4 +137,4 @@ TEST(page_rank_storage, says_that_it_has_not_converged) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::storage_test

@@ -5,7 +5,7 @@
 
 #include "on_each_place.hpp"
 
-namespace quern {
+namespace quern::vector_steps_test {
 namespace {
 
 using namespace link_rank_detail;
@@ -58,4 +58,4 @@ TYPED_TEST(vector_steps_test, every_operation_is_rounded_once) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::vector_steps_test

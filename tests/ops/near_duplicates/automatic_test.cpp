@@ -19,7 +19,7 @@
 #include "quern/ops/text_sketches.hpp"
 #include "reference/edit_distance_reference.hpp"
 
-namespace quern {
+namespace quern::automatic_test {
 namespace {
 
 using namespace near_duplicates_detail;
@@ -486,4 +486,4 @@ TEST(duplicate_groups, are_components_with_one_kept) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::automatic_test

@@ -14,7 +14,7 @@
 #include "on_each_place.hpp"
 #include "ops/near_duplicates/filter/gram_walk.hpp"
 
-namespace quern {
+namespace quern::device_sketcher_test {
 namespace {
 
 using namespace near_duplicates_detail;
@@ -178,4 +178,4 @@ TYPED_TEST(device_sketcher_test, makes_the_bitmaps_of_the_cpu) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::device_sketcher_test

@@ -9,7 +9,7 @@
 #include "reference/fuzzy_signature_reference.hpp"
 #include "signature_texts.hpp"
 
-namespace quern {
+namespace quern::fuzzy_signature_test {
 
 void PrintTo(const fuzzy_signature& s, std::ostream* out) {
     *out << s.block_size << " " << s.letters << " " << s.letters_at_double;
@@ -99,11 +99,11 @@ TEST(fuzzy_signature, lists_hold_the_signatures_of_their_texts) {
 
 TEST(fuzzy_signature, refuses_lengths_out_of_range) {
     for (const unsigned length : {0u, 1001u})
-        EXPECT_THAT(
-            [&] { signature_of("text", length); },
-            testing::ThrowsMessage<usage_error>("signature_length: invalid value '" + std::to_string(length) +
-                                                "' (expected a whole number from 1 to 1000)"));
+        EXPECT_THAT([&] { signature_of("text", length); },
+                    ::testing::ThrowsMessage<usage_error>("signature_length: invalid value '" +
+                                                          std::to_string(length) +
+                                                          "' (expected a whole number from 1 to 1000)"));
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::fuzzy_signature_test

@@ -16,7 +16,7 @@
 #include "quern/ops/near_duplicates.hpp"
 #include "reference/edit_distance_reference.hpp"
 
-namespace quern {
+namespace quern::gram_sketch_test {
 namespace {
 
 using namespace near_duplicates_detail;
@@ -266,4 +266,4 @@ TYPED_TEST(prose_test, finds_the_pairs_of_exhaustive) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::gram_sketch_test

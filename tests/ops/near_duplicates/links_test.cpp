@@ -12,7 +12,7 @@
 #include "ops/near_duplicates/links/link_search.hpp"
 #include "quern/ops/near_duplicates.hpp"
 
-namespace quern {
+namespace quern::links_test {
 namespace {
 
 using namespace near_duplicates_detail;
@@ -161,4 +161,4 @@ TEST(links, come_from_batches_by_waves) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::links_test

@@ -13,7 +13,7 @@
 #include "quern/base/error.hpp"
 #include "quern/ops/text_sketches.hpp"
 
-namespace quern {
+namespace quern::memory_test {
 namespace {
 
 using namespace near_duplicates_detail;
@@ -189,4 +189,4 @@ TYPED_TEST(memory_test, tiles_find_the_same_pairs) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::memory_test

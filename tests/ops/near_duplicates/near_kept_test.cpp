@@ -17,7 +17,7 @@
 #include "reference/edit_distance_reference.hpp"
 #include "reference/near_kept_reference.hpp"
 
-namespace quern {
+namespace quern::near_kept_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -223,4 +223,4 @@ TEST(near_kept, an_order_is_checked) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::near_kept_test

@@ -13,7 +13,7 @@
 #include "on_each_place.hpp"
 #include "quern/base/error.hpp"
 
-namespace quern {
+namespace quern::resident_texts_test {
 namespace {
 
 using namespace near_duplicates_detail;
@@ -178,4 +178,4 @@ TYPED_TEST(resident_texts_test, without_the_batch_and_added_without_comparing) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::resident_texts_test

@@ -10,7 +10,7 @@
 
 #include "ops/near_duplicates/filter/pair_bounds.hpp"
 
-namespace quern {
+namespace quern::second_filter_test {
 namespace {
 
 using namespace near_duplicates_detail;
@@ -92,4 +92,4 @@ TEST(search_cost_test, pairs_of_one_group_cost_nothing_where_links_suffice) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::second_filter_test

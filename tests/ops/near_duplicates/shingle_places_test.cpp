@@ -11,7 +11,7 @@
 #include "quern/base/error.hpp"
 #include "reference/word_methods_reference.hpp"
 
-namespace quern {
+namespace quern::shingle_places_test {
 namespace {
 
 using namespace near_duplicates_detail;
@@ -198,4 +198,4 @@ TYPED_TEST(shingle_places, ages_and_stops) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::shingle_places_test

@@ -12,7 +12,7 @@
 #include "reference/fuzzy_signature_reference.hpp"
 #include "signature_texts.hpp"
 
-namespace quern {
+namespace quern::signature_join_test {
 namespace {
 
 using namespace near_duplicates_detail;
@@ -109,7 +109,7 @@ class signature_join_test : public on_place<Tested> {
 
     void expect_reference(const std::vector<std::string>& texts, const duplicate_options& options,
                           const duplicate_scope& scope = {}) {
-        SCOPED_TRACE(testing::Message()
+        SCOPED_TRACE(::testing::Message()
                      << texts.size() << " texts, " << options.signature_length << " letters, "
                      << duplicate_method_names[static_cast<int>(options.method)]);
         std::vector<fuzzy_signature> signatures;
@@ -290,4 +290,4 @@ TEST(signature_join, the_bit_distance_is_the_distance_up_to_its_bound) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::signature_join_test

@@ -15,7 +15,7 @@
 #include "quern/base/error.hpp"
 #include "reference/word_methods_reference.hpp"
 
-namespace quern {
+namespace quern::words_test {
 
 void PrintTo(const duplicate_pair& p, std::ostream* out) {
     *out << "(" << p.a << ", " << p.b << ": " << p.distance << " of " << p.of << ")";
@@ -24,8 +24,8 @@ void PrintTo(const duplicate_pair& p, std::ostream* out) {
 namespace {
 
 using namespace near_duplicates_detail;
-using testing::ElementsAre;
-using testing::IsEmpty;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
 using documents = std::vector<reference::words>;
 using pairs = std::vector<duplicate_pair>;
 
@@ -510,4 +510,4 @@ TEST(i_match, neither_order_nor_rare_nor_common_words_count) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::words_test

@@ -20,11 +20,11 @@
 #include "quern/base/device_vectors.hpp"
 #include "vector_samples.hpp"
 
-namespace quern {
+namespace quern::device_vectors_test {
 namespace {
 
 using namespace nearest_detail;
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 constexpr vector_type every_type[] = {vector_type::f32,  vector_type::f16, vector_type::bf16,
                                       vector_type::i16,  vector_type::i8,  vector_type::u8,
@@ -247,4 +247,4 @@ TEST(device_memory_test, is_refused_where_there_is_none) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::device_vectors_test

@@ -15,7 +15,7 @@
 #include "ops/nearest/index/tile.hpp"
 #include "vectors_on_both.hpp"
 
-namespace quern {
+namespace quern::distance_cuda_test {
 namespace {
 
 using namespace nearest_detail;
@@ -88,7 +88,7 @@ void expect_same_keys(Gpu& gpu, cpu_place& cpu, const vectors_on_both<Gpu>& vect
         const auto compare = [&]<class Key>(Key) {
             expect_same_keys<Key>(gpu, cpu, vectors.on_gpu, vectors.on_cpu, queries.on_gpu, queries.on_cpu,
                                   metric, rows);
-            if (testing::Test::HasFatalFailure() || vectors.host.rows < 2 || queries.host.rows < 2 ||
+            if (::testing::Test::HasFatalFailure() || vectors.host.rows < 2 || queries.host.rows < 2 ||
                 !rows.empty())
                 return;
             expect_same_keys<Key>(gpu, cpu, without_first_row(vectors.on_gpu),
@@ -98,7 +98,7 @@ void expect_same_keys(Gpu& gpu, cpu_place& cpu, const vectors_on_both<Gpu>& vect
         const bool wide = has_wide_keys(type, metric, range, vectors.host.dimensions);
         if (!wide) compare(std::uint32_t{});
         if (wide || !float_key) compare(std::uint64_t{});
-        if (testing::Test::HasFatalFailure()) return;
+        if (::testing::Test::HasFatalFailure()) return;
     }
 }
 
@@ -118,7 +118,7 @@ TEST(distance_cuda, has_the_bits_of_the_cpu_for_every_type_metric_and_dimension)
                     const vectors_on_both vectors(gpu, cpu, make_vectors(type, rows, d, kind, seed)),
                         queries(gpu, cpu, make_vectors(type, requested, d, kind, seed + 1));
                     expect_same_keys(gpu, cpu, vectors, queries);
-                    if (testing::Test::HasFatalFailure()) return;
+                    if (::testing::Test::HasFatalFailure()) return;
                 }
             }
         }
@@ -141,7 +141,7 @@ TEST(distance_cuda, has_the_bits_of_the_cpu_for_chosen_rows_and_great_dimensions
                     queries(gpu, cpu, make_vectors(type, 5, d, vector_sample::wide, 11));
                 expect_same_keys(gpu, cpu, vectors, queries);
             }
-            if (testing::Test::HasFatalFailure()) return;
+            if (::testing::Test::HasFatalFailure()) return;
         }
     });
 }
@@ -154,7 +154,7 @@ TEST(distance_cuda, has_the_bits_of_the_cpu_for_many_rows) {
                 const vectors_on_both vectors(gpu, cpu, make_vectors(type, rows, d, vector_sample::wide, 5)),
                     queries(gpu, cpu, make_vectors(type, 2, d, vector_sample::wide, 6));
                 expect_same_keys(gpu, cpu, vectors, queries);
-                if (testing::Test::HasFatalFailure()) return;
+                if (::testing::Test::HasFatalFailure()) return;
             }
         }
     });
@@ -219,4 +219,4 @@ TEST(row_stats_cuda, name_the_first_bad_row) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::distance_cuda_test

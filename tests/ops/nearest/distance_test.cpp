@@ -17,7 +17,7 @@
 #include "ops/nearest/index/tile.hpp"
 #include "vector_samples.hpp"
 
-namespace quern {
+namespace quern::distance_test {
 namespace {
 
 using namespace nearest_detail;
@@ -111,7 +111,7 @@ TEST(ranked_distances, are_canonical_for_every_type_metric_and_dimension) {
                         const auto vectors = make_vectors(type, rows, d, kind, seed, seed % 3 * seed % 40);
                         const auto queries = make_vectors(type, 1 + rows % 7, d, kind, seed + 1, seed % 5);
                         expect_canonical(place, vectors, queries, metric, {});
-                        if (testing::Test::HasFatalFailure()) return;
+                        if (::testing::Test::HasFatalFailure()) return;
                     }
                 }
             }
@@ -133,7 +133,7 @@ TEST(ranked_distances, are_canonical_for_many_dimensions_queries_and_chosen_rows
                                  make_vectors(type, 2, 1, vector_sample::ties, 9), metric, {});
                 expect_canonical(place, make_vectors(type, 5, 33'001, vector_sample::wide, 10),
                                  make_vectors(type, 1, 33'001, vector_sample::wide, 11), metric, {});
-                if (testing::Test::HasFatalFailure()) return;
+                if (::testing::Test::HasFatalFailure()) return;
             }
         }
     });
@@ -285,4 +285,4 @@ TEST(row_stats, name_the_first_bad_row) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::distance_test

@@ -14,7 +14,7 @@
 #include "ops/nearest/quantized/quantized.hpp"
 #include "vectors_on_both.hpp"
 
-namespace quern {
+namespace quern::quantized_cuda_test {
 namespace {
 
 using namespace nearest_detail;
@@ -72,18 +72,18 @@ filter_counts expect_ranked(Gpu& gpu, cpu_place& cpu, const vectors_on_both<Gpu>
         gpu, vectors.on_gpu, quantized, queries.on_gpu, what.metric, what.k,
         what.allowed.empty() ? span_on<Gpu, const std::uint64_t>() : allowed.view(), keys.span(), ids.span());
     const auto name = [&] {
-        return testing::Message() << vector_type_names[static_cast<std::size_t>(vectors.host.type)] << " "
-                                  << vector_metric_names[static_cast<std::size_t>(what.metric)] << ", "
-                                  << vectors.host.dimensions << " dimensions, " << vectors.host.rows
-                                  << " rows, " << queries.host.rows << " queries, k = " << what.k << ", "
-                                  << counts.filtered << " filtered, " << counts.confirmed << " confirmed";
+        return ::testing::Message() << vector_type_names[static_cast<std::size_t>(vectors.host.type)] << " "
+                                    << vector_metric_names[static_cast<std::size_t>(what.metric)] << ", "
+                                    << vectors.host.dimensions << " dimensions, " << vectors.host.rows
+                                    << " rows, " << queries.host.rows << " queries, k = " << what.k << ", "
+                                    << counts.filtered << " filtered, " << counts.confirmed << " confirmed";
     };
     const std::vector<Key> found_keys = keys.host();
     const std::vector<std::uint32_t> found_ids = ids.host();
     for (std::size_t i = 0; i < found_ids.size(); ++i) {
         EXPECT_EQ(found_ids[i], expected.ids[i]) << name() << ": place " << i;
         EXPECT_EQ(found_keys[i], expected.keys[i]) << name() << ": place " << i;
-        if (testing::Test::HasFailure()) break;
+        if (::testing::Test::HasFailure()) break;
     }
     return counts;
 }
@@ -117,7 +117,7 @@ TEST(quantized_cuda, ranks_as_everything_sorted_for_every_type_and_metric) {
                                                   make_vectors(type, several_rounds(), d, kind, seed)),
                         queries(gpu, cpu, make_vectors(type, many, d, kind, seed + 1000));
                     expect_ranked(gpu, cpu, vectors, queries, {.metric = metric, .k = 10});
-                    if (testing::Test::HasFailure()) return;
+                    if (::testing::Test::HasFailure()) return;
                 }
             }
         }
@@ -141,7 +141,7 @@ TEST(quantized_cuda, ranks_for_any_number_of_queries_and_components) {
                         make_vectors(vector_type::f32, s.queries, s.dimensions, vector_sample::plain, 77));
             const filter_counts counts = expect_ranked(gpu, cpu, vectors, queries, {.k = 7});
             EXPECT_GE(counts.filtered, std::uint64_t{rows} * s.queries);
-            if (testing::Test::HasFailure()) return;
+            if (::testing::Test::HasFailure()) return;
         }
     });
 }
@@ -154,7 +154,7 @@ TEST(quantized_cuda, ranks_any_number_of_the_best) {
                 queries(gpu, cpu, make_vectors(vector_type::i8, 33, 24, kind, 6));
             for (const std::uint32_t k : {1u, 2u, 100u, 130u, rows / 32, rows / 32 + 1, rows - 1, rows}) {
                 expect_ranked(gpu, cpu, vectors, queries, {.metric = vector_metric::ip, .k = k});
-                if (testing::Test::HasFailure()) return;
+                if (::testing::Test::HasFailure()) return;
             }
         }
     });
@@ -172,7 +172,7 @@ TEST(quantized_cuda, ranks_what_is_allowed) {
             for (std::uint32_t i = 0; i < rows; ++i)
                 if (random() % one_in == 0) allowed[i / 64] |= std::uint64_t{1} << (i % 64);
             expect_ranked(gpu, cpu, vectors, queries, {.k = 5, .allowed = allowed});
-            if (testing::Test::HasFailure()) return;
+            if (::testing::Test::HasFailure()) return;
         }
         std::vector<std::uint64_t> half((rows + 63) / 64);  // the last half: no tile of the first has any
         for (std::uint32_t i = rows / 2; i < rows; ++i) half[i / 64] |= std::uint64_t{1} << (i % 64);
@@ -224,4 +224,4 @@ TEST(quantized_cuda, looks_at_few_exactly) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::quantized_cuda_test

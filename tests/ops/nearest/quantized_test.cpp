@@ -19,7 +19,7 @@
 #include "ops/nearest/quantized/quantized_cpu.hpp"
 #include "vector_samples.hpp"
 
-namespace quern {
+namespace quern::quantized_test {
 namespace {
 
 using namespace nearest_detail;
@@ -325,4 +325,4 @@ TEST(quantized_top_k, is_the_same_with_every_instruction_set) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::quantized_test

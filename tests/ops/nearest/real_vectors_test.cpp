@@ -21,7 +21,7 @@
 #include "quern/ops/nearest.hpp"
 #include "reference/retrieval_reference.hpp"
 
-namespace quern {
+namespace quern::real_vectors_test {
 namespace {
 
 using rows_of_numbers = std::vector<std::vector<double>>;
@@ -357,4 +357,4 @@ TYPED_TEST(real_vectors_test, topics_and_words_and_texts) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::real_vectors_test

@@ -8,7 +8,7 @@
 #include "ops/nearest/index/tile.hpp"
 #include "reference/retrieval_reference.hpp"
 
-namespace quern {
+namespace quern::sparse_distance_test {
 namespace {
 
 namespace detail = nearest_detail;
@@ -159,7 +159,7 @@ TYPED_TEST(sparse_distance_test, keys_are_those_of_dense_twins) {
             for (const std::uint32_t dimensions : {1u, 15u, 17u, 100u, 784u}) {
                 if (rows * queries * dimensions > 500'000 && !tested_with().small_sizes) continue;
                 if (tested_with().small_sizes && (rows == 257 || dimensions == 784 || queries > 33)) continue;
-                SCOPED_TRACE(testing::Message()
+                SCOPED_TRACE(::testing::Message()
                              << rows << " rows, " << queries << " queries, " << dimensions);
                 const flavour kind = seed % 2 == 0 ? flavour::few_values : flavour::any_values;
                 const std::uint32_t longest = seed % 3 == 0 ? 2 * dimensions : 40;
@@ -301,4 +301,4 @@ TYPED_TEST(sparse_distance_test, the_first_bad_row_is_named) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::sparse_distance_test

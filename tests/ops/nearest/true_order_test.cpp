@@ -20,7 +20,7 @@
 #include "ops/nearest/ranking/exact_distance.hpp"
 #include "vector_samples.hpp"
 
-namespace quern {
+namespace quern::true_order_test {
 namespace {
 
 using namespace nearest_detail;
@@ -411,4 +411,4 @@ TEST(exact_distance_test, long_sums_keep_every_bit) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::true_order_test

@@ -20,11 +20,11 @@
 #include "ops/nearest/index/sharded_index.hpp"
 #include "vector_samples.hpp"
 
-namespace quern {
+namespace quern::vector_set_test {
 namespace {
 
 using namespace nearest_detail;
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 constexpr vector_type every_type[] = {vector_type::f32,  vector_type::f16, vector_type::bf16,
                                       vector_type::i16,  vector_type::i8,  vector_type::u8,
@@ -571,4 +571,4 @@ TEST(vector_set_checks_test, refuses_what_does_not_fit_together) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::vector_set_test

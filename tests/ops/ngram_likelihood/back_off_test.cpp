@@ -6,7 +6,7 @@
 
 #include <vector>
 
-namespace quern::ngram_detail {
+namespace quern::ngram_detail::back_off_test {
 namespace {
 
 TEST(back_off, seen_words_and_the_rest_sum_to_one) {
@@ -35,4 +35,4 @@ TEST(back_off, absolute_discount_takes_at_most_the_count) {
 }
 
 }  // namespace
-}  // namespace quern::ngram_detail
+}  // namespace quern::ngram_detail::back_off_test

@@ -10,7 +10,7 @@
 
 #include "quern/ops/ngram_likelihood.hpp"
 
-namespace quern {
+namespace quern::first_word_parts_test {
 namespace {
 
 /// Words by a skewed distribution, including `vocabulary` itself.
@@ -100,4 +100,4 @@ TEST(first_word_parts, give_the_counts_of_maps) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::first_word_parts_test

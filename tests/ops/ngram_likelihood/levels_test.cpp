@@ -6,7 +6,7 @@
 #include "ops/ngram_likelihood/levels/level_pieces.hpp"
 #include "ops/ngram_likelihood/ngram_texts.hpp"
 
-namespace quern {
+namespace quern::levels_test {
 namespace {
 
 using namespace ngram_detail;
@@ -80,4 +80,4 @@ TEST(ngram_levels, a_word_beyond_memory_is_said) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::levels_test

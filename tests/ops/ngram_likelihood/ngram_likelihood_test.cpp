@@ -17,7 +17,7 @@
 #include "quern/base/error.hpp"
 #include "temporary_folder.hpp"
 
-namespace quern {
+namespace quern::ngram_likelihood_test {
 namespace {
 
 constexpr ngram_method every_method[] = {ngram_method::automatic, ngram_method::strings,
@@ -434,4 +434,4 @@ TEST(ngram_likelihood, stops_on_request_and_rethrows_what_the_sink_throws) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::ngram_likelihood_test

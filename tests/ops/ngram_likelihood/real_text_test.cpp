@@ -10,7 +10,7 @@
 
 #include "ops/ngram_likelihood/ngram_texts.hpp"
 
-namespace quern {
+namespace quern::real_text_test {
 namespace {
 
 /// The [a-z0-9]+ words of a text as documents that end at blank lines, or after `longest` words.
@@ -57,7 +57,7 @@ std::filesystem::path data_file(const char* name) {
     return data == nullptr ? std::filesystem::path() : std::filesystem::path(data) / name;
 }
 
-class real_text : public testing::TestWithParam<const char*> {};
+class real_text : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(real_text, counts_are_those_of_maps_and_of_every_method) {
     const auto path = data_file(GetParam());
@@ -78,7 +78,7 @@ TEST_P(real_text, counts_are_those_of_maps_and_of_every_method) {
 }
 
 INSTANTIATE_TEST_SUITE_P(ngram_likelihood, real_text,
-                         testing::Values("ir/cran/cran.all.1400", "ir/cisi/CISI.ALL", "ir/med/MED.ALL"));
+                         ::testing::Values("ir/cran/cran.all.1400", "ir/cisi/CISI.ALL", "ir/med/MED.ALL"));
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::real_text_test

@@ -9,7 +9,7 @@
 #include "quern/base/error.hpp"
 #include "quern/ops/ngram_likelihood.hpp"
 
-namespace quern {
+namespace quern::text_counter_test {
 namespace {
 
 template <class Tested>
@@ -145,4 +145,4 @@ TYPED_TEST(ngram_text_counter_on, refuses_what_is_wrong) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::text_counter_test

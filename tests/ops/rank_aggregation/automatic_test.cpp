@@ -12,7 +12,7 @@
 #include "quern/base/error.hpp"
 #include "reference/ranked_lists_reference.hpp"
 
-namespace quern::rank_aggregation_detail {
+namespace quern::rank_aggregation_detail::automatic_test {
 namespace {
 
 /// A way of reading, and the costs that make it the cheapest where lists are longer than their first heads.
@@ -237,4 +237,4 @@ TEST(automatic_top_k, the_first_list_with_a_fault_is_named) {
 }
 
 }  // namespace
-}  // namespace quern::rank_aggregation_detail
+}  // namespace quern::rank_aggregation_detail::automatic_test

@@ -12,7 +12,7 @@
 #include "quern/base/error.hpp"
 #include "reference/ranked_lists_reference.hpp"
 
-namespace quern {
+namespace quern::rank_aggregation_places_test {
 namespace {
 
 constexpr aggregate every_rule[] = {aggregate::sum, aggregate::mean,    aggregate::min,
@@ -323,4 +323,4 @@ TYPED_TEST(rank_aggregation_places, methods_without_kernels_run_on_the_cpu_only)
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::rank_aggregation_places_test

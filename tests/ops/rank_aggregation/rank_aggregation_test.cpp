@@ -10,7 +10,7 @@
 #include "quern/base/error.hpp"
 #include "reference/ranked_lists_reference.hpp"
 
-namespace quern {
+namespace quern::rank_aggregation_test {
 namespace {
 
 /// Provides a list in uneven pieces.
@@ -183,4 +183,4 @@ TEST(top_k, options_out_of_range_are_refused) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::rank_aggregation_test

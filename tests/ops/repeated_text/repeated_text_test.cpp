@@ -15,7 +15,7 @@
 #include "quern/base/error.hpp"
 #include "reference/repeated_text_reference.hpp"
 
-namespace quern {
+namespace quern::repeated_text_test {
 
 void PrintTo(const repeated_span& span, std::ostream* out) {
     *out << "[" << span.begin << ", " << span.end << ") of " << span.text << " from " << span.first;
@@ -220,4 +220,4 @@ TEST(repeated_text_test, stops_on_request) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::repeated_text_test

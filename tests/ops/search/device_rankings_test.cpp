@@ -5,7 +5,7 @@
 
 #include <vector>
 
-namespace quern::search_detail {
+namespace quern::search_detail::device_rankings_test {
 namespace {
 
 using ranking = std::vector<scored_document>;
@@ -40,4 +40,4 @@ TEST(append_rankings, leaves_out_what_is_not_wanted) {
 }
 
 }  // namespace
-}  // namespace quern::search_detail
+}  // namespace quern::search_detail::device_rankings_test

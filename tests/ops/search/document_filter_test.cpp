@@ -16,9 +16,9 @@
 #include "ops/search/search_samples.hpp"
 #include "reference/query_reference.hpp"
 
+namespace quern::document_filter_test {
 namespace {
 
-using namespace quern;
 using namespace quern::search_detail;
 using search_samples::encoded_list;
 using documents = std::set<std::uint32_t>;
@@ -109,7 +109,7 @@ TEST(united_lists, have_the_sums_of_frequencies) {
         std::vector<encoded_list> encoded;
         std::map<std::uint32_t, std::uint32_t> sums;
         std::vector<posting_list> views;
-        EXPECT_THAT(united({lengths, size}, {}), testing::IsEmpty());
+        EXPECT_THAT(united({lengths, size}, {}), ::testing::IsEmpty());
         for (const std::uint32_t share : {500u, 400u, 300u, 2u}) {
             reference::word_documents frequencies;
             for (std::uint32_t d = 0; d < size; ++d)
@@ -171,3 +171,4 @@ TEST(proximity, without_slop_it_finds_phrases) {
 }
 
 }  // namespace
+}  // namespace quern::document_filter_test

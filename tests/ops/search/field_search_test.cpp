@@ -13,9 +13,9 @@
 #include "quern/base/error.hpp"
 #include "reference/field_search_reference.hpp"
 
+namespace quern::field_search_test {
 namespace {
 
-using namespace quern;
 using namespace quern::search_samples;
 
 /// A collection whose words are in titles, in texts and, by the seed, in other fields, with lists as search_fields takes them.
@@ -274,3 +274,4 @@ TEST(field_search, refuses_what_cannot_be_ranked) {
 }
 
 }  // namespace
+}  // namespace quern::field_search_test

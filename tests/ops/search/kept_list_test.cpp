@@ -12,9 +12,9 @@
 
 #include "ops/search/search_samples.hpp"
 
+namespace quern::kept_list_test {
 namespace {
 
-using namespace quern;
 using namespace quern::search_samples;
 using search_detail::kept_form;
 using search_detail::kept_list;
@@ -76,8 +76,8 @@ void expect_reference(const sample& collection, const query& requested, const ra
     ASSERT_EQ(search_detail::count_kept(kept.terms, collection.lengths.size()), all.size());
 }
 
-class kept_models : public testing::TestWithParam<ranking_model> {};
-INSTANTIATE_TEST_SUITE_P(all, kept_models, testing::Values(ranking_model::bm25, ranking_model::ql));
+class kept_models : public ::testing::TestWithParam<ranking_model> {};
+INSTANTIATE_TEST_SUITE_P(all, kept_models, ::testing::Values(ranking_model::bm25, ranking_model::ql));
 
 TEST_P(kept_models, match_reference_at_every_size_in_every_form) {
     for (const std::uint32_t documents : {1u, 31u, 127u, 129u, 1023u, 1024u, 1025u, 4097u, 9000u}) {
@@ -176,7 +176,7 @@ RC_GTEST_PROP(kept_lists, any_collection_matches_reference_in_any_forms, ()) {
     expect_reference(collection, requested, {.model = model}, k, forms, required);
     expect_reference(collection, requested, {.model = model}, k, forms, required, excluded);
     expect_reference(collection, requested, {.model = model}, k, forms, {}, excluded);
-    RC_ASSERT(!testing::Test::HasFailure());
+    RC_ASSERT(!::testing::Test::HasFailure());
 }
 
 TEST(kept_lists, forms_follow_the_share_of_documents) {
@@ -205,3 +205,4 @@ TEST(kept_lists, models_that_score_lengths_are_not_kept) {
 }
 
 }  // namespace
+}  // namespace quern::kept_list_test

@@ -10,7 +10,7 @@
 #include "ops/search/search_samples.hpp"
 #include "quern/base/error.hpp"
 
-namespace quern::search_detail {
+namespace quern::search_detail::packed_lists_test {
 namespace {
 
 using namespace search_samples;
@@ -126,4 +126,4 @@ TEST(packed_lists, refuse_entries_that_cannot_be) {
 }
 
 }  // namespace
-}  // namespace quern::search_detail
+}  // namespace quern::search_detail::packed_lists_test

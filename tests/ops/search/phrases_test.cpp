@@ -16,9 +16,9 @@
 #include "ops/search/token_code.hpp"
 #include "quern/base/error.hpp"
 
+namespace quern::phrases_test {
 namespace {
 
-using namespace quern;
 using namespace quern::search_detail;
 using search_samples::worded_collection;
 using words = std::vector<std::uint32_t>;
@@ -44,7 +44,7 @@ void expect_found(const worded_collection& collection, const words& phrase,
                   const std::vector<phrase_posting>& expected) {
     const token_stream tokens = collection.tokens();
     ASSERT_EQ(find_phrase(collection.view(), tokens, collection.phrase(phrase)), expected)
-        << testing::PrintToString(phrase);
+        << ::testing::PrintToString(phrase);
     if (phrase.empty() || collection.documents().empty()) return;
     for (const auto form : {kept_form::documents, kept_form::windows, kept_form::dense}) {
         std::vector<kept_list> lists;
@@ -54,7 +54,7 @@ void expect_found(const worded_collection& collection, const words& phrase,
             lists.push_back(keep_list(collection.view(), {collection.list(word), 1, {}}, {}, form));
             kept.push_back({word, &lists.back(), collection.list(word).collection_frequency});
         }
-        ASSERT_EQ(find_phrase(tokens, kept), expected) << testing::PrintToString(phrase);
+        ASSERT_EQ(find_phrase(tokens, kept), expected) << ::testing::PrintToString(phrase);
         // Whichever word's places are known; the last one is that whose are worth it.
         std::vector<kept_phrase_word> anchors = kept;
         if (anchors.size() > 4) anchors = {leading_word(kept), kept.back()};
@@ -63,7 +63,7 @@ void expect_found(const worded_collection& collection, const words& phrase,
             const word_places places = places_of(tokens, anchor.word, *anchor.list, context());
             ASSERT_EQ(places.bytes.size(), anchor.occurrences);
             for (auto& word : kept) word.places = word.word == anchor.word ? &places : nullptr;
-            ASSERT_EQ(find_phrase(tokens, kept), expected) << testing::PrintToString(phrase);
+            ASSERT_EQ(find_phrase(tokens, kept), expected) << ::testing::PrintToString(phrase);
         }
     }
 }
@@ -72,7 +72,7 @@ const std::vector<std::size_t> every_length = {0,  1,  2,  0,  15,  16,  17,   3
                                                33, 63, 64, 65, 255, 257, 4097, 3};
 
 TEST(token_code, short_codes_go_to_frequent_words) {
-    EXPECT_THAT(frequent_words().finish(), testing::IsEmpty());
+    EXPECT_THAT(frequent_words().finish(), ::testing::IsEmpty());
     std::vector<std::uint64_t> frequencies(20000, 5);
     frequencies[19999] = 6;
     frequencies[7] = 4;
@@ -197,7 +197,7 @@ TEST(phrases, every_code_length_and_document_length) {
             }
             ASSERT_EQ(find_phrase(collection.view(), collection.tokens(), collection.phrase(phrase), range),
                       reference::find_phrase(collection.documents(), phrase, range))
-                << testing::PrintToString(phrase);
+                << ::testing::PrintToString(phrase);
             ASSERT_NO_FATAL_FAILURE(
                 expect_found(collection, phrase, reference::find_phrase(collection.documents(), phrase)));
         }
@@ -239,7 +239,7 @@ TEST(phrases, around_the_rarest_word) {
         const worded_collection collection(documents, vocabulary);
         for (const words& phrase : phrases) {
             const auto expected = reference::find_phrase(documents, phrase);
-            EXPECT_GE(expected.size(), 4u) << testing::PrintToString(phrase);
+            EXPECT_GE(expected.size(), 4u) << ::testing::PrintToString(phrase);
             ASSERT_NO_FATAL_FAILURE(expect_found(collection, phrase, expected));
         }
     }
@@ -283,7 +283,7 @@ TEST(token_kernels, occurrences_on_every_target) {
             for (const std::string phrase : {"\x80", "\x81", "\x80\x80", "\x01\x80", "\x01\x01\x80",
                                              "\x80\x01\x80", "\x80\x80\x80\x80", "\x01\x80\x80\x81\x01\x81"})
                 ASSERT_EQ(count_occurrences({bytes.data(), size}, phrase), counted(text, phrase))
-                    << size << ' ' << testing::PrintToString(phrase);
+                    << size << ' ' << ::testing::PrintToString(phrase);
         }
     });
 }
@@ -314,7 +314,7 @@ TEST(token_kernels, occurrences_around_each_word_on_every_target) {
                     const anchor_word anchor{begin, own, frequencies[word]};
                     begin += own;
                     ASSERT_EQ(count_occurrences({bytes.data(), bytes.size()}, coded, anchor), expected)
-                        << text.size() << ' ' << testing::PrintToString(coded) << " around " << word;
+                        << text.size() << ' ' << ::testing::PrintToString(coded) << " around " << word;
                 }
             }
         }
@@ -329,7 +329,7 @@ RC_GTEST_PROP(phrases, matches_reference, ()) {
     const auto phrase = *rc::gen::resize(5, rc::gen::container<words>(word));
     const worded_collection collection(documents, vocabulary);
     expect_found(collection, phrase, reference::find_phrase(documents, phrase));
-    RC_ASSERT(!testing::Test::HasFailure());
+    RC_ASSERT(!::testing::Test::HasFailure());
 }
 
 TEST(phrases, rank_as_one_term) {
@@ -342,8 +342,9 @@ TEST(phrases, rank_as_one_term) {
             for (const std::size_t k : {0u, 1u, 10u, 64u, 1000u})
                 ASSERT_EQ(rank_phrase(collection.view(), found, {.model = model}, k),
                           search(collection.view(), {std::span(&term, 1)}, {.model = model}, k))
-                    << testing::PrintToString(phrase) << k;
+                    << ::testing::PrintToString(phrase) << k;
     }
 }
 
 }  // namespace
+}  // namespace quern::phrases_test

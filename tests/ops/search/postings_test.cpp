@@ -12,9 +12,9 @@
 #include "ops/search/search_samples.hpp"
 #include "quern/base/error.hpp"
 
+namespace quern::postings_test {
 namespace {
 
-using namespace quern;
 using namespace quern::search_detail;
 using reference::word_documents;
 using search_samples::encoded_list;
@@ -218,3 +218,4 @@ RC_GTEST_PROP(postings, any_list_round_trips, (const std::map<std::uint16_t, std
 }
 
 }  // namespace
+}  // namespace quern::postings_test

@@ -12,9 +12,9 @@
 #include "quern/base/error.hpp"
 #include "quern/ops/ngram_likelihood.hpp"
 
+namespace quern::queries_test {
 namespace {
 
-using namespace quern;
 using namespace quern::search_samples;
 
 /// A query with all parts; the input of the operation and of the reference.
@@ -139,8 +139,8 @@ reference::query_history random_history(std::uint32_t documents, double density,
     return history;
 }
 
-class query_models : public testing::TestWithParam<ranking_model> {};
-INSTANTIATE_TEST_SUITE_P(all, query_models, testing::ValuesIn(all_models));
+class query_models : public ::testing::TestWithParam<ranking_model> {};
+INSTANTIATE_TEST_SUITE_P(all, query_models, ::testing::ValuesIn(all_models));
 
 TEST_P(query_models, only_allowed_documents_are_found) {
     constexpr std::uint32_t documents = 9'500;
@@ -338,3 +338,4 @@ TEST(search, a_required_word_without_documents_leaves_nothing) {
 }
 
 }  // namespace
+}  // namespace quern::queries_test

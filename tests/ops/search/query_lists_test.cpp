@@ -11,9 +11,9 @@
 #include "ops/search/phrase_samples.hpp"
 #include "quern/base/error.hpp"
 
+namespace quern::query_lists_test {
 namespace {
 
-using namespace quern;
 using namespace quern::search_samples;
 using namespace quern::search_detail;
 
@@ -184,3 +184,4 @@ TEST(query_lists, words_that_are_not_those_of_the_postings_are_damage) {
 }
 
 }  // namespace
+}  // namespace quern::query_lists_test

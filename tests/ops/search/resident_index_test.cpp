@@ -14,7 +14,7 @@
 #include "ops/search/search_samples.hpp"
 #include "quern/base/error.hpp"
 
-namespace quern {
+namespace quern::resident_index_test {
 namespace {
 
 using namespace search_samples;
@@ -302,4 +302,4 @@ TYPED_TEST(resident_index_test, damaged_lists) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::resident_index_test

@@ -15,9 +15,9 @@
 #include "quern/base/error.hpp"
 #include "quern/ops/rank_aggregation.hpp"
 
+namespace quern::score_components_test {
 namespace {
 
-using namespace quern;
 using namespace quern::search_samples;
 
 struct components_sample {
@@ -111,8 +111,8 @@ void expect_reference(const components_sample& of, const query& words, const ran
     }
 }
 
-class components_models : public testing::TestWithParam<ranking_model> {};
-INSTANTIATE_TEST_SUITE_P(all, components_models, testing::ValuesIn(all_models));
+class components_models : public ::testing::TestWithParam<ranking_model> {};
+INSTANTIATE_TEST_SUITE_P(all, components_models, ::testing::ValuesIn(all_models));
 
 TEST_P(components_models, match_reference_at_every_size) {
     for (const std::uint32_t documents : {1u, 31u, 32u, 33u, 255u, 257u, 4097u, 9000u}) {
@@ -281,3 +281,4 @@ TEST(joined, what_does_not_fit_is_refused) {
 }
 
 }  // namespace
+}  // namespace quern::score_components_test

@@ -17,9 +17,9 @@
 #include "ops/search/search_samples.hpp"
 #include "quern/base/error.hpp"
 
+namespace quern::search_test {
 namespace {
 
-using namespace quern;
 using namespace quern::search_samples;
 using search_detail::strategy;
 
@@ -41,8 +41,8 @@ void expect_reference(const sample& collection, const query& requested, const ra
     }
 }
 
-class search_models : public testing::TestWithParam<ranking_model> {};
-INSTANTIATE_TEST_SUITE_P(all, search_models, testing::ValuesIn(all_models));
+class search_models : public ::testing::TestWithParam<ranking_model> {};
+INSTANTIATE_TEST_SUITE_P(all, search_models, ::testing::ValuesIn(all_models));
 
 TEST_P(search_models, matches_reference_at_every_size) {
     for (const std::uint32_t documents : {1u, 31u, 32u, 33u, 127u, 128u, 129u, 255u, 257u, 4097u}) {
@@ -303,3 +303,4 @@ TEST(search, counts_that_cannot_be_are_damage) {
 }
 
 }  // namespace
+}  // namespace quern::search_test

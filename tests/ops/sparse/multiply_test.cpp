@@ -20,7 +20,7 @@
 #include "quern/ops/sparse.hpp"
 #include "reference/sparse_reference.hpp"
 
-namespace quern {
+namespace quern::multiply_test {
 namespace {
 
 constexpr sparse_storage all_storages[] = {
@@ -63,7 +63,7 @@ class sparse_checks_test : public on_place<Tested> {
             if (storage != sparse_storage::automatic) {
                 EXPECT_EQ(found.storage, storage);
             }
-            EXPECT_THAT(found.place, testing::HasSubstr("requested"));
+            EXPECT_THAT(found.place, ::testing::HasSubstr("requested"));
         }
     }
 };
@@ -90,8 +90,9 @@ TYPED_TEST(sparse_checks_test, refusals) {
         const std::vector<float> x(x_size, 1);
         return multiply<float>(matrix, std::span<const float>(x), options, TypeParam::ctx());
     };
-    EXPECT_THAT([&] { product_of(view_of(made), 4, {}); },
-                testing::ThrowsMessage<usage_error>("the vector has 4 values, but the matrix has 5 columns"));
+    EXPECT_THAT(
+        [&] { product_of(view_of(made), 4, {}); },
+        ::testing::ThrowsMessage<usage_error>("the vector has 4 values, but the matrix has 5 columns"));
     EXPECT_THROW(product_of(view_of(made), 5, {sparse_storage::csr, 0}), usage_error);
     auto cut = view_of(made);
     cut.value = cut.value.first(3);
@@ -153,7 +154,7 @@ void expect_products_of_a_resident_matrix(const context& ctx) {
         EXPECT_EQ(matrix.columns(), 100u);
         EXPECT_NE(matrix.storage(), sparse_storage::automatic);
         EXPECT_GE(matrix.bytes(), made.column.size() * (4 + sizeof(Value)));
-        EXPECT_THAT(matrix.place(), testing::EndsWith(": requested"));
+        EXPECT_THAT(matrix.place(), ::testing::EndsWith(": requested"));
         std::vector<Value> x = made.x;
         for (int call = 0; call < 3; ++call) {
             for (Value& one : x) one = one / 2 + static_cast<Value>(call);
@@ -175,9 +176,9 @@ void expect_products_of_a_resident_matrix(const context& ctx) {
         EXPECT_EQ(timed.y, matrix.multiply(x));
         EXPECT_THROW(matrix.multiply(x, 0), usage_error);
         x.pop_back();
-        EXPECT_THAT(
-            [&] { (void)matrix.multiply(x); },
-            testing::ThrowsMessage<usage_error>("the vector has 99 values, but the matrix has 100 columns"));
+        EXPECT_THAT([&] { (void)matrix.multiply(x); },
+                    ::testing::ThrowsMessage<usage_error>(
+                        "the vector has 99 values, but the matrix has 100 columns"));
     }
 }
 
@@ -239,4 +240,4 @@ TYPED_TEST(sparse_checks_test, vectors_of_a_gpu) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::multiply_test

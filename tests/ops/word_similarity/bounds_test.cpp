@@ -12,7 +12,7 @@
 #include "ops/word_similarity/exact/terms.hpp"
 #include "word_matrices.hpp"
 
-namespace quern {
+namespace quern::bounds_test {
 namespace {
 
 using namespace word_similarity_detail;
@@ -129,7 +129,7 @@ RC_GTEST_PROP(bound_rows, hold_for_any_weights, ()) {
     }
     const context_matrix matrix = matrix_of(std::move(rows), columns);
     for (const similarity_measure measure : all_measures) expect_bounds_hold(matrix, measure);
-    RC_ASSERT(!testing::Test::HasFatalFailure());
+    RC_ASSERT(!::testing::Test::HasFatalFailure());
 }
 
 /// Enough words for tiles, candidates and thresholds, few neighbours requested: the result of the plain method.
@@ -198,4 +198,4 @@ TEST(bound_tiles, hold_every_entry_once_whatever_their_size) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::bounds_test

@@ -15,7 +15,7 @@
 #include "quern/base/error.hpp"
 #include "quern/ops/word_similarity.hpp"
 
-namespace quern {
+namespace quern::collocation_test {
 namespace {
 
 using counts_by_cell = std::map<std::array<std::uint32_t, 2>, std::uint64_t>;
@@ -126,4 +126,4 @@ TEST(counts_of_cooccurrences, are_of_words_only) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::collocation_test

@@ -12,7 +12,7 @@
 #include "quern/base/error.hpp"
 #include "quern/ops/word_similarity.hpp"
 
-namespace quern {
+namespace quern::context_counter_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -400,4 +400,4 @@ TYPED_TEST(context_counter_test, properties) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::context_counter_test

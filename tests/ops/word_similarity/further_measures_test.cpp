@@ -12,7 +12,7 @@
 #include "quern/ops/word_similarity.hpp"
 #include "word_matrices.hpp"
 
-namespace quern {
+namespace quern::further_measures_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -138,4 +138,4 @@ TEST(further_measures, are_for_one_method_on_the_cpu) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::further_measures_test

@@ -11,7 +11,7 @@
 #include "../../on_every_target.hpp"
 #include "quern/base/error.hpp"
 
-namespace quern::word_similarity_detail {
+namespace quern::word_similarity_detail::pmi_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -148,4 +148,4 @@ TEST(pmi, by_hand) {
 }
 
 }  // namespace
-}  // namespace quern::word_similarity_detail
+}  // namespace quern::word_similarity_detail::pmi_test

@@ -14,9 +14,8 @@
 #include "quern/base/error.hpp"
 #include "quern/ops/word_similarity.hpp"
 
+namespace quern::similar_vectors_test {
 namespace {
-
-using namespace quern;
 
 word_vectors make_vectors(std::uint32_t words, std::uint32_t dimensions, const auto& value) {
     word_vectors v{words, dimensions, std::vector<float>(std::size_t{words} * dimensions), {}};
@@ -231,3 +230,4 @@ TEST(similar_vectors, refuses_what_is_none) {
 }
 
 }  // namespace
+}  // namespace quern::similar_vectors_test

@@ -7,7 +7,7 @@
 #include "quern/ops/word_similarity.hpp"
 #include "word_matrices.hpp"
 
-namespace quern {
+namespace quern::similar_words_large_test {
 namespace {
 
 constexpr similarity_measure all_measures[] = {similarity_measure::lin, similarity_measure::cosine};
@@ -115,4 +115,4 @@ TYPED_TEST(similar_words_large_test, launches_of_any_shape) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::similar_words_large_test

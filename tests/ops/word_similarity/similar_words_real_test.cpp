@@ -17,7 +17,7 @@
 #include "../../on_each_place.hpp"
 #include "quern/ops/word_similarity.hpp"
 
-namespace quern {
+namespace quern::similar_words_real_test {
 namespace {
 
 /// Words of letters as numbers, the `max` frequent first; others unknown, one passage per line.
@@ -132,4 +132,4 @@ TYPED_TEST(similar_words_real_test, every_pair_of_a_real_text_is_within_a_millio
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::similar_words_real_test

@@ -12,7 +12,7 @@
 #include "quern/base/error.hpp"
 #include "word_matrices.hpp"
 
-namespace quern {
+namespace quern::similar_words_test {
 namespace {
 
 constexpr similarity_method all_methods[] = {similarity_method::automatic, similarity_method::compressed,
@@ -103,7 +103,7 @@ class similar_words_test : public on_place<Tested> {
                 SCOPED_TRACE(measure == similarity_measure::lin ? "lin" : "cosine");
                 expect_same(find(matrix, options_of(method, measure, top, columns)), plain);
                 expect_same(find_in_pieces(matrix, options_of(method, measure, top, columns)), plain);
-                if (testing::Test::HasFatalFailure()) return;
+                if (::testing::Test::HasFatalFailure()) return;
             }
         }
     }
@@ -212,7 +212,7 @@ TYPED_TEST(similar_words_test, refuses_what_is_no_matrix) {
                 (void)similar_words(matrix, options_of(method, similarity_measure::lin, 2), TypeParam::ctx());
                 ADD_FAILURE() << "taken, though it " << why;
             } catch (const usage_error& e) {
-                EXPECT_THAT(e.what(), testing::HasSubstr(why));
+                EXPECT_THAT(e.what(), ::testing::HasSubstr(why));
             }
         }
     };
@@ -259,7 +259,7 @@ TYPED_TEST(similar_words_test, refuses_options_out_of_range) {
 
 TYPED_TEST(similar_words_test, says_where_it_ran) {
     const auto found = this->find(full_of_ties(10, 5, 1), {});
-    EXPECT_THAT(found.place, testing::HasSubstr(
+    EXPECT_THAT(found.place, ::testing::HasSubstr(
                                  std::is_same_v<typename TypeParam::place_type, cpu_place> ? "cpu" : "cuda"));
 }
 
@@ -287,4 +287,4 @@ TYPED_TEST(similar_words_test, memory_is_requested) {
 }
 
 }  // namespace
-}  // namespace quern
+}  // namespace quern::similar_words_test

@@ -9,7 +9,7 @@
 #include <cmath>
 #include <random>
 
-namespace quern::word_similarity_detail {
+namespace quern::word_similarity_detail::text_vectors_test {
 namespace {
 
 using ::testing::Each;
@@ -116,4 +116,4 @@ TEST(text_vectors_test, nothing_has_no_direction) {
 }
 
 }  // namespace
-}  // namespace quern::word_similarity_detail
+}  // namespace quern::word_similarity_detail::text_vectors_test

@@ -14,9 +14,9 @@
 #include "quern/ops/word_similarity.hpp"
 #include "reference/svd_reference.hpp"
 
+namespace quern::truncated_svd_test {
 namespace {
 
-using namespace quern;
 using namespace quern::word_similarity_detail;
 
 using dense = std::vector<std::vector<double>>;
@@ -362,3 +362,4 @@ TEST(reduce_blocks, orthonormalises_whatever_it_is_given) {
 }
 
 }  // namespace
+}  // namespace quern::truncated_svd_test

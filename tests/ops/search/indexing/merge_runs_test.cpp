@@ -13,7 +13,7 @@
 #include "ops/search/indexing/inverter.hpp"
 #include "ops/search/postings.hpp"
 
-namespace quern::search_detail {
+namespace quern::search_detail::merge_runs_test {
 namespace {
 
 using documents = std::vector<std::vector<std::string>>;
@@ -137,4 +137,4 @@ RC_GTEST_PROP(merge_test, does_not_depend_on_the_layout, ()) {
 }
 
 }  // namespace
-}  // namespace quern::search_detail
+}  // namespace quern::search_detail::merge_runs_test

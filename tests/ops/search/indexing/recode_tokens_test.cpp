@@ -11,7 +11,7 @@
 #include "ops/search/token_code.hpp"
 #include "quern/base/error.hpp"
 
-namespace quern::search_detail {
+namespace quern::search_detail::recode_tokens_test {
 namespace {
 
 /// A collection whose frequent words are every `step`-th one.
@@ -82,4 +82,4 @@ TEST_F(recode_tokens_test, refuses_what_is_not_of_the_collection) {
 }
 
 }  // namespace
-}  // namespace quern::search_detail
+}  // namespace quern::search_detail::recode_tokens_test

@@ -12,7 +12,7 @@
 #include "ops/search/indexing/index_runs.hpp"
 #include "ops/search/indexing/inverter.hpp"
 
-namespace quern::search_detail {
+namespace quern::search_detail::tokens_test {
 namespace {
 
 using documents = std::vector<std::vector<std::string>>;
@@ -147,4 +147,4 @@ RC_GTEST_PROP(token_run_test, does_not_depend_on_the_layout, ()) {
 }
 
 }  // namespace
-}  // namespace quern::search_detail
+}  // namespace quern::search_detail::tokens_test
