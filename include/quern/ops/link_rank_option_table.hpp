@@ -30,8 +30,7 @@ inline constexpr auto options_of<page_rank_options> = std::array{
         "coo, csr, ell, brc, brcp or brcp-paper. brc and "
         "brcp-paper may give different bits in each run."),
     option_for<&page_rank_options::precision>("precision", "NAME", value_precision_names,
-                                              "Floating-point type over a storage other than auto: f64, or "
-                                              "f32 as in the paper on BRCP, on the CPU.")};
+                                              "With a storage other than auto: f64 or, on the CPU, f32.")};
 
 template <>
 inline constexpr auto options_of<hits_options> =
