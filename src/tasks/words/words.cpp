@@ -228,7 +228,7 @@ class words_run {
                               [&](std::span<const std::uint32_t> columns, std::span<const float> weights) {
                                   writer_.append_contexts(columns, weights);
                               });
-        const counting_record record = counter.record();
+        counting_record record = counter.record();
         result_.statistics.counts["spilled_bytes"] += record.bytes_spilled;
         note_counting(record);
         return record;
