@@ -224,8 +224,11 @@ killed_after() {
     says "40 documents"
     ends_with 0 "${sync[@]}"
     says "store is up to date: no input has changed"
+    mkdir .store.quern-killed # what a --sync leaves that is killed after its store has the name
+    echo old >.store.quern-killed/texts.section
     ends_with 0 quern build pages -o store --sync # the store has its options
     says "up to date"
+    [ ! -e .store.quern-killed ]
     rm pages/3.txt
     mv pages/4.txt pages/moved.txt
     echo "page 5 was rewritten" >pages/5.txt

@@ -158,6 +158,11 @@ void check_folder_target(const fs::path& path) {
     require_writable_folder(parent_of(folder));
 }
 
+void remove_leftovers(const fs::path& path) {
+    const fs::path folder = detail::settled(path);
+    remove_stale_temporaries(parent_of(folder), temporary_prefix(folder));
+}
+
 atomic_folder::atomic_folder(const fs::path& path, existing policy)
     : path_(detail::settled(path)), policy_(policy) {
     detail::begin(path_, policy_);

@@ -77,6 +77,10 @@ struct removed_at_end {
 };
 }  // namespace detail
 
+/// Removes what killed processes left next to the folder of this name, where no new one is made. The caller holds the name's
+/// lock. What cannot be removed stays. Throws usage_error for what cannot be a folder's name.
+void remove_leftovers(const std::filesystem::path& path);
+
 // As atomic_folder, for work in stages: what a killed process left may be resumed.
 
 /// Collects files in a folder within a hidden sibling (`.NAME.quern-xxxxxx/folder`), next to which notes may be kept,

@@ -596,6 +596,7 @@ build_result build(const build_options& request, const context& requested) {
     const build_options options = checked(request, ctx);
     store_changes changes;
     if (options.sync && is_up_to_date(options, ctx)) {
+        io::remove_leftovers(options.store);  // of one that was killed after its commit
         changes.up_to_date = true;
         return nothing_to_do(options, std::move(changes));
     }
