@@ -13,6 +13,7 @@
 #include "base/hash.hpp"
 #include "base/varint.hpp"
 #include "io/compression/zstd_frame.hpp"
+#include "io/files/settled_time.hpp"
 #include "quern/base/error.hpp"
 
 namespace quern::io {
@@ -68,11 +69,10 @@ std::optional<file_state> state_of(const std::filesystem::path& path) {
                       nanoseconds_of(status.st_mtim), nanoseconds_of(status.st_ctim)};
 }
 
-/// Whether a later change would give the file another time. File systems that count seconds have coarse times.
-bool is_settled_before(std::int64_t time, std::chrono::system_clock::time_point begin) {
+/// Whether a later change would give the file another time.
+bool is_settled(std::int64_t time, std::chrono::system_clock::time_point begin) {
     using namespace std::chrono;
-    const std::int64_t margin = time % 1'000'000'000 == 0 ? 2'000'000'000 : 50'000'000;
-    return time + margin < duration_cast<nanoseconds>(begin.time_since_epoch()).count();
+    return is_settled_before(sys_time<nanoseconds>(nanoseconds(time)), sys_time<nanoseconds>(begin));
 }
 
 std::string key_text(std::string_view key) {
@@ -129,7 +129,7 @@ file_log::listed_file file_log::list(std::uint32_t input, folder_file file) {
         next_.reset();
     }
     if (listed.record) ++unchanged_;
-    if (state && !(is_settled_before(state->modified, begin_) && is_settled_before(state->changed, begin_)))
+    if (state && !(is_settled(state->modified, begin_) && is_settled(state->changed, begin_)))
         listed.state.reset();
     return listed;
 }

@@ -4,10 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <functional>
 
 #include "io/corpus/folder_walk.hpp"
+#include "io/files/settled_time.hpp"
 #include "quern/base/pdf_program.hpp"
 #include "quern/tasks/store.hpp"
 #include "quern/text/analyzer.hpp"
@@ -17,13 +17,6 @@ namespace quern {
 namespace {
 
 namespace fs = std::filesystem;
-
-void describe_file(const fs::path& path, std::string& out) {
-    std::error_code gone;
-    const auto time = fs::last_write_time(path, gone).time_since_epoch().count();
-    const std::uint64_t size = fs::file_size(path, gone);
-    out += fmt::format("{}\t{}\t{}\n", path.string(), size, time);
-}
 
 /// Calls on_file(path) for every file of the inputs, in order, and on_folder_end() after each folder.
 void each_file(const build_options& corpus, const std::function<void(const fs::path&)>& on_file,
@@ -45,6 +38,13 @@ void each_file(const build_options& corpus, const std::function<void(const fs::p
 }
 
 }  // namespace
+
+void describe_file(const fs::path& path, std::string& out) {
+    std::error_code gone;
+    const auto time = fs::last_write_time(path, gone).time_since_epoch().count();
+    const std::uint64_t size = fs::file_size(path, gone);
+    out += fmt::format("{}\t{}\t{}\n", path.string(), size, time);
+}
 
 bool lies_still(const fs::path& input) {
     std::error_code failed;
@@ -81,13 +81,11 @@ std::string describe_content(const build_options& corpus) {
 }
 
 bool is_settled(const build_options& corpus, fs::file_time_type begin) {
-    using namespace std::chrono_literals;
     bool settled = true;
     const auto check = [&](const fs::path& file) {
         std::error_code gone;
         const auto time = fs::last_write_time(file, gone);
-        const bool is_coarse = time.time_since_epoch() % 1s == fs::file_time_type::duration::zero();
-        if (gone || time + (is_coarse ? 2000ms : 50ms) >= begin) settled = false;
+        if (gone || !io::is_settled_before(time, begin)) settled = false;
     };
     each_file(corpus, check, [] {});
     return settled;

@@ -10,6 +10,9 @@
 
 namespace quern {
 
+/// Appends a file's name, size and time.
+void describe_file(const std::filesystem::path& path, std::string& out);
+
 /// Whether it is a file or a folder, so that it can be read again.
 bool lies_still(const std::filesystem::path& input);
 

@@ -58,10 +58,7 @@ std::string describe_reading(const build_options& options, const context& ctx) {
     std::string out =
         describe_request(options) +
         fmt::format("Quern {}, stages {}, memory {}\n", QUERN_VERSION, version_of_stages, ctx.memory_limit());
-    std::error_code unseen;
-    if (const fs::path pdf = used_pdf_program().path; !pdf.empty())
-        out += fmt::format("{} {}", fs::file_size(pdf, unseen),
-                           fs::last_write_time(pdf, unseen).time_since_epoch().count());
+    if (const fs::path pdf = used_pdf_program().path; !pdf.empty()) describe_file(pdf, out);
     return out;
 }
 
