@@ -71,7 +71,11 @@ class words_run {
     words_result run() {
         read();
         ::malloc_trim(0);  // freed memory goes back to the system, also from the threads' heaps
-        job_.empty() ? static_cast<void>(count_and_weight()) : take_weights();
+        if (job_.empty()) {
+            count_and_weight();
+        } else {
+            take_weights();
+        }
         ::malloc_trim(0);
         compare();
         write();
