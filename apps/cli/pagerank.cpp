@@ -74,8 +74,7 @@ int run_pagerank(const command& self, const std::vector<std::string>& arguments)
     if (requested.rank.precision == value_precision::f32 && requested.rank.storage == rank_storage::automatic)
         throw usage_error(
             "--precision f32 has no effect on --storage auto, which counts in integers (expected --storage "
-            "coo, csr, ell, "
-            "brc, brcp or brcp-paper)");
+            "coo, csr, ell, brc, brcp or brcp-paper)");
 
     session job(self, request.common);
     output to =

@@ -92,10 +92,9 @@ struct link_ranks {
     std::string place;       ///< the device, with the reason
 };
 
-/// Empty for a graph without nodes. Throws usage_error for options out of range, for f32 with automatic storage or a GPU,
-/// and for an invalid view,
-/// out_of_memory, interrupted, device_error. Cost: a step reads 4 bytes per link and gathers 4 (8 if links have
-/// weights).
+/// Empty for a graph without nodes. Throws usage_error for options out of range, for f32 with automatic storage or a GPU
+/// and for an invalid view; out_of_memory, interrupted, device_error. Cost: a step reads 4 bytes per link and gathers 4
+/// (8 if links have weights).
 link_ranks page_rank(const link_graph_view& graph, const page_rank_options& options, const context& ctx);
 
 struct hits_options {
