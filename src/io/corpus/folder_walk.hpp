@@ -26,7 +26,7 @@ struct folder_file {
 /// The name and the mark of the list of files that dedup, filter and decontaminate write next to the documents that they keep.
 inline constexpr std::string_view kept_list_name = "manifest.json", kept_list_format = "quern kept documents";
 
-/// Whether the file is such a list. It is no document: the folder may be the corpus of the next command.
+/// Whether the file is such a list. A walk skips it, so that the folder can be the corpus of the next command.
 bool is_kept_list(const std::filesystem::path& path);
 
 class folder_walk {
