@@ -73,8 +73,8 @@ struct page_rank_options {
     std::span<const double> preference = {};
     std::span<const double> start = {};  ///< initial ranks, like preference. Empty: v
     rank_storage storage = rank_storage::automatic;
-    /// Of the matrix, the ranks and all sums over a storage format. f32, the type of the paper on BRCP (Yang et al. 2019), is
-    /// computed on the CPU: some 7 digits of a rank, and close ranks change places.
+    /// Of the matrix, the ranks and all sums over a storage format. f32, the type of the paper on BRCP (Yang et al. 2019), has
+    /// some 7 digits of a rank, and close ranks change places.
     value_precision precision = value_precision::f64;
 };
 
@@ -92,8 +92,8 @@ struct link_ranks {
     std::string place;       ///< the device, with the reason
 };
 
-/// Empty for a graph without nodes. Throws usage_error for options out of range, for f32 with automatic storage or a GPU
-/// and for an invalid view; out_of_memory, interrupted, device_error. Cost: a step reads 4 bytes per link and gathers 4
+/// Empty for a graph without nodes. Throws usage_error for options out of range, for f32 with automatic storage and
+/// for an invalid view; out_of_memory, interrupted, device_error. Cost: a step reads 4 bytes per link and gathers 4
 /// (8 if links have weights).
 link_ranks page_rank(const link_graph_view& graph, const page_rank_options& options, const context& ctx);
 

@@ -29,8 +29,9 @@ inline constexpr auto options_of<page_rank_options> = std::array{
         "auto (integers; exact), or floating point over a matrix stored as "
         "coo, csr, ell, brc, brcp or brcp-paper. brc and "
         "brcp-paper may give different bits in each run."),
-    option_for<&page_rank_options::precision>("precision", "NAME", value_precision_names,
-                                              "With a storage other than auto: f64 or, on the CPU, f32.")};
+    option_for<&page_rank_options::precision>(
+        "precision", "NAME", value_precision_names,
+        "Type of the ranks, with a storage other than auto: f64 or f32.")};
 
 template <>
 inline constexpr auto options_of<hits_options> =

@@ -104,12 +104,8 @@ class held_graph {
     }
 
     link_ranks stored_ranks(const page_rank_options& options) {
-        if (options.precision == value_precision::f64) return ranks_over(stored_, options);
-        if constexpr (std::is_same_v<Place, cpu_place>) {
-            return ranks_over(stored_floats_, options);
-        } else {
-            throw usage_error("PageRank in f32 is computed on the CPU only (expected the device cpu)");
-        }
+        return options.precision == value_precision::f64 ? ranks_over(stored_, options)
+                                                         : ranks_over(stored_floats_, options);
     }
     template <class Value>
     link_ranks ranks_over(std::optional<stored_links<Place, Value>>& stored,
@@ -163,9 +159,7 @@ class held_graph {
 link_ranks page_rank(const link_graph_view& graph, const page_rank_options& options, const context& ctx) {
     using namespace link_rank_detail;
     check(options, graph.nodes);
-    const bool floats = options.precision == value_precision::f32;
-    any_place chosen(ctx, choose_device(ctx, floats ? "PageRank in f32" : "PageRank",
-                                        floats ? offered_places::cpu_only : offered_places::all));
+    any_place chosen = open_place(ctx, "PageRank");
     link_ranks found = chosen.run([&]<class Place>(Place& place, cpu_place& host) {
         return held_graph<Place>(place, host, graph, options.max_iterations).page_rank(options);
     });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// PageRank in doubles over stored matrices: true within its bound, and the same bits in every format that promises them.
+// PageRank in floating point over stored matrices: true within its bound, and the same bits in every format that promises them.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -72,7 +72,7 @@ TYPED_TEST(page_rank_storage_test, nasty_graphs) {
     }
 }
 
-TEST(page_rank_storage, floats_are_true_to_their_precision_and_the_same_in_every_exact_format) {
+TYPED_TEST(page_rank_storage_test, floats_are_true_to_their_precision_and_the_same_in_every_exact_format) {
     std::mt19937_64 random(2);
     const link_graph plain = random_graph(random, 3000, 20'000, 1),
                      heavy = random_graph(random, 700, 6000, 1, 4, true);
@@ -85,7 +85,7 @@ TEST(page_rank_storage, floats_are_true_to_their_precision_and_the_same_in_every
                                            rank_storage::brc, rank_storage::brcp, rank_storage::brcp_paper}) {
             const auto name = std::string(rank_storage_names[static_cast<std::size_t>(storage)]);
             options.storage = storage;
-            const link_ranks found = page_rank(graph->view(), options, context::cpu(3));
+            const link_ranks found = page_rank(graph->view(), options, TypeParam::ctx());
             long double error = 0;
             for (std::uint32_t v = 0; v < graph->nodes; ++v) {
                 error += std::fabs(found.ranks[v] - expected[v]);
@@ -102,10 +102,10 @@ TEST(page_rank_storage, floats_are_true_to_their_precision_and_the_same_in_every
     }
 }
 
-TEST(page_rank_storage, a_graph_that_stays_has_the_bits_of_either_precision) {
+TYPED_TEST(page_rank_storage_test, a_graph_that_stays_has_the_bits_of_either_precision) {
     std::mt19937_64 random(3);
     const link_graph graph = random_graph(random, 500, 4000, 1);
-    resident_graph held(graph.view(), context::cpu(2));
+    resident_graph held(graph.view(), TypeParam::ctx());
     for (const value_precision precision :
          {value_precision::f32, value_precision::f64, value_precision::f32}) {
         const page_rank_options options{.storage = rank_storage::brcp, .precision = precision};
@@ -113,12 +113,10 @@ TEST(page_rank_storage, a_graph_that_stays_has_the_bits_of_either_precision) {
     }
 }
 
-TEST(page_rank_storage, floats_need_a_format_and_the_cpu) {
+TEST(page_rank_storage, floats_need_a_format) {
     std::mt19937_64 random(4);
     const link_graph graph = random_graph(random, 50, 100, 1);
     EXPECT_THROW(page_rank(graph.view(), {.precision = value_precision::f32}, context::cpu(1)), usage_error);
-    EXPECT_ANY_THROW(page_rank(
-        graph.view(), {.storage = rank_storage::csr, .precision = value_precision::f32}, context::cuda()));
 }
 
 TEST(page_rank_storage, ell_refuses_what_is_mostly_padding) {

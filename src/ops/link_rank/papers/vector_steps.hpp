@@ -34,5 +34,8 @@ void take_rank_step(cuda_place& place, const rank_step& step, device_span<const 
                     device_span<const double> preference, device_span<const std::uint8_t> dangling,
                     device_span<double> ranks, device_span<double> changes,
                     device_span<double> dangling_mass);
+void take_rank_step(cuda_place& place, const rank_step& step, device_span<const float> products,
+                    device_span<const float> preference, device_span<const std::uint8_t> dangling,
+                    device_span<float> ranks, device_span<float> changes, device_span<float> dangling_mass);
 
 }  // namespace quern::link_rank_detail
