@@ -4,7 +4,7 @@
 //
 //   link_accuracy_bench DEVICE spmv RUNS MATRIX...   the twin of each times a vector of ones, float and double
 //   link_accuracy_bench DEVICE rank STEPS GRAPH...   PageRank of each, twins or files, to 1e-5, and after STEPS
-//   link_accuracy_bench DEVICE rank-f32 STEPS GRAPH...   the same in floats, the paper's type (on the CPU)
+//   link_accuracy_bench DEVICE rank-f32 STEPS GRAPH...   the same in floats, the paper's type
 //   link_accuracy_bench DEVICE check GRAPH...        PageRank in integers to 1e-12 against long double
 //
 // Lines, tab-separated. spmv: matrix, type, format, median seconds of a product, seconds to convert, bytes, Σ(x−μ)/μ and
