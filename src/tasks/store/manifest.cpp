@@ -30,8 +30,9 @@ void read(const std::filesystem::path& folder, const kind& of,
         if (json.at("format") != of.format) throw std::runtime_error(std::string(of.is_none));
         const unsigned version = json.at("version");
         if (version != of.version) {
-            throw std::runtime_error(
-                fmt::format("has format version {}, but this program reads version {}", version, of.version));
+            throw std::runtime_error(fmt::format(
+                "has format version {}, but this program reads version {}; {}", version, of.version,
+                version > of.version ? "install a newer Quern" : "build it again from its corpus"));
         }
         const std::uint64_t checksum = from_hex(json.at("checksum"));
         json.erase("checksum");
