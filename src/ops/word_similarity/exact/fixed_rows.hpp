@@ -54,15 +54,17 @@ inline std::uint64_t to_fixed(double x, int bits) {
     return rounded == 0 ? 1 : rounded;
 }
 
-/// The same for many numbers: a multiplication by a power of two is as exact as ldexp.
+/// The nearest integer, ties to even, at least 1: of a number times a power of two, which is as exact as ldexp.
+constexpr std::uint64_t nearest_integer(double scaled) {
+    const double rounded = scaled < 0x1p52 ? (scaled + 0x1p52) - 0x1p52 : scaled;
+    return rounded < 1 ? 1 : static_cast<std::uint64_t>(rounded);
+}
+
+/// to_fixed() for many numbers.
 class fixed_scale {
   public:
     explicit fixed_scale(int bits) : scale_(std::ldexp(1.0, bits)) {}
-    std::uint64_t operator()(double x) const {
-        const double scaled = x * scale_;
-        const double rounded = scaled < 0x1p52 ? (scaled + 0x1p52) - 0x1p52 : scaled;
-        return rounded < 1 ? 1 : static_cast<std::uint64_t>(rounded);
-    }
+    std::uint64_t operator()(double x) const { return nearest_integer(x * scale_); }
 
   private:
     double scale_;
