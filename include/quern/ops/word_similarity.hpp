@@ -140,7 +140,7 @@ class context_counter {
 enum class similarity_measure {
     lin,     ///< Σ over shared contexts of (a + b) / (Σ a + Σ b), thesis formula 3.8, in [0, 1]
     cosine,  ///< Σ a b / (|a| |b|)
-    // On the CPU, by the method `automatic` only; all in [0, 1].
+    // By the method `automatic` only; all in [0, 1].
     jaccard,  ///< Σ min(a, b) / Σ max(a, b) (Grefenstette 1994, with weights)
     /// 2 P R / (P + R), with P = Σ over shared contexts of a / Σ a, R = Σ over shared contexts of b / Σ b (Weeds and Weir
     /// 2003: precision and recall of the additive model by mutual information).
@@ -190,7 +190,7 @@ struct neighbour_lists {
 /// The `top` most similar words of each word, from all pairs. Throws usage_error for options out of range and
 /// an invalid matrix, out_of_memory, interrupted, device_error. Scores are within 1e-6 relative of the formula
 /// in real numbers over the given weights, unless these are tiny compared with the heaviest row (exact integer
-/// sums; docs/word_similarity.md has the bounds). Measures other than lin and cosine throw usage_error for a GPU.
+/// sums; docs/word_similarity.md has the bounds).
 neighbour_lists similar_words(const context_matrix_view& matrix, const similarity_options& options,
                               const context& ctx);
 /// The same, but passes the neighbours on instead of keeping them: calls sink(words, scores) with pieces of

@@ -5,7 +5,6 @@
 
 #include "device/place.hpp"
 #include "ops/word_similarity/similarity_methods.hpp"
-#include "quern/base/choose_device.hpp"
 #include "quern/base/error.hpp"
 #include "quern/ops/word_similarity_option_table.hpp"
 
@@ -25,21 +24,15 @@ neighbour_lists find(Place& place, cpu_place& host, const context_matrix_view& m
         case similarity_method::column_reduced:
             return find_column_reduced(place, rows, options, sink...);
         default:
-            return find_automatically(place, rows, options, sink...);
+            return is_further_measure(options.measure)
+                       ? find_by_further_measure(place, rows, options, sink...)
+                       : find_automatically(place, rows, options, sink...);
     }
 }
 
 neighbour_lists find_anywhere(const context_matrix_view& matrix, const similarity_options& options,
                               const context& ctx, const neighbour_sink* sink) {
     validate(options);
-    if (is_further_measure(options.measure)) {
-        check_device(options.measure, ctx);
-        cpu_place place(ctx);
-        const owned_rows owned = kept_rows(place, matrix, options);
-        neighbour_lists found = find_by_further_measure(place, owned.rows, options, sink);
-        found.place = "cpu";
-        return found;
-    }
     any_place chosen = open_place(ctx, "word similarity");
     neighbour_lists found = chosen.run([&](auto& place, cpu_place& host) {
         if constexpr (std::is_same_v<decltype(place), cpu_place&>) {
@@ -74,14 +67,6 @@ owned_rows kept_rows(cpu_place& place, const context_matrix_view& matrix, const 
     owned_rows owned = restrict_columns(place, matrix, options.columns);
     fix_sums(place, owned.rows);
     return owned;
-}
-
-void check_device(similarity_measure measure, const context& ctx) {
-    if (is_further_measure(measure)) {
-        (void)choose_device(ctx, "this measure of word similarity", offered_places::cpu_only);
-    } else {
-        (void)choose_device(ctx, "word similarity");
-    }
 }
 
 }  // namespace word_similarity_detail

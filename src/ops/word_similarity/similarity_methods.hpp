@@ -29,12 +29,10 @@ struct pair_share {
 neighbour_lists similar_words_of(const pair_share& share, const context_matrix_view& matrix,
                                  const similarity_options& options, const context& ctx);
 
-/// Whether only the CPU has the measure, by the method `automatic`.
+/// Whether only the method `automatic` has the measure, and computes all pairs.
 constexpr bool is_further_measure(similarity_measure measure) {
     return measure > similarity_measure::cosine;
 }
-/// Throws as choose_device does where the device of ctx cannot compute the measure.
-void check_device(similarity_measure measure, const context& ctx);
 
 // On the CPU, lists are passed on to `sink` unless it is null (quern/ops/word_similarity.hpp).
 
@@ -46,6 +44,8 @@ neighbour_lists find_automatically(cuda_place& place, const fixed_rows& rows,
 neighbour_lists find_by_further_measure(cpu_place& place, const fixed_rows& rows,
                                         const similarity_options& options, const neighbour_sink* sink,
                                         const pair_share& share = {});
+neighbour_lists find_by_further_measure(cuda_place& place, const fixed_rows& rows,
+                                        const similarity_options& options);
 neighbour_lists find_compressed(cpu_place& place, const fixed_rows& rows, const similarity_options& options,
                                 const neighbour_sink* sink = nullptr);
 neighbour_lists find_compressed(cuda_place& place, const fixed_rows& rows, const similarity_options& options);

@@ -11,6 +11,8 @@
 #include "device/place.hpp"
 #include "ops/word_similarity/exact/further_terms.hpp"
 #include "ops/word_similarity/similarity_methods.hpp"
+#include "quern/base/choose_device.hpp"
+#include "quern/base/error.hpp"
 
 namespace quern {
 
@@ -74,7 +76,7 @@ void all_similarities(const context_matrix_view& matrix, const similarity_option
                       const context& ctx,
                       const std::function<void(std::uint32_t, std::span<const double>)>& row) {
     validate(options);
-    check_device(options.measure, ctx);  // an unavailable requested CUDA is an error here too
+    (void)choose_device(ctx, "word similarity");  // an unavailable requested CUDA is an error here too
     cpu_place place(ctx);
     const owned_rows owned = kept_rows(place, matrix, options);
     const fixed_rows& rows = owned.rows;
