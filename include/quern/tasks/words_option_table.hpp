@@ -29,7 +29,7 @@ inline constexpr auto options_of<space_params> = std::array{
     option_for<&space_params::measure>("measure", "NAME", word_measure_names,
                                        "lin (the share of the two words' information that they have in "
                                        "common), cosine (of their weights), lsa (of "
-                                       "vectors from a singular value decomposition), or on the CPU jaccard, "
+                                       "vectors from a singular value decomposition), jaccard, "
                                        "weeds (precision and recall), jensen-shannon or skew."),
     option_for<&space_params::top>(
         "top", "K|all", {.all = top_of_all_pairs},

@@ -38,10 +38,6 @@
 namespace quern {
 namespace {
 
-bool is_for_cpu(word_measure measure) {
-    return measure > word_measure::lsa;
-}
-
 /// The work of one call; the members' names give the order.
 class words_run {
   public:
@@ -52,9 +48,7 @@ class words_run {
           store_(store),
           job_(job),
           params_(options.params),
-          ctx_(is_for_cpu(params_.measure) ? pinned_to_device(ctx, "this measure of words",
-                                                              result_.statistics, offered_places::cpu_only)
-                                           : pinned_to_device(ctx, "words", result_.statistics)),
+          ctx_(pinned_to_device(ctx, "words", result_.statistics)),
           folder_(options.space, options.force ? io::existing::replace : io::existing::refuse),
           scratch_(ctx_),
           writer_(folder_.temporary(), scratch_.file("string_ends")) {}
