@@ -220,23 +220,23 @@ void integer_problem::set_start(std::span<const double> start) {
 
 // Let P be the exact step's matrix, ‖P‖₁ <= 1, and e the rounding errors of the residual over all steps. The true ranks
 // differ from z by (αP + α²P² + …)ρ + (1 + αP + α²P² + …)e, so by at most (α·L + ‖e‖₁) / (1 − α). In units of 2^-62:
-double integer_problem::error_bound(const fixed_page_rank_result& result) const {
-    const auto n = static_cast<double>(nodes_), steps = static_cast<double>(result.iterations);
-    const double links = static_cast<double>(fractions_.max_links()), rest = 1 - damping_;
+double error_bound(const error_terms& terms, const fixed_page_rank_result& result) {
+    const auto n = static_cast<double>(terms.nodes), steps = static_cast<double>(result.iterations);
+    const double links = static_cast<double>(terms.max_links), rest = 1 - terms.damping;
     // The total ever taken, relative to 1: first 1, then the sum of the residuals, which start at 2 at most and fall.
     const double all_taken = 1 + (2 + 2 * steps * n * unit) / rest;
 
     double rounding = n + steps * n / 2;  // (1 − α)v; α·(a node's sum), in each step
     rounding += all_taken / 4;            // α
-    if (params_.dangling == dangling_rule::uniform) rounding += n + steps / 2;  // the kept part of F; α·E
-    if (!preference_.empty()) {
+    if (terms.dangling == dangling_rule::uniform) rounding += n + steps / 2;  // the kept part of F; α·E
+    if (terms.personalised) {
         rounding +=
             rest * 2560 + all_taken * (1536 + n / 8);  // the preference in doubles, times 2^62; times 2^64
         rounding += steps * (n + 1) / 2;               // each node's share of E
     }
-    if (!fractions_.weights().empty()) rounding += steps * n / 2 + all_taken * (1600 + links / 4);  // sums; p
+    if (terms.weighted) rounding += steps * n / 2 + all_taken * (1600 + links / 4);  // sums; p
     const double change = static_cast<double>(result.change);
-    const double whole = (damping_ * change + rounding) / rest * unit;
+    const double whole = (terms.damping * change + rounding) / rest * unit;
     return whole * (1 + 0x1p-30) + 0x1p-51;  // rounding of this arithmetic; ranks in doubles
 }
 

@@ -44,6 +44,17 @@ class link_fractions {
     std::uint64_t max_links_ = 0;
 };
 
+/// What the error of an iteration's result depends on, besides the result.
+struct error_terms {
+    std::uint32_t nodes = 0;
+    std::uint64_t max_links = 0;  ///< maximum out-degree
+    double damping = 0;
+    dangling_rule dangling = dangling_rule::uniform;
+    bool personalised = false, weighted = false;
+};
+/// An upper bound of Σ |rank − true rank|.
+double error_bound(const error_terms& terms, const fixed_page_rank_result& result);
+
 /// A fixed_page_rank_params together with the arrays that it points to.
 class integer_problem {
   public:
@@ -55,8 +66,10 @@ class integer_problem {
     integer_problem& operator=(const integer_problem&) = delete;
 
     const fixed_page_rank_params& params() const { return params_; }
-    /// An upper bound of Σ |rank − true rank| for the result of the iteration.
-    double error_bound(const fixed_page_rank_result& result) const;
+    error_terms terms() const {
+        return {nodes_,           fractions_.max_links(), damping_,
+                params_.dangling, !preference_.empty(),   !fractions_.weights().empty()};
+    }
 
   private:
     integer_problem(cpu_place& place, const link_graph_view& graph, std::unique_ptr<const link_fractions> own,

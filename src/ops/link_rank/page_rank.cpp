@@ -98,7 +98,7 @@ class held_graph {
         found.ranks = from_units(computed.ranks);
         found.iterations = computed.iterations;
         found.change = static_cast<double>(computed.change) * unit;
-        found.error_bound = problem.error_bound(computed);
+        found.error_bound = link_rank_detail::error_bound(problem.terms(), computed);
         found.converged = computed.converged;
         return found;
     }
