@@ -68,6 +68,15 @@ std::string text_of_file(const fs::path& file) {
     }
 }
 
+/// The list that makes results count.
+void write_list(const task_file& task, json files) {
+    const fs::path path = job_files::result_list(task.job, task.number);
+    io::atomic_file list(path, io::existing::replace);
+    list.append(manifests::text_of(kind_of_results(path.filename().native()),
+                                   {{"task", task.checksum}, {"files", std::move(files)}}));
+    list.commit();
+}
+
 void note_failure(const task_file& file, std::string_view why) noexcept {
     try {
         replace_file(job_files::failure(file.job, file.number), fmt::format("{}\n", why));
@@ -122,6 +131,15 @@ std::string fault_of(const listed_results& listed, bool every_byte, const contex
             return file.path.string() + " does not match its checksum";
     }
     return {};
+}
+
+void remove_results(const fs::path& job, std::uint32_t number) {
+    const task_file task = read_task(file_of_task(job, number));
+    const auto listed = results_of(job, number, task.checksum);
+    if (!listed || listed->files.empty()) return;
+    write_list(task, json::object());
+    std::error_code ignored;  // what stays is not listed
+    for (const auto& [name, file] : listed->files) fs::remove(file.path, ignored);
 }
 
 task_lock::task_lock(const fs::path& job, std::uint32_t number)
@@ -200,11 +218,7 @@ void task_results::commit() {
         listed[made->name] = {{"bytes", made->bytes}, {"checksum", manifests::hex(made->checksum.value())}};
     }
     io::atomic_file::commit_together(files);
-    const fs::path path = job_files::result_list(task.job, task.number);
-    io::atomic_file list(path, io::existing::replace);
-    list.append(manifests::text_of(kind_of_results(path.filename().native()),
-                                   {{"task", task.checksum}, {"files", std::move(listed)}}));
-    list.commit();
+    write_list(task, std::move(listed));
 }
 
 namespace {
