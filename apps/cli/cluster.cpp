@@ -21,7 +21,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view distributed[] = {"filter", "nearest", "dedup", "ngrams", "decontaminate", "words"};
+constexpr std::string_view distributed[] = {"filter",        "nearest", "dedup",   "ngrams",
+                                            "decontaminate", "words",   "pagerank"};
 
 /// What the results of a job do not depend on: given anew to each of its steps.
 constexpr std::string_view options_of_a_step[] = {

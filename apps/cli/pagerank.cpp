@@ -2,9 +2,11 @@
 // quern pagerank
 #include <fmt/format.h>
 
+#include "cluster.hpp"
 #include "commands.hpp"
 #include "quern/base/error.hpp"
 #include "quern/tasks/link_rank_option_table.hpp"
+#include "quern/tasks/rank_tasks.hpp"
 #include "session.hpp"
 #include "values.hpp"
 
@@ -15,6 +17,7 @@ struct rank_request {
     common_options common;
     link_rank_options rank;
     std::string graph;
+    cluster_options cluster;
 };
 
 void declare(command_line& line, rank_request& request) {
@@ -43,6 +46,7 @@ void declare(command_line& line, rank_request& request) {
     line.option("precision", rank);
     line.option("input_format", request.rank);
     declare_common(line, request.common, {.gpu = true, .scratch = false});
+    declare_cluster(line, request.cluster);
     for (const char* top : {"-k", "--top"})
         line.hint(top, "pagerank writes all nodes; for the first K use | head -n K");
     line.example("quern pagerank web.txt.zst -o ranks.tsv", "The nodes of a graph, most important first.");
@@ -77,16 +81,28 @@ int run_pagerank(const command& self, const std::vector<std::string>& arguments)
             "coo, csr, ell, brc, brcp or brcp-paper)");
 
     session job(self, request.common);
-    output to =
-        job.open_output(request.common.output, {requested.graph, requested.preference, requested.start});
+    if (request.cluster.is_task())
+        return run_step_of_task(request.cluster, job, [&](const task_file& task, task_results& results) {
+            run_rank_task(requested, task, results, job.ctx);
+        });
+    const std::vector<std::filesystem::path> inputs{requested.graph, requested.preference, requested.start};
+    if (request.cluster.is_used()) {
+        job.check_destinations({{request.common.output}}, inputs);
+        const auto plan = [&](unsigned shards) { return plan_rank_links(requested, shards, job.ctx); };
+        if (!distribute(self, line, request.cluster, job, plan)) return 0;
+    }
+    output to = job.open_output(request.common.output, inputs);
     auto rows = hits ? job.rows(to, {"id", "authority", "hub"}) : job.rows(to, {"id", "rank"});
-    const link_rank_result found = rank_links(requested, job.ctx, [&](const ranked_node& node) {
+    const auto write = [&](const ranked_node& node) {
         if (hits) {
             rows.row({node.id, node.rank, node.hub});
         } else {
             rows.row({node.id, node.rank});
         }
-    });
+    };
+    const link_rank_result found = request.cluster.is_used()
+                                       ? ranks_of_job(requested, request.cluster.share, job.ctx, write)
+                                       : rank_links(requested, job.ctx, write);
     job.statistics = found.statistics;
     rows.finish();
     job.messages.finish();

@@ -104,6 +104,7 @@
 #include "quern/tasks/perplexity.hpp"
 #include "quern/tasks/perplexity_option_table.hpp"
 #include "quern/tasks/rank_aggregation.hpp"
+#include "quern/tasks/rank_tasks.hpp"
 #include "quern/tasks/search.hpp"
 #include "quern/tasks/search_option_table.hpp"
 #include "quern/tasks/signature.hpp"

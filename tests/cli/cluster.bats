@@ -557,6 +557,77 @@ END
     [ ! -e space ]
 }
 
+# a_graph NODES LINKS: links.txt, with names, weights, nodes without links out.
+a_graph() {
+    python3 - "$1" "$2" <<'END'
+import random, sys
+chance = random.Random(2)
+nodes, links = int(sys.argv[1]), int(sys.argv[2])
+with open("links.txt", "w", encoding="utf-8") as file:
+    for _ in range(links):
+        print(f"n{int(.8 * nodes * chance.random() ** 2)}\tn{int(nodes * chance.random() ** 3)}\t{chance.randrange(1, 9)}", file=file)
+with open("seeds.tsv", "w", encoding="utf-8") as file:
+    for i in range(5):
+        print(f"n{7 * i}\t{i + 1}", file=file)
+END
+}
+
+@test "pagerank: the same bytes for 1, 2, 3 and 5 shards" {
+    a_graph 3000 20000
+    check() { # check NAME OPTION...
+        local name=$1
+        shift
+        quern pagerank links.txt "$@" -o whole.tsv --force 2>alone
+        [ -s whole.tsv ]
+        for shards in 1 2 3 5; do
+            quern pagerank links.txt "$@" -o parts.tsv --force --cluster local:2 --share "$name$shards" --shards $shards 2>said
+            sha256sum <parts.tsv | cmp - <(sha256sum <whole.tsv)
+            cmp <(grep iteration said) <(grep iteration alone)
+        done
+    }
+    check plain --tolerance 1e-2
+    check seeds --personalize seeds.tsv --dangling preference --tolerance 1e-2
+    check weighted --weighted --max-iterations 5
+    cp whole.tsv earlier.tsv
+    check warm --warm earlier.tsv --damping 0.5 --tolerance 1e-3
+    quern status plain5 --tasks | cut -f 2,3 | grep -c "^1.step" | grep -qx 5
+    # Only the last two steps keep what they computed.
+    [ "$(find weighted3/results -name '*.state-*' ! -name '*.begin-*' | wc -l)" -eq 6 ]
+    quern pagerank links.txt -o whole.json --format jsonl --max-iterations 3 --quiet
+    quern plan pagerank links.txt -o parts.json --format jsonl --max-iterations 3 --share steps --shards 2 --quiet
+    [ ! -e parts.json ]
+    for task in steps/tasks/*.json; do quern task "$task" --quiet; done
+    quern finish steps --quiet
+    cmp parts.json whole.json
+}
+
+@test "pagerank: a worker that is killed, a changed list, and what is refused" {
+    a_graph 20000 300000
+    quern pagerank links.txt -o whole.tsv --max-iterations 8 --quiet
+    "$QUERN" pagerank links.txt -o parts.tsv --max-iterations 8 --cluster local:2 --share job --shards 3 2>said &
+    local driver=$! worker
+    worker=$(a_worker $driver)
+    kill -KILL "$worker"
+    wait $driver
+    grep -q "is started again" said
+    cmp parts.tsv whole.tsv
+    quern plan pagerank links.txt --personalize seeds.tsv -o late.tsv --share late --shards 2 --quiet
+    echo n1 >>seeds.tsv
+    refused "seeds.tsv was changed since the plan" task late/tasks/0000.json
+    # What the command alone refuses, a task refuses alike.
+    echo nobody >list
+    ends_with 3 quern pagerank links.txt --personalize list -o late.tsv --cluster local:2 --share wrong
+    says "'nobody' is not a node of the graph"
+    [ ! -e late.tsv ]
+    refused "hits is not distributed" pagerank links.txt --method hits --cluster local:2 --share no
+    refused "expected the storage auto" pagerank links.txt --storage csr --cluster local:2 --share no
+    refused "standard input cannot be read by every task" pagerank - --cluster local:2 --share no
+    refused "expected at most 128" pagerank links.txt --cluster local:2 --share no --shards 129
+    quern build corpus -o store --quiet
+    refused "the links of a store are not distributed" pagerank store --cluster local:2 --share no
+    [ ! -e no ]
+}
+
 @test "--cluster ray without Ray says what is missing" {
     mkdir bin
     printf '#!/bin/sh\necho "No module named quern" >&2\nexit 1\n' >bin/python

@@ -35,6 +35,7 @@ COMMANDS: dict[str, tuple[list[str], list[str], int]] = {
     "decontaminate": (["decontaminate", "crawl", "--against", "items.jsonl", "--ngram", "5", "-o", "OUT.jsonl", "--matches", "OUT.tsv"],
                       ["jsonl", "tsv"], 0),
     "words": (["words", "crawl", "--top", "5", "-o", "OUT.words", "--export", "OUT.tsv"], ["tsv"], 1),
+    "pagerank": (["pagerank", "links.tsv", "--max-iterations", "4", "-o", "OUT.tsv"], ["tsv"], 1),
     "dedup": (["dedup", "crawl", "-o", "OUT.jsonl", "--groups", "OUT.groups"], ["jsonl", "groups"], 1),
 }
 
@@ -83,6 +84,8 @@ def here(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.Pat
     parts = [text.split()[3:3 + chance.randrange(2, 12)] for text in chance.sample(texts, 80)]
     items = [json.dumps({"id": f"q{i}", "text": " ".join(part)}) for i, part in enumerate(parts)]
     (tmp_path / "items.jsonl").write_text("\n".join(items) + "\n", encoding="utf-8")
+    links = [f"n{chance.randrange(300)}\tn{chance.randrange(400)}" for _ in range(3000)]
+    (tmp_path / "links.tsv").write_text("\n".join(links) + "\n", encoding="utf-8")
     for name, rows in (("rows", 700), ("queries", 15)):
         values = [float(chance.randrange(3)) for _ in range(rows * 4)]
         (tmp_path / f"{name}.fbin").write_bytes(struct.pack(f"<II{rows * 4}f", rows, 4, *values))

@@ -7,12 +7,22 @@
 #include "quern/base/error.hpp"
 #include "quern/tasks/link_rank.hpp"
 #include "tasks/links/input_graph.hpp"
+#include "tasks/links/rank_output.hpp"
 #include "tasks/shared/pinned_to_device.hpp"
 #include "tasks/shared/remaining_memory.hpp"
 #include "tasks/shared/stage_clock.hpp"
 
 namespace quern {
 namespace {
+
+void note_ranks(const link_ranks& ranks, link_rank_result& result) {
+    result.iterations = ranks.iterations;
+    result.change = ranks.change;
+    result.error_bound = ranks.error_bound;
+    result.converged = ranks.converged;
+}
+
+}  // namespace
 
 void note_graph(const link_graph& graph, link_rank_result& result) {
     result.nodes = graph.nodes;
@@ -24,13 +34,6 @@ void note_graph(const link_graph& graph, link_rank_result& result) {
         const auto [first, last] = std::equal_range(begin, end, node);
         result.self_loops += static_cast<std::uint64_t>(last - first);
     }
-}
-
-void note_ranks(const link_ranks& ranks, link_rank_result& result) {
-    result.iterations = ranks.iterations;
-    result.change = ranks.change;
-    result.error_bound = ranks.error_bound;
-    result.converged = ranks.converged;
 }
 
 void note_statistics(link_rank_result& result) {
@@ -46,47 +49,53 @@ void note_statistics(link_rank_result& result) {
     result.statistics.outcome["converged"] = result.converged;
 }
 
-}  // namespace
-
-link_rank_result rank_links(const link_rank_options& options, const context& requested,
-                            const std::function<void(const ranked_node&)>& sink) {
-    link_rank_result result;
-    const context ctx = pinned_to_device(requested, "pagerank", result.statistics);
-    const input_graph nodes =
+ranked_input read_ranked_input(const link_rank_options& options, link_rank_result& result,
+                               const context& ctx) {
+    ranked_input read;
+    read.nodes =
         read_input_graph(options.graph, options.input_format, options.weighted, ctx, result.statistics);
-    note_graph(nodes.graph, result);
-
-    page_rank_options rank = options.rank;
-    std::vector<double> preference, start;
+    note_graph(read.nodes.graph, result);
+    read.rank = options.rank;
     if (!options.preference.empty()) {
-        preference = read_node_numbers(
-            options.preference, nodes,
+        read.preference = read_node_numbers(
+            options.preference, read.nodes,
             [&](std::string_view id, std::uint64_t line) {
                 throw invalid_input(options.preference.string(), line,
                                     "'" + std::string(id) + "' is not a node of the graph");
             },
             ctx);
-        rank.preference = preference;
+        read.rank.preference = read.preference;
     }
     if (!options.start.empty()) {
-        start = read_node_numbers(
-            options.start, nodes, [&](std::string_view, std::uint64_t) { ++result.unknown_starts; }, ctx);
-        rank.start = start;
+        read.start = read_node_numbers(
+            options.start, read.nodes, [&](std::string_view, std::uint64_t) { ++result.unknown_starts; },
+            ctx);
+        read.rank.start = read.start;
     }
+    return read;
+}
+
+link_rank_result rank_links(const link_rank_options& options, const context& requested,
+                            const std::function<void(const ranked_node&)>& sink) {
+    link_rank_result result;
+    const context ctx = pinned_to_device(requested, "pagerank", result.statistics);
+    const ranked_input read = read_ranked_input(options, result, ctx);
+    const input_graph& nodes = read.nodes;
 
     ctx.report({"rank", 0, 0, "iterations"});
     stage_clock clock(result.statistics);
-    const std::uint64_t held = nodes.bytes_held + (preference.size() + start.size()) * sizeof(double);
+    const std::uint64_t held = read.bytes_held();
     const context remaining = with_remaining_memory(ctx, held, "the links of a graph");
     link_ranks ranks;
     std::vector<double> hubs;
     try {
         if (options.method == rank_method::hits) {
-            hits_scores scores = hits(nodes.graph.view(), {rank.tolerance, rank.max_iterations}, remaining);
+            hits_scores scores =
+                hits(nodes.graph.view(), {read.rank.tolerance, read.rank.max_iterations}, remaining);
             ranks = std::move(scores.authorities);
             hubs = std::move(scores.hubs.ranks);
         } else {
-            ranks = page_rank(nodes.graph.view(), rank, remaining);
+            ranks = page_rank(nodes.graph.view(), read.rank, remaining);
         }
     } catch (const out_of_memory&) {
         if (ctx.device.where == device_choice::kind::cuda) throw;  // perhaps of the GPU's memory
