@@ -379,12 +379,76 @@ END
     wait $driver
     grep -q "is started again" said
     diff -r whole parts
-    refused "the method shingle is not distributed (expected auto or exhaustive)" dedup tree --method shingle --cluster local:2 --share no
+    refused "the method simhash is not distributed (expected auto, exhaustive or shingle)" dedup tree --method simhash --cluster local:2 --share no
     refused "(expected the corpus alone)" dedup tree --against corpus --cluster local:2 --share no
     refused "(expected the corpus alone)" dedup tree --store seen --cluster local:2 --share no
     refused "only whole documents of a corpus are distributed" dedup tree --level line --cluster local:2 --share no
     [ ! -e no ]
     [ ! -e seen ]
+}
+
+@test "dedup by shingles: the same bytes for 1, 2, 3 and 5 shards" {
+    # Near ones, equal ones, the same words in another order, without words, with fewer words than a shingle.
+    python3 - <<'END'
+import json, random
+chance = random.Random(12)
+words = [f"word{i}" for i in range(300)]
+with open("near.jsonl", "w") as first, open("other.jsonl", "w") as second:
+    texts = []
+    for i in range(700):
+        kind = chance.random()
+        if kind < .5 or not texts: text = [chance.choice(words) for _ in range(chance.choice([0, 2, 3, 40, 90, 200]))]
+        elif kind < .65: text = chance.choice(texts)
+        else:
+            text = list(chance.choice(texts))
+            for _ in range(chance.randrange(1, 4)):
+                if text: text[chance.randrange(len(text))] = chance.choice(words)
+            if chance.random() < .3: text += text[:20]
+        texts.append(text)
+        print(json.dumps({"id": f"d{i}", "text": " ".join(text)}), file=first if i < 500 else second)
+END
+    check() { # check NAME OPTION...
+        local name=$1
+        shift
+        local dedup=(dedup near.jsonl other.jsonl --method shingle --quiet --force "$@")
+        quern "${dedup[@]}" -o kept.jsonl --groups groups.tsv
+        quern "${dedup[@]}" --pairs pairs.tsv --report page.html
+        [ "$(wc -l <pairs.tsv)" -gt 100 ]
+        [ -s groups.tsv ]
+        for shards in 1 2 3 5; do
+            quern "${dedup[@]}" -o p-kept.jsonl --groups p-groups.tsv --cluster local:2 --share "$name$shards" --shards $shards
+            sha256sum <p-kept.jsonl | cmp - <(sha256sum <kept.jsonl)
+            sha256sum <p-groups.tsv | cmp - <(sha256sum <groups.tsv)
+        done
+        quern "${dedup[@]}" --pairs p-pairs.tsv --report p-page.html --cluster local:2 --share "$name-pairs" --shards 6
+        cmp pairs.tsv p-pairs.tsv
+        cmp page.html p-page.html
+    }
+    check usual
+    check low --similarity 0.3 --shingle 2 --keep longest
+    check connected --rule connected --keep last
+    check letters --shingle-unit char --shingle 9 --similarity 0.6
+    quern status usual5 --tasks | cut -f 2,3 | sort | uniq -c | grep -q "6 1.compare"
+    echo "word1 word2" >stop.txt
+    check stop --stop-words stop.txt
+    quern plan dedup near.jsonl --method shingle --stop-words stop.txt -o late.jsonl --share late --shards 2 --quiet
+    echo word3 >>stop.txt
+    refused "stop.txt was changed since the plan" task late/tasks/0000.json
+    [ ! -e late.jsonl ]
+}
+
+@test "dedup by shingles: a worker that is killed, folders of outputs" {
+    mkdir tree
+    for i in $(seq 30); do sed "s/\"id\": \"/&$i-/" corpus/s3.jsonl; done >tree/a.jsonl
+    cp corpus/s0.jsonl tree/b.jsonl
+    quern dedup tree --method shingle -o whole/ --quiet
+    "$QUERN" dedup tree --method shingle -o parts/ --cluster local:2 --share job --shards 6 2>said &
+    local driver=$! worker
+    worker=$(a_worker $driver)
+    kill -KILL "$worker"
+    wait $driver
+    grep -q "is started again" said
+    diff -r whole parts
 }
 
 @test "ngrams: the same bytes for 1, 2, 3 and 5 shards" {

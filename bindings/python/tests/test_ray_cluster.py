@@ -37,6 +37,8 @@ COMMANDS: dict[str, tuple[list[str], list[str], int]] = {
     "words": (["words", "crawl", "--top", "5", "-o", "OUT.words", "--export", "OUT.tsv"], ["tsv"], 1),
     "pagerank": (["pagerank", "links.tsv", "--max-iterations", "4", "-o", "OUT.tsv"], ["tsv"], 1),
     "dedup": (["dedup", "crawl", "-o", "OUT.jsonl", "--groups", "OUT.groups"], ["jsonl", "groups"], 1),
+    "shingles": (["dedup", "crawl", "--method", "shingle", "--similarity", "0.5", "-o", "OUT.jsonl", "--groups", "OUT.groups"],
+                 ["jsonl", "groups"], 1),
 }
 
 

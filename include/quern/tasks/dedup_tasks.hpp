@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// dedup() by edit rate in tasks over shards (quern/tasks/cluster.hpp): one reads the corpus and writes its distinct texts as blocks,
-// sorted by length; then there is a task for each pair of blocks, so that each pair of texts is compared by exactly one. The run
-// that reads the corpus once more, dedup_of_job(), takes their pairs.
+// dedup() by edit rate, or by sets of shingles, in tasks over shards (quern/tasks/cluster.hpp): one reads the corpus and writes its
+// distinct texts as blocks, sorted by length, or the words of its documents as blocks in their order; then there is a task for each
+// pair of blocks, so that each pair of documents is compared by exactly one. The run that reads the corpus once more, dedup_of_job(),
+// takes their pairs.
 #pragma once
 
 #include <filesystem>
@@ -14,7 +15,7 @@
 namespace quern {
 
 /// B blocks, so that the B (B + 1) / 2 pairs of them are at least `shards`. Every file of the corpus is read, for its checksum.
-/// Throws usage_error for standard input, for a store, a set to compare with, and methods other than automatic and exhaustive; as
+/// Throws usage_error for standard input, for a store, a set to compare with, and methods other than automatic, exhaustive and shingle; as
 /// dedup().
 std::vector<job_task> plan_dedup(const dedup_options& options, unsigned shards, const context& ctx);
 

@@ -30,6 +30,7 @@
 #include "tasks/dedup/preference.hpp"
 #include "tasks/dedup/record_file.hpp"
 #include "tasks/dedup/text_blocks.hpp"
+#include "tasks/dedup/word_blocks.hpp"
 #include "tasks/dedup/word_table.hpp"
 #include "tasks/shared/stage_clock.hpp"
 
@@ -75,7 +76,7 @@ class dedup_run {
                 kept_target{options.kept_folder, options, describe_kept(options), options.resume}, ctx_);
         if (options.keep_records) found_->records.emplace(found_->scratch.file("records"), options.fields);
         if (options.keep_rows) found_->rows.emplace(found_->scratch.file("rows"));
-        if (compares_words(options.duplicates.method))
+        if (compares_words(options.duplicates.method) && job.empty())
             words_.emplace(options.text, found_->scratch.file("words"), options.duplicates.of_shingles);
     }
 
@@ -99,6 +100,7 @@ class dedup_run {
     /// Reads the corpus, and writes its texts as blocks.
     void write_blocks(std::uint64_t blocks, task_results& results) {
         read_once();
+        if (words_) return write_word_blocks(words_->words(), words_->vocabulary(), blocks, results, ctx_);
         write_text_blocks(found_->table.texts(), options_.duplicates.unit, blocks, results, ctx_);
     }
 
@@ -194,7 +196,7 @@ class dedup_run {
         if (are_counted) found_->pair_count = pairs;
     }
 
-    /// The pairs of the tasks of a job: of texts that are the first of their equals, as those of a store.
+    /// The pairs of the tasks of a job: of words all, of texts those that are the first of their equals, as those of a store.
     void take_compared() {
         compared_texts of_job = read_compared(job_);
         if (of_job.sketches.size() != found_->table.size())
@@ -203,6 +205,12 @@ class dedup_run {
                             "changed, or --memory of a worker was "
                             "too small for a document); make a plan in another folder",
                             job_.string(), of_job.sketches.size(), found_->table.size()));
+        if (compares_words(options_.duplicates.method)) {
+            found_->pairs = std::move(of_job.pairs);
+            found_->pair_count = found_->pairs.size();
+            clock_.end_stage("compare", found_->table.texts().bytes.size());
+            return choose(found_->pairs);
+        }
         text_sketches sketches;
         sketches.chunks.emplace_back(of_job.sketches);
         found_->is_new.resize(found_->table.size());
@@ -471,9 +479,11 @@ std::vector<job_task> plan_dedup(const dedup_options& options, unsigned shards, 
     require_documents(options);
     check_request(options);
     const duplicate_method method = options.duplicates.method;
-    if (method != duplicate_method::automatic && method != duplicate_method::exhaustive)
-        throw usage_error(fmt::format("the method {} is not distributed (expected auto or exhaustive)",
-                                      duplicate_method_names[static_cast<std::size_t>(method)]));
+    if (method != duplicate_method::automatic && method != duplicate_method::exhaustive &&
+        method != duplicate_method::shingle)
+        throw usage_error(
+            fmt::format("the method {} is not distributed (expected auto, exhaustive or shingle)",
+                        duplicate_method_names[static_cast<std::size_t>(method)]));
     if (!options.store.empty() || !options.against.empty())
         throw usage_error(
             "documents of a store, or of a set to compare with, are not distributed (expected the corpus "
@@ -487,6 +497,8 @@ std::vector<job_task> plan_dedup(const dedup_options& options, unsigned shards, 
     std::vector<std::filesystem::path> files;
     for (const kept_request::file& each : describe_request(options, nlohmann::json::object()).files)
         if (!each.path.ends_with('/')) files.emplace_back(each.path);
+    if (compares_words(method) && !is_builtin_stop_list(options.text.stop_words))
+        files.emplace_back(options.text.stop_words);
     std::uint64_t blocks = 1;
     while (blocks * (blocks + 1) / 2 < shards) ++blocks;
     std::vector<job_task> tasks(1);
@@ -530,8 +542,9 @@ void run_dedup_task(const dedup_options& options, const task_file& file, task_re
     const auto block = [&](const char* name) {
         return file_of_result(file.job, 0, file.task.parameters.at(name));
     };
+    const auto compare = compares_words(options.duplicates.method) ? compare_word_blocks : compare_blocks;
     const std::vector<duplicate_pair> pairs =
-        compare_blocks(block("first"), block("second"), options.duplicates, placed);
+        compare(block("first"), block("second"), options.duplicates, placed);
     results.begin("pairs");
     results.append({reinterpret_cast<const char*>(pairs.data()), pairs.size() * sizeof(duplicate_pair)});
 }
