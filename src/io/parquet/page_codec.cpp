@@ -12,6 +12,7 @@
 #include <memory>
 
 #include "io/compression/gzip_writer.hpp"
+#include "io/compression/snappy_block.hpp"
 #include "io/compression/zstd_frame.hpp"
 #include "io/parquet/byte_cursor.hpp"
 #include "quern/base/error.hpp"
@@ -22,13 +23,6 @@ namespace {
 [[noreturn]] void throw_damaged(std::string_view format) {
     throw fault("the " + std::string(format) +
                 " data of a page are damaged, or of another length than its header says");
-}
-
-void unsnap(std::string_view packed, std::span<char> plain) {
-    std::size_t length = 0;
-    if (!snappy::GetUncompressedLength(packed.data(), packed.size(), &length) || length != plain.size() ||
-        !snappy::RawUncompress(packed.data(), packed.size(), plain.data()))
-        throw_damaged("snappy");
 }
 
 /// gzip, of one or several members; some writers make zlib's format instead.
@@ -91,7 +85,8 @@ void decompress(codec which, std::string_view packed, std::span<char> plain) {
             if (!packed.empty()) std::memcpy(plain.data(), packed.data(), packed.size());
             return;
         case codec::snappy:
-            return unsnap(packed, plain);
+            if (!decompress_snappy(packed, plain)) throw_damaged("snappy");
+            return;
         case codec::gzip:
             return gunzip(packed, plain);
         case codec::zstd:
