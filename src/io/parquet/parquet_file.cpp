@@ -103,12 +103,24 @@ std::shared_ptr<page> column_reader::shared_page(const page_header& header, std:
     return made;
 }
 
+/// A chunk has one, before its pages.
+std::shared_ptr<dictionary> column_reader::shared_dictionary(const page_header& header,
+                                                             std::string_view body) {
+    const std::lock_guard lock(chunk_->finding);
+    auto shared = chunk_->entries.lock();
+    if (!shared) {
+        shared = std::make_shared<dictionary>(header, body, chunk_->leaf, chunk_->meta.compression);
+        chunk_->entries = shared;
+    }
+    return shared;
+}
+
 void column_reader::take_page(const page_header& header, std::string_view body) {
     using kind = page_header::kind;
     if (header.what == kind::dictionary) {
         if (dictionary_ || page_ || chunk_->leaf.type == physical_type::boolean)
             throw fault("a dictionary where none is expected");
-        dictionary_ = std::make_shared<dictionary>(header, body, chunk_->leaf, chunk_->meta.compression);
+        dictionary_ = shared_dictionary(header, body);
     } else if (header.what == kind::data || header.what == kind::data_v2) {
         if (header.values > left_) throw fault("its pages have more values than it says");
         page_begin_ = chunk_->meta.values - left_;

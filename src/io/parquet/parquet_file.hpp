@@ -98,7 +98,8 @@ class column_reader {
         std::size_t group;
         leaf_column leaf;
         column_chunk meta;
-        std::mutex finding = {};  ///< guards `pages`
+        std::mutex finding = {};  ///< guards what follows
+        std::weak_ptr<dictionary> entries = {};
         std::vector<std::pair<std::uint64_t, std::weak_ptr<page>>> pages =
             {};  ///< in use, by their place in the file
     };
@@ -108,6 +109,7 @@ class column_reader {
     bool next_page();
     void take_page(const page_header& header, std::string_view body);
     std::shared_ptr<page> shared_page(const page_header& header, std::string_view body);
+    std::shared_ptr<dictionary> shared_dictionary(const page_header& header, std::string_view body);
     void begin_page();
     void skip_in_page();
     const dictionary* current_dictionary();
