@@ -55,10 +55,10 @@ void page::unpack() {
     } else if (plain_bytes == 0 && packed.empty()) {
         values_ = {};  // only nulls
     } else {
-        auto plain = std::make_unique_for_overwrite<char[]>(plain_bytes);
-        decompress(codec_, packed, {plain.get(), plain_bytes});
+        unpacked_bytes plain(pool_, plain_bytes);
+        decompress(codec_, packed, plain.bytes());
         plain_ = std::move(plain);
-        values_ = {plain_.get(), plain_bytes};
+        values_ = {plain_.bytes().data(), plain_bytes};
     }
     if (header_.what == page_header::kind::data) split_version_1();
 }
@@ -94,7 +94,7 @@ void page::load(std::uint64_t max_bytes, const dictionary* entries) {
         check_levels_and_values(entries);
     } catch (const fault& why) {
         damage_ = why.what();
-        plain_.reset();
+        plain_ = {};
         throw;
     }
     loaded_ = true;

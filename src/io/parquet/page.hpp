@@ -9,8 +9,11 @@
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "device/cpu/memory_pool.hpp"
+#include "io/compression/unpacked_bytes.hpp"
 #include "io/parquet/metadata.hpp"
 #include "io/parquet/page_values.hpp"
 
@@ -19,8 +22,10 @@ namespace quern::io::parquet {
 /// Bytes as they lie in the file until they are decompressed. Any threads.
 class page {
   public:
-    page(const page_header& header, std::string_view body, const leaf_column& leaf, codec compression)
-        : header_(header), body_(body), leaf_(leaf), codec_(compression) {}
+    /// What it decompresses lies in memory of the pool.
+    page(const page_header& header, std::string_view body, const leaf_column& leaf, codec compression,
+         std::shared_ptr<memory_pool> pool)
+        : header_(header), body_(body), leaf_(leaf), codec_(compression), pool_(std::move(pool)) {}
 
     const page_header& header() const { return header_; }
     /// The memory that load() needs, or has taken.
@@ -52,18 +57,20 @@ class page {
     std::string_view body_;
     leaf_column leaf_;
     codec codec_;
+    std::shared_ptr<memory_pool> pool_;
     std::mutex loading_;  ///< guards the rest until it is loaded
     bool loaded_ = false;
     std::string damage_;  ///< found by an earlier call
-    std::unique_ptr<char[]> plain_;
+    unpacked_bytes plain_;
     std::string_view repetition_, definition_, values_;
 };
 
 /// The entries of a dictionary page, which its data pages name by number. Any threads.
 class dictionary {
   public:
-    dictionary(const page_header& header, std::string_view body, const leaf_column& leaf, codec compression)
-        : page_(header, body, leaf, compression), width_(leaf.width) {}
+    dictionary(const page_header& header, std::string_view body, const leaf_column& leaf, codec compression,
+               std::shared_ptr<memory_pool> pool)
+        : page_(header, body, leaf, compression, std::move(pool)), width_(leaf.width) {}
 
     std::uint64_t memory_bytes() const {
         return page_.memory_bytes() + (width_ == 0 ? sizeof(std::uint32_t) * page_.header().values : 0);

@@ -98,7 +98,8 @@ std::shared_ptr<page> column_reader::shared_page(const page_header& header, std:
     for (const auto& [at, known] : pages) {
         if (auto found = at == at_ ? known.lock() : nullptr) return found;
     }
-    auto made = std::make_shared<page>(header, body, chunk_->leaf, chunk_->meta.compression);
+    auto made =
+        std::make_shared<page>(header, body, chunk_->leaf, chunk_->meta.compression, chunk_->file->pool());
     pages.emplace_back(at_, made);
     return made;
 }
@@ -109,7 +110,8 @@ std::shared_ptr<dictionary> column_reader::shared_dictionary(const page_header& 
     const std::lock_guard lock(chunk_->finding);
     auto shared = chunk_->entries.lock();
     if (!shared) {
-        shared = std::make_shared<dictionary>(header, body, chunk_->leaf, chunk_->meta.compression);
+        shared = std::make_shared<dictionary>(header, body, chunk_->leaf, chunk_->meta.compression,
+                                              chunk_->file->pool());
         chunk_->entries = shared;
     }
     return shared;

@@ -21,6 +21,7 @@
 #include <utility>
 #include <vector>
 
+#include "device/cpu/memory_pool.hpp"
 #include "io/files/mapped_file.hpp"
 #include "io/parquet/metadata.hpp"
 #include "io/parquet/packed_numbers.hpp"
@@ -51,6 +52,8 @@ class parquet_file {
     const file_metadata& metadata() const { return metadata_; }
     std::string_view bytes() const { return bytes_; }
     const std::string& name() const { return name_; }
+    /// For what its pages are decompressed into.
+    const std::shared_ptr<memory_pool>& pool() const { return pool_; }
 
   private:
     parquet_file(mapped_file mapped, std::string_view bytes, std::string name, std::uint64_t max_bytes);
@@ -59,6 +62,7 @@ class parquet_file {
     std::string_view bytes_;
     std::string name_;
     file_metadata metadata_;
+    std::shared_ptr<memory_pool> pool_ = std::make_shared<memory_pool>();
 };
 
 /// Reads one leaf of one row group in order, a page at a time. A page is checked as a whole when it is loaded: it is damaged,
