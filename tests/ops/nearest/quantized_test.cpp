@@ -80,7 +80,8 @@ double expect_bounds_hold(const sample& data, vector_metric metric) {
     const quantized_rows<cpu_place> made(place, data.tile(), metric);
     const quantized_rows<cpu_place>::state& quantized = made.get();
     std::size_t passed = 0, failures = 0;
-    for (const product_method method : {product_method::pairs, best_product_method()}) {
+    for (const product_method method :
+         {product_method::pairs, product_method::short_sums, best_product_method()}) {
         const query_codes codes(quantized, data.query_tile(), method);
         std::vector<float> bounds(data.b.size() * block_rows);
         std::vector<float> limits(data.b.size());
@@ -97,8 +98,9 @@ double expect_bounds_hold(const sample& data, vector_metric metric) {
         }
         passed = 0;
         for (std::size_t block = 0; block < quantized.blocks(); ++block) {
-            bound_block(quantized.coded(), block, codes.coded(), bounds.data(), method);
-            mark_candidates(quantized.coded(), block, 1, codes.coded(), limits.data(), masks.data(), method);
+            bound_block(quantized.coded(), block, codes.coded(), bounds.data(), codes.method());
+            mark_candidates(quantized.coded(), block, 1, codes.coded(), limits.data(), masks.data(),
+                            codes.method());
             for (std::size_t q = 0; q < data.b.size(); ++q)
                 for (std::size_t r = 0; r < block_rows && block * block_rows + r < data.a.size(); ++r) {
                     const std::uint64_t key = keys[q][block * block_rows + r];
@@ -177,6 +179,51 @@ TEST(quantized_bounds, know_what_canonical_sums_lose) {
     const auto query = [](std::uint32_t, std::uint32_t) { return 113.0f; };
     const sample data(floats_of(2, dimensions, rows), floats_of(1, dimensions, query));
     for (const vector_metric metric : {ip, cosine}) expect_bounds_hold(data, metric);
+}
+
+// Where all components are equal, sums of four products are the largest.
+TEST(quantized_bounds, hold_where_short_sums_are_largest) {
+    on_every_target([] {
+        for (const float sign : {1.0f, -1.0f})
+            for (const std::uint32_t dimensions : {4u, 8u, 20u}) {
+                const auto rows = [&](std::uint32_t i, std::uint32_t) {
+                    return i % 3 == 0 ? sign * 0.3f : sign * (0.3f - 0.001f * static_cast<float>(i));
+                };
+                const auto query = [&](std::uint32_t, std::uint32_t) { return sign * 0.7f; };
+                const sample data(floats_of(70, dimensions, rows), floats_of(7, dimensions, query));
+                for (const vector_metric metric : {sql2, ip, cosine}) expect_bounds_hold(data, metric);
+            }
+    });
+}
+
+TEST(quantized_kernels, code_queries_so_that_short_sums_hold_them) {
+    // Of the first four, 0, 1, 4 and 5 are added, of the others 2, 3, 6 and 7.
+    const std::int8_t codes[] = {100, 20, -3, -4, 7, -50, -5, 6, 90, 0, 0, 9};
+    EXPECT_EQ(largest_short_sum(codes, 8), 127);
+    EXPECT_EQ(largest_short_sum(codes + 4, 8), 97);
+    EXPECT_EQ(largest_short_sum(codes + 8, 4), 90);
+
+    cpu_place place(context::cpu(1));
+    std::mt19937_64 random(10);
+    const auto real = [&](std::uint32_t, std::uint32_t) {
+        return static_cast<float>(random() >> 40) * 0x1p-24f;
+    };
+    const sample reals(floats_of(70, 36, real), floats_of(9, 36, real));
+    const quantized_rows<cpu_place> coarse(place, reals.tile(), ip);
+    const query_codes coded(coarse.get(), reals.query_tile(), product_method::short_sums);
+    EXPECT_EQ(coded.method(), product_method::short_sums);
+    for (std::size_t q = 0; q < 9; ++q) {
+        const std::int32_t largest = largest_short_sum(coded.coded(q, 1).codes, 36);
+        EXPECT_LE(largest, max_short_sum);
+        EXPECT_GE(largest, max_short_sum - 12);  // no coarser than necessary
+    }
+    const auto whole = [&](std::uint32_t, std::uint32_t) { return static_cast<float>(random() % 128); };
+    const sample integers(floats_of(70, 36, whole), floats_of(9, 36, whole));
+    const quantized_rows<cpu_place> exact(place, integers.tile(), ip);
+    const query_codes kept(exact.get(), integers.query_tile(), product_method::short_sums);
+    EXPECT_EQ(kept.method(), product_method::pairs);
+    for (std::size_t j = 0; j < 36; ++j)
+        EXPECT_EQ(static_cast<float>(kept.coded().codes[j]), static_cast<float>(integers.b[0][j]));
 }
 
 TEST(quantized_bounds, leave_little_open) {

@@ -68,7 +68,7 @@ vector_coder::vector_coder(const quantized_kind& kind, const std::vector<float>&
       v_(whole(kind.dimensions, code_padding)),
       codes_(whole(kind.dimensions, code_padding)) {}
 
-coded_sums vector_coder::code(const std::byte* row) {
+coded_sums vector_coder::code(const std::byte* row, float coarser) {
     float* const v = v_.data();
     const float* const centre = centre_->empty() ? nullptr : centre_->data();
     with_type(kind_.type, [&](auto type) {
@@ -82,12 +82,27 @@ coded_sums vector_coder::code(const std::byte* row) {
     });
     if (centre != nullptr)
         for (std::uint32_t j = 0; j < kind_.dimensions; ++j) v[j] -= centre[j];
-    const vector_code made = code_vector(v, v_.size(), codes_.data());
+    const vector_code made = code_vector(v, v_.size(), codes_.data(), coarser);
     return {.squares = made.squares,
             .norm = std::sqrt(made.squares),
             .rest = std::sqrt(made.rest_squares),
             .code_norm = std::sqrt(static_cast<double>(made.codes)),
             .scale = made.scale};
+}
+
+std::int32_t largest_short_sum(const std::int8_t* codes, std::size_t padded) {
+    std::int32_t largest = 0;
+    for (std::size_t j = 0; j < padded; j += j % 4 == 0 ? 2 : 6) {
+        std::int32_t positive = 0, negative = 0;
+        for (const std::size_t i : {j, j + 1, j + 4, j + 5}) {
+            if (i >= padded) break;
+            const std::int32_t code = codes[i];
+            positive += std::max(code, 0);
+            negative += std::max(-code, 0);
+        }
+        largest = std::max({largest, positive, negative});
+    }
+    return largest;
 }
 
 query_codes::query_codes(const quantized_rows<cpu_place>::state& quantized,
@@ -101,8 +116,31 @@ query_codes::query_codes(const quantized_rows<cpu_place>::state& quantized,
       sizes_(queries.rows),
       terms_(queries.rows) {
     vector_coder coder(quantized.kind, quantized.centre);
+    code_all(coder, quantized.kind, queries);
+    if (method_ == product_method::fours) return;
+    wide_codes_.resize(codes_.size());
+    for (std::size_t i = 0; i < codes_.size(); ++i) wide_codes_[wide_place(i)] = codes_[i];
+}
+
+void query_codes::code_all(vector_coder& coder, const quantized_kind& kind,
+                           const row_tile<cpu_place>& queries) {
     for (std::size_t q = 0; q < queries.rows; ++q) {
-        terms_[q] = query_terms_of(quantized.kind, coder.code(queries.values.data() + q * queries.stride));
+        const std::byte* const row = queries.values.data() + q * queries.stride;
+        coded_sums sums = coder.code(row);
+        if (method_ == product_method::short_sums) {
+            const std::int32_t largest = largest_short_sum(coder.codes(), padded_);
+            const auto too_large = [&] { return largest_short_sum(coder.codes(), padded_) > max_short_sum; };
+            if (largest > max_short_sum) {
+                if (sums.rest == 0) {  // integers: pairs keep them exact
+                    method_ = product_method::pairs;
+                    return code_all(coder, kind, queries);
+                }
+                sums = coder.code(row, static_cast<float>(largest) / (max_short_sum - 1));
+            }
+            // Four codes are rounded by at most half each: now they cannot be too large.
+            if (too_large()) sums = coder.code(row, static_cast<float>(largest + 2) / (max_short_sum - 3));
+        }
+        terms_[q] = query_terms_of(kind, sums);
         std::memcpy(codes_.data() + q * padded_, coder.codes(), padded_);
         std::int32_t sum = 0;
         for (std::size_t j = 0; j < padded_; ++j) sum += coder.codes()[j];
@@ -111,7 +149,6 @@ query_codes::query_codes(const quantized_rows<cpu_place>::state& quantized,
         rests_[q] = terms_[q].rest;
         sizes_[q] = terms_[q].size;
     }
-    if (method_ == product_method::pairs) wide_codes_.assign(codes_.begin(), codes_.end());
 }
 
 coded_queries query_codes::coded(std::size_t first, std::size_t count) const {

@@ -30,7 +30,13 @@ struct coded_rows {
     std::size_t padded = 0;  ///< dimensions, rounded up to fours; padding has the code 0 (stored: 128)
 };
 
-/// codes[q · padded + j]; the same in 16 bits for processors without the instruction.
+/// In `wide_codes`: of every four components, the first and third come before the second and fourth.
+constexpr std::size_t wide_place(std::size_t j) {
+    constexpr std::size_t places[] = {0, 2, 1, 3};
+    return j / 4 * 4 + places[j % 4];
+}
+
+/// codes[q · padded + j]; the same in 16 bits, at wide_place(j), for processors without the instruction.
 struct coded_queries {
     const std::int8_t* codes = nullptr;
     const std::int16_t* wide_codes = nullptr;
@@ -42,8 +48,16 @@ struct coded_queries {
 };
 
 /// fours: vpdpbusd. pairs: products of 16 bits, two at a time. The numbers are the same.
-enum class product_method { fours, pairs };
+/// short_sums: products of 8 bits (vpmaddubsw), added in 16; for queries whose codes cannot overflow these
+/// (largest_short_sum).
+enum class product_method { fours, short_sums, pairs };
 product_method best_product_method();
+
+/// The codes of a query are multiplied by at most 255 and added in fours: components j, j + 1, j + 4, j + 5, for j = 0, 2,
+/// 8, 10, … The maximum, over these fours, of the sum of the positive codes and of that of the negative ones' sizes.
+/// Products fit into 16 bits up to max_short_sum.
+inline constexpr std::int32_t max_short_sum = 128;
+std::int32_t largest_short_sum(const std::int8_t* codes, std::size_t padded);
 
 /// masks[q · blocks + b]: bit r is set if row r of block first + b is a candidate of query q for limits[q].
 void mark_candidates(const coded_rows& rows, std::size_t first, std::size_t blocks,
@@ -74,8 +88,9 @@ struct vector_code {
 };
 
 inline constexpr std::size_t code_padding = 16;
-/// Codes `size` components, a multiple of code_padding; those past the last are 0.
-vector_code code_vector(const float* v, std::size_t size, std::int8_t* codes);
+/// Codes `size` components, a multiple of code_padding; those past the last are 0. `coarser`: at least 1, a factor for the
+/// scale that the largest component needs.
+vector_code code_vector(const float* v, std::size_t size, std::int8_t* codes, float coarser);
 
 struct quantized_rows<cpu_place>::state {
     quantized_kind kind;
@@ -94,7 +109,7 @@ class vector_coder {
   public:
     vector_coder(const quantized_kind& kind, const std::vector<float>& centre);
     /// codes(): of the dimensions, padded with zeros to code_padding.
-    coded_sums code(const std::byte* row);
+    coded_sums code(const std::byte* row, float coarser = 1);
     const std::int8_t* codes() const { return codes_.data(); }
 
   private:
@@ -107,6 +122,7 @@ class vector_coder {
 /// Codes and terms of some queries, in the kernels' layout.
 class query_codes {
   public:
+    /// Codes that overflow in short sums are coded more coarsely; if codes without error do, the method is pairs instead.
     query_codes(const quantized_rows<cpu_place>::state& quantized, const row_tile<cpu_place>& queries,
                 product_method method);
 
@@ -116,6 +132,8 @@ class query_codes {
     product_method method() const { return method_; }
 
   private:
+    void code_all(vector_coder& coder, const quantized_kind& kind, const row_tile<cpu_place>& queries);
+
     product_method method_;
     std::size_t padded_;
     std::vector<std::int8_t> codes_;

@@ -59,7 +59,12 @@ class masks_out {
         : limits_(limits), masks_(masks), pitch_(pitch) {}
     HWY_INLINE void begin(std::size_t /*q*/) { below_ = 0; }
     HWY_INLINE void add(float_vector bounds, std::size_t q, std::size_t row) {
-        below_ |= bits_of(hn::Lt(bounds, hn::Set(floats(), limits_[q]))) << row;
+        const auto below = hn::Lt(bounds, hn::Set(floats(), limits_[q]));
+        // Mostly all are; the bits of others go through memory.
+        const std::uint64_t bits = HWY_TARGET != HWY_AVX3 && hn::AllTrue(floats(), below)
+                                       ? (std::uint64_t{1} << hn::Lanes(floats())) - 1
+                                       : bits_of(below);
+        below_ |= bits << row;
     }
     HWY_INLINE void end(std::size_t q) { masks_[q * pitch_] = ~below_; }
 
@@ -113,46 +118,56 @@ class bounds_out {
 // ---- Products: in pairs ----
 
 #if HWY_ARCH_X86 && HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
-/// products[64 · i + r]: of 64 rows and query q + i. Eight vectors of sums: AVX2 has sixteen registers.
+/// products[64 · i + r]: of 64 rows and query q + i, two vectors of rows at a time. Of four codes of a row, the first and
+/// third are the low bytes of its two numbers of 16 bits, the others the high ones: a mask and a shift widen them.
 template <int Count>
 HWY_INLINE void multiply(const std::uint8_t* codes, std::size_t padded, const coded_queries& queries,
                          std::size_t q, std::int32_t* products) {
     using numbers = hn::RepartitionToNarrow<integers>;  // 16 bits, as wide as `integers`
-    const hn::Rebind<std::uint8_t, numbers> bytes;
     const integers d;
     const numbers n;
-    const hn::Repartition<std::int64_t, numbers> n4;
-    const std::size_t at_once = hn::Lanes(n) / 4;  // rows per vector
+    const hn::RebindToUnsigned<numbers> unsigned_n;
+    const hn::Repartition<std::uint8_t, numbers> bytes;
+    const std::size_t lanes = hn::Lanes(d);  // rows per vector
+    const auto low_bytes = hn::Set(unsigned_n, 0xff);
+    const auto even = [&](auto rows) HWY_ATTR {
+        return hn::BitCast(n, hn::And(hn::BitCast(unsigned_n, rows), low_bytes));
+    };
+    const auto odd = [&](auto rows) HWY_ATTR {
+        return hn::BitCast(n, hn::ShiftRight<8>(hn::BitCast(unsigned_n, rows)));
+    };
+    // Two factors of a query, for all rows. On x86 a lane adds the products of neighbours.
+    const auto add_two = [&](integer_vector sums, auto rows, const std::int16_t* factors) HWY_ATTR {
+        std::int32_t two = 0;
+        std::memcpy(&two, factors, sizeof two);
+        integer_vector unused = hn::Zero(d);
+        return hn::ReorderWidenMulAccumulate(d, rows, hn::BitCast(n, hn::Set(d, two)), sums, unused);
+    };
     const std::int16_t* const query = queries.wide_codes + q * padded;
-    HWY_ALIGN std::int32_t sums[Count][2 * block_rows];  // two of each row
-    for (std::size_t row = 0; row < block_rows; row += 2 * at_once) {
-        integer_vector near[Count], far[Count], unused = hn::Zero(d);
-        HWY_UNROLL(4)
-        for (int i = 0; i < Count; ++i) near[i] = far[i] = hn::Zero(d);
+    for (std::size_t row = 0; row < block_rows; row += 2 * lanes) {
+        integer_vector near[Count], far[Count];
+        HWY_UNROLL(6)
+        for (int i = 0; i < Count; ++i) near[i] = far[i] = hn::Set(d, queries.starts[q + i]);
         for (std::size_t j = 0; j < padded; j += 4) {
             const std::uint8_t* const at = codes + j * block_rows + 4 * row;
-            const auto near_rows = hn::PromoteTo(n, hn::LoadU(bytes, at));
-            const auto far_rows = hn::PromoteTo(n, hn::LoadU(bytes, at + 4 * at_once));
-            HWY_UNROLL(4)
+            const auto near_rows = hn::LoadU(bytes, at), far_rows = hn::LoadU(bytes, at + 4 * lanes);
+            const auto near_even = even(near_rows), near_odd = odd(near_rows);
+            const auto far_even = even(far_rows), far_odd = odd(far_rows);
+            HWY_UNROLL(6)
             for (int i = 0; i < Count; ++i) {
-                std::int64_t four = 0;
-                std::memcpy(&four, query + static_cast<std::size_t>(i) * padded + j, sizeof four);
-                const auto factors = hn::BitCast(n, hn::Set(n4, four));
-                // On x86 a lane adds the products of neighbours.
-                near[i] = hn::ReorderWidenMulAccumulate(d, near_rows, factors, near[i], unused);
-                far[i] = hn::ReorderWidenMulAccumulate(d, far_rows, factors, far[i], unused);
+                const std::int16_t* const factors = query + static_cast<std::size_t>(i) * padded + j;
+                near[i] = add_two(near[i], near_even, factors);
+                far[i] = add_two(far[i], far_even, factors);
+                near[i] = add_two(near[i], near_odd, factors + 2);
+                far[i] = add_two(far[i], far_odd, factors + 2);
             }
         }
-        HWY_UNROLL(4)
-        for (int i = 0; i < Count; ++i) {
-            hn::StoreU(near[i], d, sums[i] + 2 * row);
-            hn::StoreU(far[i], d, sums[i] + 2 * (row + at_once));
+        HWY_UNROLL(6)
+        for (std::size_t i = 0; i < Count; ++i) {
+            hn::StoreU(near[i], d, products + i * block_rows + row);
+            hn::StoreU(far[i], d, products + i * block_rows + row + lanes);
         }
     }
-    for (int i = 0; i < Count; ++i)
-        for (std::size_t r = 0; r < block_rows; ++r)
-            products[static_cast<std::size_t>(i) * block_rows + r] =
-                sums[i][2 * r] + sums[i][2 * r + 1] + queries.starts[q + i];
 }
 #else
 template <int Count>
@@ -165,18 +180,106 @@ HWY_INLINE void multiply(const std::uint8_t* codes, std::size_t padded, const co
         for (std::size_t j = 0; j < padded; ++j) {
             const std::uint8_t* const at = codes + j / 4 * 4 * block_rows + j % 4;
             for (std::size_t r = 0; r < block_rows; ++r)
-                to[r] += static_cast<std::int32_t>(at[4 * r]) * query[j];
+                to[r] += static_cast<std::int32_t>(at[4 * r]) * query[wide_place(j)];
         }
     }
 }
 #endif
 
-template <int Count, class Out>
-HWY_INLINE void take_pairs(const std::uint8_t* codes, const float* terms, std::size_t padded,
-                           const coded_queries& queries, std::size_t q, Out out) {
+// ---- Products: in sums of 16 bits ----
+
+#if HWY_TARGET == HWY_SSE4 || HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
+#define QUERN_SIMD_HAS_SHORT_SUMS 1
+using bytes_vector = hn::Vec<hn::Repartition<std::uint8_t, integers>>;
+using shorts = hn::RepartitionToNarrow<integers>;
+using shorts_vector = hn::Vec<shorts>;
+
+/// A lane of 16 bits: the sum of two products, unsigned by signed. Highway 1.0 does not have the instruction.
+HWY_INLINE shorts_vector multiply_bytes(bytes_vector rows, integer_vector factors) {
+#if HWY_TARGET == HWY_AVX3
+    return shorts_vector{_mm512_maddubs_epi16(rows.raw, factors.raw)};
+#elif HWY_TARGET == HWY_AVX2
+    return shorts_vector{_mm256_maddubs_epi16(rows.raw, factors.raw)};
+#else
+    return shorts_vector{_mm_maddubs_epi16(rows.raw, factors.raw)};
+#endif
+}
+
+HWY_INLINE integer_vector four_codes(const std::int8_t* codes) {
+    std::int32_t four = 0;
+    std::memcpy(&four, codes, sizeof four);
+    return hn::Set(integers(), four);
+}
+
+/// products[64 · i + r], as multiply(), two vectors of rows at a time. Two sums of two products are added in 16 bits, then
+/// widened.
+template <int Count>
+HWY_INLINE void multiply_short(const std::uint8_t* codes, std::size_t padded, const coded_queries& queries,
+                               std::size_t q, std::int32_t* products) {
+    const integers d;
+    const shorts n;
+    const hn::Repartition<std::uint8_t, integers> bytes;
+    const std::size_t lanes = hn::Lanes(d);  // rows per vector
+    const auto ones = hn::Set(n, 1);
+    const auto add_halves = [&](integer_vector sums, shorts_vector two) HWY_ATTR {
+        integer_vector unused = hn::Zero(d);
+        return hn::ReorderWidenMulAccumulate(d, two, ones, sums, unused);
+    };
+    const std::int8_t* const query = queries.codes + q * padded;
+    for (std::size_t row = 0; row < block_rows; row += 2 * lanes) {
+        integer_vector near[Count], far[Count];
+        HWY_UNROLL(6)
+        for (int i = 0; i < Count; ++i) near[i] = far[i] = hn::Set(d, queries.starts[q + i]);
+        std::size_t j = 0;
+        for (; j + 8 <= padded; j += 8) {
+            const std::uint8_t* const at = codes + j * block_rows + 4 * row;
+            const std::uint8_t* const next = at + 4 * block_rows;
+            const auto near_rows = hn::LoadU(bytes, at), far_rows = hn::LoadU(bytes, at + 4 * lanes);
+            const auto near_next = hn::LoadU(bytes, next), far_next = hn::LoadU(bytes, next + 4 * lanes);
+            HWY_UNROLL(6)
+            for (int i = 0; i < Count; ++i) {
+                const std::int8_t* const factors = query + static_cast<std::size_t>(i) * padded + j;
+                const auto four = four_codes(factors), next_four = four_codes(factors + 4);
+                near[i] = add_halves(
+                    near[i], hn::Add(multiply_bytes(near_rows, four), multiply_bytes(near_next, next_four)));
+                far[i] = add_halves(
+                    far[i], hn::Add(multiply_bytes(far_rows, four), multiply_bytes(far_next, next_four)));
+            }
+        }
+        if (j < padded) {
+            const std::uint8_t* const at = codes + j * block_rows + 4 * row;
+            for (int i = 0; i < Count; ++i) {
+                const auto four = four_codes(query + static_cast<std::size_t>(i) * padded + j);
+                near[i] = add_halves(near[i], multiply_bytes(hn::LoadU(bytes, at), four));
+                far[i] = add_halves(far[i], multiply_bytes(hn::LoadU(bytes, at + 4 * lanes), four));
+            }
+        }
+        HWY_UNROLL(6)
+        for (std::size_t i = 0; i < Count; ++i) {
+            hn::StoreU(near[i], d, products + i * block_rows + row);
+            hn::StoreU(far[i], d, products + i * block_rows + row + lanes);
+        }
+    }
+}
+#else
+#define QUERN_SIMD_HAS_SHORT_SUMS 0
+#endif
+
+/// 64 rows × Count queries from q on.
+template <product_method Method, int Count, class Out>
+HWY_INLINE void take_rows(const std::uint8_t* codes, const float* terms, std::size_t padded,
+                          const coded_queries& queries, std::size_t q, Out out) {
     const integers d;
     HWY_ALIGN std::int32_t products[Count * block_rows];
+#if QUERN_SIMD_HAS_SHORT_SUMS
+    if constexpr (Method == product_method::short_sums) {
+        multiply_short<Count>(codes, padded, queries, q, products);
+    } else {
+        multiply<Count>(codes, padded, queries, q, products);
+    }
+#else
     multiply<Count>(codes, padded, queries, q, products);
+#endif
     for (std::size_t i = 0; i < Count; ++i) {
         out.begin(q + i);
         for (std::size_t row = 0; row < block_rows; row += hn::Lanes(d))
@@ -186,12 +289,15 @@ HWY_INLINE void take_pairs(const std::uint8_t* codes, const float* terms, std::s
     }
 }
 
-template <class Out>
-void take_block_in_pairs(const std::uint8_t* codes, const float* terms, std::size_t padded,
-                         const coded_queries& queries, Out out) {
+template <product_method Method, class Out>
+void take_block_by_sums(const std::uint8_t* codes, const float* terms, std::size_t padded,
+                        const coded_queries& queries, Out out) {
+    // Two sums of each: of 32 vector registers, or of 16, of which the rows take half in pairs.
+    constexpr int at_once = HWY_TARGET == HWY_AVX3 || Method == product_method::short_sums ? 6 : 3;
     std::size_t q = 0;
-    for (; q + 4 <= queries.count; q += 4) take_pairs<4>(codes, terms, padded, queries, q, out);
-    for (; q < queries.count; ++q) take_pairs<1>(codes, terms, padded, queries, q, out);
+    for (; q + at_once <= queries.count; q += at_once)
+        take_rows<Method, at_once>(codes, terms, padded, queries, q, out);
+    for (; q < queries.count; ++q) take_rows<Method, 1>(codes, terms, padded, queries, q, out);
 }
 
 // ---- Products: in fours ----
@@ -279,8 +385,12 @@ HWY_INLINE void take_block(const coded_rows& rows, std::size_t block, const code
 #if HWY_TARGET == HWY_AVX3
     if (method == product_method::fours) return take_block_in_fours(codes, terms, rows.padded, queries, out);
 #endif
+#if QUERN_SIMD_HAS_SHORT_SUMS
+    if (method == product_method::short_sums)
+        return take_block_by_sums<product_method::short_sums>(codes, terms, rows.padded, queries, out);
+#endif
     (void)method;
-    take_block_in_pairs(codes, terms, rows.padded, queries, out);
+    take_block_by_sums<product_method::pairs>(codes, terms, rows.padded, queries, out);
 }
 
 void mark_candidates(const coded_rows& rows, std::size_t first, std::size_t blocks,
@@ -303,6 +413,10 @@ void find_best(const coded_rows& rows, std::size_t block, const coded_queries& q
 bool has_fours() {
     return HWY_TARGET == HWY_AVX3;
 }
+bool has_short_sums() {
+    return QUERN_SIMD_HAS_SHORT_SUMS != 0;
+}
+#undef QUERN_SIMD_HAS_SHORT_SUMS
 
 // ---- Coding ----
 
@@ -316,7 +430,7 @@ void widen_halves(const std::uint16_t* halves, std::size_t size, float* to) {
     for (; i < size; ++i) to[i] = float_of_half(halves[i]);
 }
 
-vector_code code_vector(const float* v, std::size_t size, std::int8_t* codes) {
+vector_code code_vector(const float* v, std::size_t size, std::int8_t* codes, float coarser) {
     using doubles = hn::CappedTag<double, 8>;
     const doubles wide;
     const hn::Rebind<float, doubles> d;
@@ -331,7 +445,7 @@ vector_code code_vector(const float* v, std::size_t size, std::int8_t* codes) {
         whole = whole && hn::AllTrue(d, hn::Eq(hn::Round(value), value));
     }
     vector_code made;
-    made.scale = scale_of(hn::GetLane(hn::MaxOfLanes(d, max)), whole);
+    made.scale = scale_of(hn::GetLane(hn::MaxOfLanes(d, max)) * coarser, whole && coarser == 1);
     if (made.scale == 0) {
         std::fill_n(codes, size, std::int8_t{0});
         for (std::size_t i = 0; i < size; ++i) made.squares += static_cast<double>(v[i]) * v[i];
@@ -373,6 +487,7 @@ HWY_AFTER_NAMESPACE();
 namespace quern::nearest_detail {
 
 HWY_EXPORT(has_fours);
+HWY_EXPORT(has_short_sums);
 HWY_EXPORT(mark_candidates);
 HWY_EXPORT(bound_block);
 HWY_EXPORT(find_best);
@@ -384,7 +499,7 @@ product_method best_product_method() {
     if (HWY_DYNAMIC_DISPATCH(has_fours)() && __builtin_cpu_supports("avx512vnni") != 0)
         return product_method::fours;
 #endif
-    return product_method::pairs;
+    return HWY_DYNAMIC_DISPATCH(has_short_sums)() ? product_method::short_sums : product_method::pairs;
 }
 
 void mark_candidates(const coded_rows& rows, std::size_t first, std::size_t blocks,
@@ -403,8 +518,8 @@ void find_best(const coded_rows& rows, std::size_t block, const coded_queries& q
 void widen_halves(const std::uint16_t* halves, std::size_t size, float* to) {
     HWY_DYNAMIC_DISPATCH(widen_halves)(halves, size, to);
 }
-vector_code code_vector(const float* v, std::size_t size, std::int8_t* codes) {
-    return HWY_DYNAMIC_DISPATCH(code_vector)(v, size, codes);
+vector_code code_vector(const float* v, std::size_t size, std::int8_t* codes, float coarser) {
+    return HWY_DYNAMIC_DISPATCH(code_vector)(v, size, codes, coarser);
 }
 
 }  // namespace quern::nearest_detail
