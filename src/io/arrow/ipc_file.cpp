@@ -175,8 +175,7 @@ std::optional<message> message_reader::next_of_stream() {
     }
 }
 
-std::optional<message> message_reader::next() {
-    if (file_->is_stream_) return next_of_stream();
+std::optional<message> message_reader::next_of_file() {
     const std::uint64_t before = file_->dictionaries_.count;
     if (number_ == before + file_->batches_.count) return std::nullopt;
     const bool is_dictionary = number_ < before;
@@ -190,6 +189,12 @@ std::optional<message> message_reader::next() {
     auto made = raw ? parse_message(file_->bytes(), *raw) : std::nullopt;
     if (!made || made->is_dictionary != is_dictionary)
         throw fault("its footer names a message of another kind");
+    return made;
+}
+
+std::optional<message> message_reader::next() {
+    auto made = file_->is_stream_ ? next_of_stream() : next_of_file();
+    if (made) made->pool = file_->pool_;
     return made;
 }
 

@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#include "device/cpu/memory_pool.hpp"
 #include "io/arrow/flat_buffer.hpp"
 #include "io/arrow/schema.hpp"
 #include "io/files/mapped_file.hpp"
@@ -39,7 +40,8 @@ struct message {
     std::int64_t dictionary = 0;  ///< its id
     batch_header batch;           ///< of a dictionary: one column
     std::string_view body;
-    std::uint64_t end = 0;  ///< in the file, for progress
+    std::uint64_t end = 0;                        ///< in the file, for progress
+    std::shared_ptr<memory_pool> pool = nullptr;  ///< of the file, for what is decompressed
 };
 
 /// Immutable; any threads.
@@ -69,6 +71,7 @@ class ipc_file {
     std::string_view bytes_;
     std::string name_;
     arrow_schema schema_;
+    std::shared_ptr<memory_pool> pool_ = std::make_shared<memory_pool>();
     bool is_stream_ = false;
     std::uint64_t first_ = 0;             ///< of a stream: the message after the schema
     flat_vector dictionaries_, batches_;  ///< of a file: where its messages are, 24 bytes each
@@ -85,6 +88,7 @@ class message_reader {
 
   private:
     std::optional<message> next_of_stream();
+    std::optional<message> next_of_file();
 
     std::shared_ptr<const ipc_file> file_;
     std::uint64_t at_;          ///< in a stream

@@ -37,10 +37,12 @@ void unlz4(std::string_view packed, std::span<char> plain) {
     if (LZ4F_isError(LZ4F_createDecompressionContext(&made, LZ4F_VERSION)) != 0)
         throw out_of_memory("LZ4 decompression", 1U << 18, 0);
     const std::unique_ptr<LZ4F_dctx, free_context> context(made);
+    LZ4F_decompressOptions_t options{};
+    options.stableDst = 1;  // what was made stays where it is: later blocks may refer to it there
     while (true) {
         std::size_t to = plain.size(), from = packed.size();
         const std::size_t next =
-            LZ4F_decompress(context.get(), plain.data(), &to, packed.data(), &from, nullptr);
+            LZ4F_decompress(context.get(), plain.data(), &to, packed.data(), &from, &options);
         if (LZ4F_isError(next) != 0) throw_damaged("LZ4");
         plain = plain.subspan(to);
         packed.remove_prefix(from);
@@ -105,9 +107,8 @@ class message_parts {
         if (length > left_)
             throw out_of_memory("a record batch of an Arrow file", max_ - left_ + length, max_);
         left_ -= length;
-        of.owned.push_back(std::make_unique_for_overwrite<char[]>(length));
+        const std::span<char> plain = of.owned.emplace_back(from_.pool, length).bytes();
         of.owned_bytes += length;
-        const std::span<char> plain(of.owned.back().get(), length);
         if (from_.batch.compression == batch_header::codec::lz4) {
             unlz4(packed, plain);
         } else {
