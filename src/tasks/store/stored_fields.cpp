@@ -2,6 +2,7 @@
 #include "tasks/store/stored_fields.hpp"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "device/cpu/pipeline.hpp"
 #include "io/corpus/json_scan.hpp"
@@ -62,6 +63,12 @@ bool agrees(const field_column& column, std::uint32_t document, const std::optio
     return column.text(document) == value->bytes();
 }
 
+/// Other code reads parts of the text as they are written, which only well-formed JSON allows.
+void require_object(const text_blocks& blocks, std::string_view text, std::uint32_t document) {
+    if (text.front() != '{' || text.back() != '}' || !nlohmann::json::accept(text))
+        blocks.fail("has no JSON object for document " + std::to_string(document));
+}
+
 }  // namespace
 
 field_column::field_column(const std::filesystem::path& store, const std::vector<store_section>& sections,
@@ -101,6 +108,13 @@ stored_fields::stored_fields(const std::filesystem::path& store, const std::vect
         columns_.emplace_back(store, sections, i, fields[i], documents);
 }
 
+std::string stored_fields::json(std::uint32_t document) const {
+    if (blocks_.text_bytes(document) == 0) return {};
+    std::string text = blocks_.text(document);
+    require_object(blocks_, text, document);
+    return text;
+}
+
 const field_column* stored_fields::find(std::string_view name) const {
     const auto at =
         std::ranges::find_if(columns_, [&](const auto& each) { return each.info().name == name; });
@@ -116,6 +130,7 @@ void stored_fields::check(const context& ctx) const {
             std::vector<std::optional<io::json_value>> values(columns_.size());
             std::size_t found = 0, members = 0;
             if (!json.empty()) {
+                require_object(blocks_, json, document);
                 for (io::json_parts parts{io::json_value(json)}; parts.next(); ++members) {
                     const std::string name = parts.name();
                     for (std::size_t i = 0; i < columns_.size(); ++i) {

@@ -77,9 +77,7 @@ class stored_fields {
 
     /// The document's fields as a JSON object, values as they were written; empty if it has none. Cost: a block of
     /// 16 KiB, or of the document.
-    std::string json(std::uint32_t document) const {
-        return blocks_.text_bytes(document) == 0 ? std::string() : blocks_.text(document);
-    }
+    std::string json(std::uint32_t document) const;
     const std::vector<field_column>& columns() const { return columns_; }
     const field_column* find(std::string_view name) const;
     const text_blocks& blocks() const { return blocks_; }

@@ -39,6 +39,8 @@ class text_blocks {
         return begin_of(document + 1ULL) - begin_of(document);
     }
     void each_text(std::uint64_t block, const std::function<void(std::string_view)>& sink) const;
+    /// Throws damaged_store for the section of the texts.
+    [[noreturn]] void fail(std::string_view reason) const { frames_.fail(reason); }
 
   private:
     struct position {
