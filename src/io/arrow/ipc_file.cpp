@@ -168,7 +168,7 @@ std::optional<message> message_reader::next_of_stream() {
         if (!raw) return std::nullopt;
         if (raw->table().number<std::uint8_t>(1, 0) == schema_kind)
             throw fault("a second description of its columns; split the stream there");
-        const auto made = parse_message(file_->bytes(), *raw);
+        auto made = parse_message(file_->bytes(), *raw);
         if (!made) throw fault("a message of an unknown kind");
         at_ = made->end;
         return made;

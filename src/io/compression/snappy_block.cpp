@@ -127,7 +127,7 @@ class snappy_decoder {
 
     /// Writes `length` bytes, and up to 15 after them, that repeat the `offset` bytes before.
     static void repeat(char* out, std::size_t offset, std::size_t length) {
-        std::array<char, wide> pattern;
+        std::array<char, wide> pattern{};
         for (std::size_t i = 0; i < wide; ++i) pattern[i] = *(out - offset + i % offset);
         const std::size_t whole = wide - wide % offset;
         for (std::size_t at = 0; at < length; at += whole) std::memcpy(out + at, pattern.data(), wide);

@@ -16,7 +16,6 @@
 namespace quern::io::snappy_block_test {
 namespace {
 
-using namespace std::string_literals;
 using namespace std::string_view_literals;
 
 constexpr std::size_t max_bytes = 1 << 20;
@@ -98,16 +97,23 @@ TEST(snappy_block_test, reads_each_element_of_the_format) {
             std::string plain = bytes.substr(0, 80);
             for (std::size_t i = 0; i < count; ++i) plain += plain[plain.size() - offset];
             plain += bytes.substr(0, 200);
-            const std::string head = "\xF0\x4F"s + bytes.substr(0, 80),
-                              tail = "\xF0\xC7"s + bytes.substr(0, 200);
-            const auto two = static_cast<char>((count - 1) << 2U | 2U),
-                       four = static_cast<char>((count - 1) << 2U | 3U), low = static_cast<char>(offset);
-            const std::string size = length(plain.size());
-            EXPECT_EQ(unpacked(size + head + two + low + '\0' + tail, plain.size()), plain);
-            EXPECT_EQ(unpacked(size + head + four + low + "\0\0\0"s + tail, plain.size()), plain);
+            const auto with = [&](const std::string& copy) {
+                std::string data = length(plain.size());
+                data += "\xF0\x4F"sv;  // a literal of 80 bytes
+                data += bytes.substr(0, 80);
+                data += copy;
+                data += "\xF0\xC7"sv;  // a literal of 200 bytes
+                data += bytes.substr(0, 200);
+                return data;
+            };
+            const auto tag = static_cast<char>((count - 1) << 2U), low = static_cast<char>(offset);
+            const std::string two = {static_cast<char>(tag | 2), low, '\0'};
+            const std::string four = {static_cast<char>(tag | 3), low, '\0', '\0', '\0'};
+            EXPECT_EQ(unpacked(with(two), plain.size()), plain);
+            EXPECT_EQ(unpacked(with(four), plain.size()), plain);
             if (count < 4 || count > 11) continue;
-            const auto one = static_cast<char>((count - 4) << 2U | 1U);
-            EXPECT_EQ(unpacked(size + head + one + low + tail, plain.size()), plain);
+            const std::string one = {static_cast<char>((count - 4) << 2U | 1U), low};
+            EXPECT_EQ(unpacked(with(one), plain.size()), plain);
         }
     }
 }
