@@ -222,8 +222,9 @@ commands() { quern --help | sed -n '/^Commands:/,/^$/s/^  \([a-z]*\) .*/\1/p'; }
         [ "$(tail -n +2 short | wc -L)" -le 80 ]
         [ "$(tail -n +2 long | wc -L)" -le 80 ]
         grep -q "^Common options (quern $name --help-all explains them):" short
-        [ "$(grep -c '^  *--threads' short)" -eq 0 ]
-        [ "$(grep -c '^  *--threads' long)" -eq 1 ]
+        # Options begin in the first columns; texts, which may name one, further right.
+        [ "$(grep -c '^ \{2,8\}--threads' short)" -eq 0 ]
+        [ "$(grep -c '^ \{2,8\}--threads' long)" -eq 1 ]
         [ "$(grep -c '^Exit codes:' short)" -eq 1 ]
         grep -q '^  70 ' long
         # Every option of the long page is named on the short one.
