@@ -232,7 +232,8 @@ commands() { quern --help | sed -n '/^Commands:/,/^$/s/^  \([a-z]*\) .*/\1/p'; }
             grep -q -e "$option\b" short || { echo "$name: $option"; return 1; }
         done
     done
-    [ "$(quern pagerank --help | wc -l)" -lt 75 ]
+    [ "$(quern evaluate --help | wc -l)" -lt 75 ]
+    [ "$(quern pagerank --help | wc -l)" -lt 90 ]
     [ "$(quern help pagerank)" = "$(quern pagerank --help)" ]
 }
 
