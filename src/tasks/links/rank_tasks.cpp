@@ -209,7 +209,7 @@ struct step_files {
         return step == 0 ? 0 : static_cast<std::uint32_t>(1 + (step - 1) * blocks + block);
     }
     fs::path file(std::uint64_t step, std::uint64_t block, const std::string& name) const {
-        const fs::path path = file_of_result(job, task(step, block), step == 0 ? "begin-" + name : name);
+        fs::path path = file_of_result(job, task(step, block), step == 0 ? "begin-" + name : name);
         if (!fs::exists(path))
             throw usage_error(
                 fmt::format("{} was removed after its use, but is needed again, as later results were "
