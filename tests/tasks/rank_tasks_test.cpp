@@ -59,7 +59,7 @@ class rank_tasks : public testing::corpus_fixture {
     }
     /// `steps`: of the plan; 0: all.
     std::filesystem::path ran(const link_rank_options& options, unsigned shards, unsigned steps = 0) {
-        const auto share = folder_ / ("job" + std::to_string(++jobs_));
+        auto share = folder_ / ("job" + std::to_string(++jobs_));
         std::vector<job_task> tasks = plan_rank_links(options, shards, context_with());
         if (steps != 0) tasks.resize(1 + std::size_t{steps} * shards);
         write_plan({{"pagerank", {}, folder_.path(), shards}, tasks}, share);
