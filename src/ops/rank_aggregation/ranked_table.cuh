@@ -145,9 +145,7 @@ struct object_range {
     std::uint32_t first, size;
 };
 
-/// The maximum objects of one fill_columns call, and its extra memory per object.
-template <class Cell>
-inline constexpr std::uint32_t max_columns = (1u << 16) / sizeof(Cell) * 1024;
+/// The extra memory of fill_columns per object.
 template <class Cell>
 inline constexpr std::uint64_t extra_bytes = 2 * sizeof(Cell) < 8 ? 8 : 2 * sizeof(Cell);
 

@@ -89,7 +89,7 @@ class everything {
                 const object_range range{
                     static_cast<std::uint32_t>(first),
                     static_cast<std::uint32_t>(std::min<std::uint64_t>(at_once, objects - first))};
-                fill(reinterpret_cast<Cell*>(cells.data()), range);
+                fill_columns(lists_, range, reinterpret_cast<Cell*>(cells.data()), range.size);
                 best_of(reinterpret_cast<const Cell*>(cells.data()), range);
             }
         }
@@ -120,18 +120,9 @@ class everything {
         columns.cells =
             cuda_array<std::byte>(place_, cells_of(lists_.objects()) * sizeof(Cell), "columns of scores");
         columns.ranks = ranks;
-        fill(reinterpret_cast<Cell*>(columns.cells.data()), {0, lists_.objects()});
+        fill_columns(lists_, {0, lists_.objects()}, reinterpret_cast<Cell*>(columns.cells.data()),
+                     lists_.objects());
         columns.made = true;
-    }
-
-    /// The columns of a range, all at cells.
-    void fill(Cell* cells, object_range range) {
-        for (std::uint64_t first = 0; first < range.size; first += max_columns<Cell>) {
-            const auto size =
-                static_cast<std::uint32_t>(std::min<std::uint64_t>(max_columns<Cell>, range.size - first));
-            fill_columns(lists_, {range.first + static_cast<std::uint32_t>(first), size}, cells + first,
-                         range.size);
-        }
     }
 
     void best_of(const Cell* cells, object_range range) {
