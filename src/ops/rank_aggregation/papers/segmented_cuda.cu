@@ -1,133 +1,389 @@
 // SPDX-License-Identifier: Apache-2.0
-// The segmented method of the Tegra K1 paper (Li, Huang and Xie) as published, kept for comparison with ours: one stride of
-// levels of all lists at a time.
-// - Growing: new objects are appended to the array of candidates, others get their value. All candidates are sorted by
-//   their lower bound w, until the k-th is above T.
-// - Shrinking: new objects are skipped. Once k candidates are complete they move to the results, which are ranked. The rest
-//   is compacted by its upper bound b, until none can precede the k-th.
-// - The paper sorts by b where this compacts: the order is only needed to find the cut.
-// - Its host checks the k-th after every stride, and so does this one: that, and sorting, is the cost of small strides.
+// The segmented method of the Tegra K1 paper (Li, Huang and Xie), kept for comparison with ours: one stride of levels of all
+// lists at a time.
+// - Growing: new objects become candidates, others get their value, until the k-th lower bound w is above T.
+// - Shrinking: new objects are skipped. Complete candidates become results, until none of the others, by its upper bound b,
+//   can precede the k-th result.
+// The levels at which both phases end are the paper's. What differs is the work of a stride:
+// - The strides follow each other within a kernel whose blocks wait for each other. The paper's host looks at the k-th after
+//   every stride; this one after hundreds.
+// - The paper sorts all candidates by w, then by b. Here the candidates that can be the k-th are kept in a short list, and
+//   counted; shrinking looks for the greatest b.
 //
 // A candidate is a row of values, one per list, with all bits set for missing ones; its sum is recomputed in the order of
 // the lists.
+#include <cooperative_groups.h>
+
 #include <algorithm>
+#include <limits>
 
 #include "ops/rank_aggregation/ranked_table.cuh"
-#include "primitives/select/select.hpp"
-#include "primitives/sort/sort.hpp"
+#include "primitives/keys.hpp"
 #include "primitives/top_k/top_k.hpp"
 
 namespace quern::rank_aggregation_detail {
 namespace {
 
 constexpr std::uint32_t no_row = ~std::uint32_t{0}, claimed = no_row - 1;
+constexpr unsigned segment_threads = 1024, digits = 8, digit_values = 256;
+/// The strides of one launch, and how many of them pass between two removals of candidates that are out.
+constexpr unsigned launched_strides = 1024, strides_to_removal = 32;
 
-struct segment_state {
-    unsigned rows, complete, enough;
+/// Two lists of rows: one is in use, the other takes what is kept of it.
+struct row_lists {
+    std::uint32_t* rows[2];
+    unsigned* sizes;  ///< two
 };
 
-/// The levels [from, to) of all lists. Thread e: level from + e / lists of list e % lists, the layout of the paper's array.
+struct search_state {
+    unsigned long long depth;
+    double least;  ///< growing: the k-th lower bound is not below it
+    unsigned rows, results, listed[2], list_in_use, done;
+};
+
+/// Arrays by row; row_of by object. Values, bounds, and lists have `room` for rows.
+struct candidate_rows {
+    std::uint32_t *row_of, *ids;
+    double *values, *lower_bounds;
+    row_lists lists;  ///< growing: rows whose lower bound is above `least`; shrinking: candidates
+    std::uint64_t room;
+};
+
+struct result_rows {
+    double* scores;
+    std::uint32_t* ids;
+};
+
+/// The parameters of a search. histograms: digits · digit_values zeros.
+struct search_plan {
+    std::uint64_t k, objects, longest;
+    std::uint32_t stride;
+    unsigned* histograms;
+};
+
+/// All blocks wait for each other.
+__device__ void meet() {
+    if (gridDim.x == 1)
+        __syncthreads();
+    else
+        cooperative_groups::this_grid().sync();
+}
+
+__device__ std::uint64_t thread_of_grid() {
+    return std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+}
+__device__ std::uint64_t threads_of_grid() {
+    return std::uint64_t{gridDim.x} * blockDim.x;
+}
+
+/// What other blocks wrote before the last meeting.
+template <class Value>
+__device__ Value current(const Value* value) {
+    return *static_cast<const volatile Value*>(value);
+}
+
+/// The levels [from, to) of all lists. Entry e: level from + e / lists of list e % lists, the layout of the paper's array.
 struct levels {
     std::uint64_t from, to;
 };
-template <class Score>
-__device__ bool entry_of(const ranked_table<Score>& table, levels read, unsigned& list, std::uint64_t& at) {
-    const std::uint64_t e = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x;
-    list = static_cast<unsigned>(e % table.size);
-    at = read.from + e / table.size;
-    return at < read.to && at < table.lists[list].size;
+__device__ levels next_levels(std::uint64_t depth, const search_plan& plan) {
+    return {depth, depth + plan.stride < plan.longest ? depth + plan.stride : plan.longest};
 }
 
-/// Appends the objects without a row. The one thread that claims an object gives it the next row.
-template <class Score>
-__global__ void append_objects_kernel(ranked_table<Score> table, levels read, std::uint32_t* row_of,
-                                      std::uint32_t* ids, segment_state* state) {
-    unsigned list;
-    std::uint64_t at;
-    if (!entry_of(table, read, list, at)) return;
-    const std::uint32_t id = table.lists[list].ids[at];
-    if (atomicCAS(row_of + id, no_row, claimed) != no_row) return;
-    const unsigned row = atomicAdd(&state->rows, 1u);
-    ids[row] = id;
-    row_of[id] = row;
+/// visit(list, position) for all entries of the levels, a share a thread.
+template <class Score, class Visit>
+__device__ void visit_entries(const ranked_table<Score>& table, levels read, Visit visit) {
+    const std::uint64_t entries = (read.to - read.from) * table.size;
+    for (std::uint64_t e = thread_of_grid(); e < entries; e += threads_of_grid()) {
+        const auto list = static_cast<unsigned>(e % table.size);
+        const std::uint64_t at = read.from + e / table.size;
+        if (at < table.lists[list].size) visit(list, at);
+    }
 }
 
-/// Writes the values of the objects that have a row.
 template <class Score>
-__global__ void put_values_kernel(ranked_table<Score> table, levels read, const std::uint32_t* row_of,
-                                  double* values) {
-    unsigned list;
-    std::uint64_t at;
-    if (!entry_of(table, read, list, at)) return;
-    const std::uint32_t row = row_of[table.lists[list].ids[at]];
-    if (row != no_row)
-        values[std::uint64_t{row} * table.size + list] =
-            table.value(list, table.lists[list].scores[at], at + 1);
+__device__ void put_value(const ranked_table<Score>& table, double* values, std::uint32_t row, unsigned list,
+                          std::uint64_t at) {
+    values[std::uint64_t{row} * table.size + list] = table.value(list, table.lists[list].scores[at], at + 1);
 }
 
-/// One thread per row: w, and the row's number to sort with it.
+/// The row of an object, new if it has none: one thread claims it, others wait for its number.
+__device__ std::uint32_t row_for(const candidate_rows& candidates, std::uint32_t id, search_state* state) {
+    std::uint32_t row = atomicCAS(candidates.row_of + id, no_row, claimed);
+    if (row == no_row) {
+        row = atomicAdd(&state->rows, 1u);
+        candidates.ids[row] = id;
+        atomicExch(candidates.row_of + id, row);
+    }
+    while (row == claimed) row = current(candidates.row_of + id);
+    return row;
+}
+
 template <class Score>
-__global__ void lower_bounds_kernel(ranked_table<Score> table, const double* values, unsigned rows,
-                                    double* bounds, std::uint32_t* numbers) {
+__device__ double lower_bound_of(const ranked_table<Score>& table, const double* values) {
+    score_sum sum(table.rule);
+    for (unsigned i = 0; i < table.size; ++i)
+        sum.take(is_missing(values[i]) ? table.floor_value(i) : values[i]);
+    return sum.score(table.weights);
+}
+
+/// What an entry below `depth` can still count, of each list.
+template <class Score>
+struct depth_bounds {
+    double bounds[max_lists];
+    bool ended[max_lists];
+
+    /// All threads of a block.
+    __device__ void set(const ranked_table<Score>& table, std::uint64_t depth) {
+        __syncthreads();
+        for (unsigned i = threadIdx.x; i < table.size; i += blockDim.x) {
+            bounds[i] = table.bound(i, depth);
+            ended[i] = table.lists[i].size <= depth;
+        }
+        __syncthreads();
+    }
+    /// T: of an object that was not seen.
+    __device__ double of_unseen(const ranked_table<Score>& table) const {
+        score_sum sum(table.rule);
+        for (unsigned i = 0; i < table.size; ++i) sum.take(bounds[i]);
+        return sum.score(table.weights);
+    }
+    /// b: of a candidate; its score if it is complete.
+    __device__ double of_candidate(const ranked_table<Score>& table, const double* values,
+                                   bool& complete) const {
+        score_sum sum(table.rule);
+        complete = true;
+        for (unsigned i = 0; i < table.size; ++i) {
+            const double value = values[i];
+            const bool missing = is_missing(value);
+            complete &= !missing || ended[i];
+            sum.take(missing ? bounds[i] : value);
+        }
+        return sum.score(table.weights);
+    }
+};
+
+/// All threads of a block: how many of `size` items are counted.
+template <class Counted>
+__device__ std::uint64_t count_in_block(std::uint64_t size, Counted counted) {
+    std::uint64_t count = 0;
+    for (std::uint64_t begin = 0; begin < size; begin += blockDim.x) {
+        const std::uint64_t j = begin + threadIdx.x;
+        count += static_cast<unsigned>(__syncthreads_count(j < size && counted(j) ? 1 : 0));
+    }
+    return count;
+}
+
+/// The number with these ordered_bits.
+__device__ double score_of_bits(std::uint64_t bits) {
+    constexpr std::uint64_t sign = std::uint64_t{1} << 63;
+    const std::uint64_t stored = bits >= sign ? bits ^ sign : ((bits ^ sign) - 1) ^ ~sign;
+    return __longlong_as_double(static_cast<long long>(stored));
+}
+
+/// All threads of the grid: the k-th largest of `size` >= k scores, digit by digit of their bits.
+template <class ScoreOf>
+__device__ double kth_score(std::uint64_t size, std::uint64_t k, unsigned* histograms, ScoreOf score_of) {
+    __shared__ unsigned bins[digit_values];
+    __shared__ std::uint64_t found, left;
+    std::uint64_t prefix = 0;
+    for (unsigned digit = digits; digit-- != 0;) {
+        const unsigned shift = 8 * digit;
+        unsigned* const histogram = histograms + digit * digit_values;
+        for (unsigned b = threadIdx.x; b < digit_values; b += blockDim.x) bins[b] = 0;
+        __syncthreads();
+        for (std::uint64_t j = thread_of_grid(); j < size; j += threads_of_grid()) {
+            const std::uint64_t bits = primitives::ordered_bits(score_of(j));
+            if (digit + 1 == digits || bits >> (shift + 8) == prefix)
+                atomicAdd(&bins[bits >> shift & 255], 1u);
+        }
+        __syncthreads();
+        for (unsigned b = threadIdx.x; b < digit_values; b += blockDim.x)
+            if (bins[b] != 0) atomicAdd(histogram + b, bins[b]);
+        meet();
+        for (unsigned b = threadIdx.x; b < digit_values; b += blockDim.x) bins[b] = current(histogram + b);
+        __syncthreads();
+        if (threadIdx.x == 0) {
+            unsigned b = digit_values - 1;
+            for (; bins[b] < k; --b) k -= bins[b];
+            found = b;
+            left = k;
+        }
+        __syncthreads();
+        prefix = prefix << 8 | found;
+        k = left;
+        __syncthreads();
+    }
+    meet();
+    for (std::uint64_t b = thread_of_grid(); b < digits * digit_values; b += threads_of_grid())
+        histograms[b] = 0;
+    return score_of_bits(prefix);
+}
+
+/// All threads of the grid: keeps the listed rows that `kept` says, in the other list. Returns how many.
+template <class Kept>
+__device__ unsigned keep_rows(const row_lists& lists, unsigned& in_use, unsigned size, Kept kept) {
+    const unsigned other = 1 - in_use;
+    for (std::uint64_t j = thread_of_grid(); j < size; j += threads_of_grid()) {
+        const std::uint32_t row = lists.rows[in_use][j];
+        if (kept(row)) lists.rows[other][atomicAdd(lists.sizes + other, 1u)] = row;
+    }
+    meet();
+    if (thread_of_grid() == 0) lists.sizes[in_use] = 0;
+    in_use = other;
+    return current(lists.sizes + other);
+}
+
+/// Growing. Ends when the k-th lower bound is above T (done), when the lists end, before rows could exceed their room, or
+/// after launched_strides. The k-th is never below state->least, so that only rows above it are counted, and if T is below
+/// it, the k-th is above T. Rows rise into the list once.
+template <class Score>
+__global__ void __launch_bounds__(segment_threads)
+    grow_kernel(ranked_table<Score> table, candidate_rows candidates, search_plan plan, search_state* state) {
+    __shared__ depth_bounds<Score> bounds;
+    const row_lists lists = candidates.lists;
+    std::uint64_t depth = state->depth, rows = state->rows;
+    double least = state->least;
+    unsigned in_use = state->list_in_use;
+    bool enough = false;
+    for (unsigned strides = 0; strides < launched_strides && !enough && depth < plan.longest; ++strides) {
+        const levels read = next_levels(depth, plan);
+        const std::uint64_t possible = rows + (read.to - read.from) * table.size;
+        if ((possible < plan.objects ? possible : plan.objects) > candidates.room) break;
+        visit_entries(table, read, [&](unsigned list, std::uint64_t at) {
+            put_value(table, candidates.values, row_for(candidates, table.lists[list].ids[at], state), list,
+                      at);
+        });
+        meet();
+        rows = current(&state->rows);
+        visit_entries(table, read, [&](unsigned list, std::uint64_t at) {
+            const std::uint32_t row = candidates.row_of[table.lists[list].ids[at]];
+            const double bound = lower_bound_of(table, candidates.values + std::uint64_t{row} * table.size);
+            const double before = __longlong_as_double(static_cast<long long>(
+                atomicExch(reinterpret_cast<unsigned long long*>(candidates.lower_bounds + row),
+                           static_cast<unsigned long long>(__double_as_longlong(bound)))));
+            if (bound > least && !(before > least))  // a new row's is no number
+                lists.rows[in_use][atomicAdd(lists.sizes + in_use, 1u)] = row;
+        });
+        meet();
+        depth = read.to;
+        unsigned listed = current(lists.sizes + in_use);
+        if (listed > 2 * plan.k + 4096) {
+            least = kth_score(listed, plan.k, plan.histograms, [&](std::uint64_t j) {
+                return candidates.lower_bounds[lists.rows[in_use][j]];
+            });
+            listed = keep_rows(lists, in_use, listed,
+                               [&](std::uint32_t row) { return candidates.lower_bounds[row] > least; });
+        }
+        bounds.set(table, depth);
+        const double unseen = bounds.of_unseen(table);
+        const std::uint64_t above = count_in_block(
+            listed, [&](std::uint64_t j) { return candidates.lower_bounds[lists.rows[in_use][j]] > unseen; });
+        enough = rows >= plan.k && (unseen < least || above >= plan.k);
+    }
+    if (thread_of_grid() != 0) return;
+    state->depth = depth;
+    state->least = least;
+    state->list_in_use = in_use;
+    state->done = enough ? 1 : 0;
+}
+
+__global__ void list_rows_kernel(std::uint32_t* list, unsigned rows) {
     const unsigned row = blockIdx.x * blockDim.x + threadIdx.x;
-    if (row >= rows) return;
-    score_sum sum(table.rule);
-    for (unsigned i = 0; i < table.size; ++i) {
-        const double value = values[std::uint64_t{row} * table.size + i];
-        sum.take(is_missing(value) ? table.floor_value(i) : value);
+    if (row < rows) list[row] = row;
+}
+
+/// The candidate that precedes the others by its upper bound; no_row as id: none.
+struct first_candidate {
+    double bound;
+    std::uint32_t id;
+
+    __device__ void offer(const first_candidate& other) {
+        if (other.id == no_row) return;
+        if (id == no_row || precedes({other.bound, other.id}, {bound, id})) *this = other;
     }
-    bounds[row] = sum.score(table.weights);
-    numbers[row] = row;
-}
-
-/// One thread: whether the k-th of the sorted lower bounds is above T.
-template <class Score>
-__global__ void compare_kernel(ranked_table<Score> table, std::uint64_t depth, const double* bounds,
-                               std::uint64_t k, segment_state* state) {
-    score_sum sum(table.rule);
-    for (unsigned i = 0; i < table.size; ++i) sum.take(table.bound(i, depth));
-    state->enough = state->rows >= k && bounds[k - 1] > sum.score(table.weights) ? 1 : 0;
-}
-
-/// One thread per candidate: its upper bound at this depth, equal to its score if it is complete; and whether it is.
-template <class Score>
-__global__ void upper_bounds_kernel(ranked_table<Score> table, const double* values,
-                                    const std::uint32_t* candidates, unsigned count, std::uint64_t depth,
-                                    double* bounds, std::uint8_t* complete, segment_state* state) {
-    const unsigned c = blockIdx.x * blockDim.x + threadIdx.x;
-    if (c >= count) return;
-    score_sum sum(table.rule);
-    bool all = true;
-    for (unsigned i = 0; i < table.size; ++i) {
-        const double value = values[std::uint64_t{candidates[c]} * table.size + i];
-        const bool missing = is_missing(value);
-        all &= !missing || table.lists[i].size <= depth;
-        sum.take(missing ? table.bound(i, depth) : value);
+    __device__ void offer_of_warp() {
+        for (unsigned step = 16; step != 0; step /= 2)
+            offer({__shfl_xor_sync(0xffffffffu, bound, step), __shfl_xor_sync(0xffffffffu, id, step)});
     }
-    bounds[c] = sum.score(table.weights);
-    complete[c] = all ? 1 : 0;
-    if (all) atomicAdd(&state->complete, 1u);
-}
+    /// All threads of a block: the first of all.
+    __device__ void offer_of_block(first_candidate* of_warps) {
+        offer_of_warp();
+        if (threadIdx.x % 32 == 0) of_warps[threadIdx.x / 32] = *this;
+        __syncthreads();
+        *this = of_warps[threadIdx.x % 32];
+        offer_of_warp();
+        __syncthreads();
+    }
+};
 
-/// One thread per candidate: whether it stays one, being incomplete and not after the k-th result.
-__global__ void undecided_candidates_kernel(const double* bounds, const std::uint32_t* candidates,
-                                            const std::uint32_t* ids, unsigned count,
-                                            const double* last_score, const std::uint32_t* last_id,
-                                            const std::uint8_t* complete, std::uint8_t* undecided) {
-    const unsigned c = blockIdx.x * blockDim.x + threadIdx.x;
-    if (c >= count) return;
-    undecided[c] =
-        complete[c] == 0 && !precedes({*last_score, *last_id}, {bounds[c], ids[candidates[c]]}) ? 1 : 0;
-}
-
-__global__ void gather_ids_kernel(const std::uint32_t* rows, const std::uint32_t* ids, unsigned count,
-                                  std::uint32_t* gathered) {
-    const unsigned c = blockIdx.x * blockDim.x + threadIdx.x;
-    if (c < count) gathered[c] = ids[rows[c]];
-}
-
-cuda::launch_shape one_each(std::uint64_t count) {
-    return {cuda::blocks_for(count, block_threads), block_threads};
+/// Shrinking. Ends when k results precede every candidate (done), or after launched_strides. `firsts`: one per block.
+template <class Score>
+__global__ void __launch_bounds__(segment_threads)
+    shrink_kernel(ranked_table<Score> table, candidate_rows candidates, search_plan plan, result_rows results,
+                  first_candidate* firsts, search_state* state) {
+    __shared__ depth_bounds<Score> bounds;
+    __shared__ first_candidate of_warps[segment_threads / 32];
+    static_assert(segment_threads == 32 * 32);
+    const row_lists lists = candidates.lists;
+    std::uint64_t depth = state->depth;
+    unsigned in_use = state->list_in_use, listed = current(lists.sizes + in_use);
+    bool done = false;
+    for (unsigned strides = 0; strides < launched_strides; ++strides) {
+        bounds.set(table, depth);
+        first_candidate first{0, no_row};
+        for (std::uint64_t j = thread_of_grid(); j < listed; j += threads_of_grid()) {
+            const std::uint32_t row = lists.rows[in_use][j];
+            if (row == no_row) continue;
+            bool complete = false;
+            const double bound =
+                bounds.of_candidate(table, candidates.values + std::uint64_t{row} * table.size, complete);
+            if (complete) {
+                const unsigned result = atomicAdd(&state->results, 1u);
+                results.scores[result] = bound;
+                results.ids[result] = candidates.ids[row];
+                lists.rows[in_use][j] = no_row;
+            } else {
+                first.offer({bound, candidates.ids[row]});
+            }
+        }
+        first.offer_of_block(of_warps);
+        if (threadIdx.x == 0) firsts[blockIdx.x] = first;
+        meet();
+        const unsigned found = current(&state->results);
+        first = {0, no_row};
+        for (unsigned b = threadIdx.x; b < gridDim.x; b += blockDim.x)
+            first.offer({current(&firsts[b].bound), current(&firsts[b].id)});
+        first.offer_of_block(of_warps);
+        done = depth >= plan.longest;
+        if (!done && found >= plan.k)
+            done = first.id == no_row ||
+                   count_in_block(found, [&](std::uint64_t j) {
+                       return precedes({results.scores[j], results.ids[j]}, {first.bound, first.id});
+                   }) >= plan.k;
+        if (done) break;
+        if (strides % strides_to_removal == 0 && found >= plan.k) {
+            const double kth =
+                kth_score(found, plan.k, plan.histograms, [&](std::uint64_t j) { return results.scores[j]; });
+            listed = keep_rows(lists, in_use, listed, [&](std::uint32_t row) {
+                bool complete = false;
+                return row != no_row &&
+                       bounds.of_candidate(table, candidates.values + std::uint64_t{row} * table.size,
+                                           complete) >= kth;
+            });
+        }
+        const levels read = next_levels(depth, plan);
+        visit_entries(table, read, [&](unsigned list, std::uint64_t at) {
+            const std::uint32_t row = candidates.row_of[table.lists[list].ids[at]];
+            if (row != no_row) put_value(table, candidates.values, row, list, at);
+        });
+        meet();
+        depth = read.to;
+    }
+    if (thread_of_grid() != 0) return;
+    state->depth = depth;
+    state->list_in_use = in_use;
+    state->done = done ? 1 : 0;
 }
 
 template <class Score>
@@ -137,146 +393,114 @@ class segments {
         : lists_(lists),
           place_(lists.place()),
           table_(table_of(lists, rule)),
-          k_(k),
-          stride_(stride),
           row_of_(place_, lists.objects(), "the rows of objects"),
-          state_(place_, 1, "the state of a search") {
+          state_(place_, 1, "the state of a search"),
+          histograms_(place_, digits * digit_values, "digits of scores"),
+          plan_{k, lists.objects(), lists.longest(), stride, histograms_.data()} {
         place_.fill_bytes(row_of_.data(), 0xff, row_of_.span().size_bytes());
-        place_.fill_bytes(state_.data(), 0, sizeof(segment_state));
+        place_.fill_bytes(histograms_.data(), 0, histograms_.span().size_bytes());
+        search_state state{};
+        state.least = -std::numeric_limits<double>::infinity();
+        place_.copy_in(state_.data(), &state, sizeof state);
     }
 
     device_result raw_result() {
         grow();
-        shrink();
+        const search_state state = shrink();
         device_result raw_result;
-        raw_result.scores = to_host(place_, best_scores_.span());
-        raw_result.ids = to_host(place_, best_ids_.span());
-        for (const auto& list : lists_.lists()) raw_result.depths.push_back(std::min(depth_, list.size));
-        raw_result.candidates = rows_;
+        for (const auto& list : lists_.lists())
+            raw_result.depths.push_back(std::min<std::uint64_t>(state.depth, list.size));
+        raw_result.candidates = state.rows;
+        const device_best best(place_, std::min<std::size_t>(plan_.k, state.results), 0);
+        primitives::top_k<double>(place_, scores_.span().first(state.results),
+                                  results_.span().first(state.results), best.scores(), best.ids());
+        best.to_host(place_, raw_result);
         return raw_result;
     }
 
   private:
-    bool ended() const { return depth_ >= lists_.longest(); }
+    search_state look() { return to_host(place_, state_.span())[0]; }
 
-    /// The next levels to read.
-    levels next_levels() {
-        place_.ctx().check_stop();
-        const levels read{depth_, std::min<std::uint64_t>(depth_ + stride_, lists_.longest())};
-        depth_ = read.to;
-        return read;
+    /// As many blocks as there is work for, and as run at once.
+    cuda::launch_shape blocks_for(std::uint64_t items) const {
+        return {std::clamp(cuda::blocks_for(items, segment_threads), 1u, place_.multiprocessors()),
+                segment_threads, 0, true};
     }
-    segment_state look() { return to_host(place_, state_.span())[0]; }
+    std::uint64_t entries_of_stride() const {
+        return table_.size * std::min<std::uint64_t>(plan_.stride, plan_.longest);
+    }
+    candidate_rows candidates() const {
+        return {row_of_.data(),
+                ids_.data(),
+                values_.data(),
+                lower_bounds_.data(),
+                {{listed_[0].data(), listed_[1].data()}, state_.data()->listed},
+                ids_.size()};
+    }
 
     void grow() {
-        bool enough = false;
-        while (!enough && !ended()) {
-            const levels read = next_levels();
-            const std::uint64_t entries = (read.to - read.from) * table_.size;
-            make_room(std::min<std::uint64_t>(rows_ + entries, lists_.objects()));
-            QUERN_LAUNCH(place_, one_each(entries), append_objects_kernel<Score>, table_, read,
-                         row_of_.data(), ids_.data(), state_.data());
-            QUERN_LAUNCH(place_, one_each(entries), put_values_kernel<Score>, table_, read, row_of_.data(),
-                         values_.data());
-            rows_ = look().rows;
-            if (rows_ < k_) continue;
-            const cuda_array<double> bounds(place_, rows_, "lower bounds");
-            const cuda_array<std::uint32_t> numbers(place_, rows_, "candidates");
-            QUERN_LAUNCH(place_, one_each(rows_), lower_bounds_kernel<Score>, table_, values_.data(), rows_,
-                         bounds.data(), numbers.data());
-            primitives::sort_pairs(place_, bounds.span(), numbers.span(),
-                                   {.direction = primitives::order::descending});
-            QUERN_LAUNCH(place_, (cuda::launch_shape{1, 1}), compare_kernel<Score>, table_, depth_,
-                         bounds.data(), k_, state_.data());
-            enough = look().enough != 0;
+        search_state state{};
+        while (state.done == 0 && state.depth < plan_.longest) {
+            place_.ctx().check_stop();
+            make_room(std::min<std::uint64_t>(state.rows + entries_of_stride(), plan_.objects), state.rows);
+            QUERN_LAUNCH(place_, blocks_for(entries_of_stride()), grow_kernel<Score>, table_, candidates(),
+                         plan_, state_.data());
+            state = look();
         }
     }
 
     /// Allocates rows for that many objects.
-    void make_room(std::uint64_t rows) {
+    void make_room(std::uint64_t rows, std::uint64_t used) {
         if (rows <= ids_.size()) return;
-        const std::size_t lists = table_.size, before = ids_.size();
-        const std::size_t now =
-            std::min<std::uint64_t>(std::max<std::uint64_t>({rows, 2 * before, 4096}), lists_.objects());
-        cuda_array<std::uint32_t> ids(place_, now, "the objects of rows");
-        cuda_array<double> values(place_, now * lists, "the values of rows");
-        if (before != 0) {
-            place_.copy_within(ids.data(), ids_.data(), before * sizeof(std::uint32_t));
-            place_.copy_within(values.data(), values_.data(), before * lists * sizeof(double));
-        }
-        place_.fill_bytes(values.data() + before * lists, 0xff, (now - before) * lists * sizeof(double));
-        ids_ = std::move(ids);
-        values_ = std::move(values);
+        const std::size_t room = std::min<std::uint64_t>(
+            std::max<std::uint64_t>({rows, 2 * std::uint64_t{ids_.size()}, 1u << 16}), plan_.objects);
+        enlarge(ids_, used, room, "the objects of rows");
+        enlarge(values_, used * table_.size, room * table_.size, "the values of rows");
+        enlarge(lower_bounds_, used, room, "lower bounds");
+        for (auto& list : listed_) enlarge(list, used, room, "candidates");
+    }
+    /// All bits of what is new are set.
+    template <class Item>
+    void enlarge(cuda_array<Item>& array, std::size_t used, std::size_t size, const char* what) {
+        cuda_array<Item> larger(place_, size, what);
+        if (used != 0) place_.copy_within(larger.data(), array.data(), used * sizeof(Item));
+        place_.fill_bytes(larger.data() + used, 0xff, (size - used) * sizeof(Item));
+        array = std::move(larger);
     }
 
-    void shrink() {
-        candidates_ = cuda_array<std::uint32_t>(place_, rows_, "candidates");
-        cuda_array<double> bounds(place_, rows_, "upper bounds");
-        const cuda_array<std::uint8_t> complete(place_, rows_, "which candidates are complete");
-        QUERN_LAUNCH(place_, one_each(rows_), lower_bounds_kernel<Score>, table_, values_.data(), rows_,
-                     bounds.data(), candidates_.data());
-        count_ = rows_;
-        for (;;) {
-            place_.fill_bytes(&state_.data()->complete, 0, sizeof(unsigned));
-            QUERN_LAUNCH(place_, one_each(count_), upper_bounds_kernel<Score>, table_, values_.data(),
-                         candidates_.data(), count_, depth_, bounds.data(), complete.data(), state_.data());
-            const unsigned now = look().complete;
-            if (best_ids_.size() + now >= k_ || ended()) {
-                move_complete(bounds, complete.span().first(count_), now);
-                if (count_ == 0 || ended()) return;
-            }
-            const levels read = next_levels();
-            QUERN_LAUNCH(place_, one_each((read.to - read.from) * table_.size), put_values_kernel<Score>,
-                         table_, read, row_of_.data(), values_.data());
-        }
-    }
-
-    /// Scores in the type that compaction takes.
-    static device_span<std::uint64_t> words_of(const cuda_array<double>& scores) {
-        return {reinterpret_cast<std::uint64_t*>(scores.data()), scores.size()};
-    }
-
-    /// Moves complete candidates to the results, keeps the k best of these and drops the rest.
-    void move_complete(const cuda_array<double>& bounds, device_span<const std::uint8_t> complete,
-                       unsigned now) {
-        const std::size_t before = best_ids_.size(), all = before + now;
-        const cuda_array<double> scores(place_, all, "the scores of results");
-        const cuda_array<std::uint32_t> ids(place_, all, "the objects of results"),
-            rows(place_, now, "results");
-        place_.copy_within(scores.data(), best_scores_.data(), before * sizeof(double));
-        place_.copy_within(ids.data(), best_ids_.data(), before * sizeof(std::uint32_t));
-        primitives::compact<std::uint64_t>(place_, words_of(bounds).first(count_), complete,
-                                           words_of(scores).subspan(before));
-        primitives::compact<std::uint32_t>(place_, candidates_.span().first(count_), complete, rows.span());
-        QUERN_LAUNCH(place_, one_each(now), gather_ids_kernel, rows.data(), ids_.data(), now,
-                     ids.data() + before);
-        const std::size_t kept = std::min<std::size_t>(k_, all);
-        best_scores_ = cuda_array<double>(place_, kept, "the best scores");
-        best_ids_ = cuda_array<std::uint32_t>(place_, kept, "the best objects");
-        primitives::top_k<double>(place_, scores.span(), ids.span(), best_scores_.span(), best_ids_.span());
-        if (ended() || kept == 0) return;
-        const cuda_array<std::uint8_t> undecided(place_, count_, "which candidates are open");
-        QUERN_LAUNCH(place_, one_each(count_), undecided_candidates_kernel, bounds.data(), candidates_.data(),
-                     ids_.data(), count_, best_scores_.data() + kept - 1, best_ids_.data() + kept - 1,
-                     complete.data(), undecided.data());
-        cuda_array<std::uint32_t> left(place_, count_, "candidates");
-        count_ = static_cast<unsigned>(primitives::compact<std::uint32_t>(
-            place_, candidates_.span().first(count_), undecided.span(), left.span()));
-        candidates_ = std::move(left);
+    search_state shrink() {
+        search_state state = look();
+        QUERN_LAUNCH(place_, (cuda::launch_shape{cuda::blocks_for(state.rows, block_threads), block_threads}),
+                     list_rows_kernel, listed_[0].data(), state.rows);
+        state.list_in_use = 0;
+        state.listed[0] = state.rows;
+        state.listed[1] = 0;
+        place_.copy_in(state_.data(), &state, sizeof state);
+        scores_ = cuda_array<double>(place_, state.rows, "the scores of results");
+        results_ = cuda_array<std::uint32_t>(place_, state.rows, "the objects of results");
+        const cuda_array<first_candidate> firsts(place_, place_.multiprocessors(), "the first candidates");
+        do {
+            place_.ctx().check_stop();
+            const std::uint64_t work =
+                std::max<std::uint64_t>(entries_of_stride(), state.listed[state.list_in_use]);
+            QUERN_LAUNCH(place_, blocks_for(work), shrink_kernel<Score>, table_, candidates(), plan_,
+                         (result_rows{scores_.data(), results_.data()}), firsts.data(), state_.data());
+            state = look();
+        } while (state.done == 0);
+        return state;
     }
 
     device_lists<Score>& lists_;
     cuda_place& place_;
     ranked_table<Score> table_;
-    std::uint32_t k_, stride_;
-    std::uint64_t depth_ = 0;
-    unsigned rows_ = 0, count_ = 0;
-    cuda_array<std::uint32_t> row_of_, ids_;  ///< by object; by row
-    cuda_array<double> values_;               ///< by row and list
-    cuda_array<segment_state> state_;
-    cuda_array<std::uint32_t> candidates_;  ///< rows, count_ of them
-    cuda_array<double> best_scores_;
-    cuda_array<std::uint32_t> best_ids_;
+    cuda_array<std::uint32_t> row_of_, ids_;    ///< by object; by row
+    cuda_array<double> values_, lower_bounds_;  ///< by row and list; by row
+    cuda_array<std::uint32_t> listed_[2];       ///< rows
+    cuda_array<search_state> state_;
+    cuda_array<unsigned> histograms_;
+    cuda_array<double> scores_;          ///< of results
+    cuda_array<std::uint32_t> results_;  ///< their objects
+    search_plan plan_;
 };
 
 }  // namespace
