@@ -67,10 +67,13 @@ void clear(token_list& list) {
 struct analyzer::state {
     state(const text_options& options, std::span<const std::string> stop_list)
         : rule(options.tokens), locale(locale_of(options.language)) {
-        if (rule == token_rule::unicode) words.emplace(locale);
         // Words of the other rules are ASCII, or unchanged.
-        if (const auto script = script_of(locale); script && rule == token_rule::unicode)
+        if (const auto script = script_of(locale); script && rule == token_rule::unicode) {
+            words.emplace(locale, word_path::best, unicode_words::chinese::in_both_scripts);
             joiner.emplace(*script);
+        } else if (rule == token_rule::unicode) {
+            words.emplace(locale);
+        }
         if (rule == token_rule::unicode && options.fold == folding::accents) folder.emplace();
         word_set stop_words;
         token_list list;

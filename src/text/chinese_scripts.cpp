@@ -48,11 +48,18 @@ class character_map {
 };
 
 /// Ideographs of the table have three bytes in UTF-8, of which the first is one of these.
+bool may_begin_ideograph(char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    return byte >= 0xE3 && byte <= 0xE9;
+}
+
 bool may_have_ideographs(std::string_view word) {
-    return std::ranges::any_of(word, [](char c) {
-        const auto byte = static_cast<unsigned char>(c);
-        return byte >= 0xE3 && byte <= 0xE9;
-    });
+    return std::ranges::any_of(word, may_begin_ideograph);
+}
+
+/// Simplified characters that ICU takes for variants of others (具, 交), which are other words: 俱乐部, 摔跤.
+bool is_simplified(char32_t c) {
+    return c == U'俱' || c == U'跤';
 }
 
 }  // namespace
@@ -61,7 +68,8 @@ struct script_joiner::table {
     std::vector<char32_t> to;
 
     explicit table(script wanted) {
-        const character_map simplify("Hant-Hans");
+        const character_map by_icu("Hant-Hans");
+        const auto simplify = [&](char32_t c) { return is_simplified(c) ? c : by_icu(c); };
         // A form may have a form itself, and two may be each other's (苎, 苧): then the first stands for both.
         const auto simplified = [&](char32_t c) {
             for (char32_t next = simplify(c); next != c; next = simplify(c)) {
@@ -110,6 +118,23 @@ void script_joiner::join(token_list& list) {
         t.word_end = static_cast<std::uint32_t>(words_.size());
     }
     list.words.swap(words_);
+}
+
+void script_joiner::join(std::string& text) const {
+    std::string form;
+    for (std::size_t at = 0; at < text.size();) {
+        if (!may_begin_ideograph(text[at])) {
+            ++at;
+            continue;
+        }
+        const std::size_t begin = at;
+        const char32_t c = next_utf8(text, at);
+        const char32_t to = (*table_)(c);
+        if (to == c) continue;
+        form.clear();
+        append_utf8(to, form);
+        text.replace(begin, at - begin, form);
+    }
 }
 
 }  // namespace quern::text

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "quern/text/analyzer.hpp"
 
@@ -21,6 +22,8 @@ class script_joiner {
 
     /// Joins the words of a list in place.
     void join(token_list& list);
+    /// `text` (UTF-8, ill-formed or not) with every ideograph joined: the same number of bytes.
+    void join(std::string& text) const;
 
     struct table;
 

@@ -19,6 +19,9 @@
 // accept only at the text's end). The dictionaries look only at the characters within their rule segment. So ICU gives
 // the same result for the cut text as for the whole.
 //
+// The same holds in both scripts of Chinese: the rules know all ideographs as one class, so the rule boundaries are the same,
+// and the choice between the two divisions is made between boundaries that both have.
+//
 // One thing in ICU does depend on the past: a dictionary is loaded when a character of its script first occurs, and the
 // Chinese and Japanese one then also serves katakana. The constructor makes every iterator process a Han character
 // first, so that katakana are always divided in the same way.
@@ -29,6 +32,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <span>
 #include <stdexcept>
 #include <string>
 
@@ -122,8 +126,12 @@ void icu_boundaries::load(std::string_view text) {
     units_.releaseBuffer(count);
 }
 
-unicode_words::unicode_words(const icu::Locale& locale, word_path path)
+unicode_words::unicode_words(const icu::Locale& locale, word_path path, chinese how)
     : path_(path), icu_(break_rules::kind::words, locale) {
+    if (how == chinese::in_both_scripts) {
+        simplify_.emplace(script_joiner::script::simplified);
+        lengthen_.emplace(script_joiner::script::traditional);
+    }
     if (path_ != word_path::icu) rules_ = break_rules::get(break_rules::kind::words, locale);
     if (rules_ == nullptr) path_ = word_path::icu;
     if (path_ == word_path::best && !rules_->ascii_words_are_simple()) path_ = word_path::rules;
@@ -149,9 +157,7 @@ std::size_t unicode_words::find_segments(std::string_view text, std::size_t at, 
             std::size_t end = text.find('\n', std::min(text.size(), at + fallback_chunk));
             end = end == std::string_view::npos ? text.size() : end + 1;
             // A line feed ends the chunk, so that a CR LF is never split.
-            icu_.divide(text, at, end, [&](std::size_t begin, std::size_t stop, bool word) {
-                if (word) add(text, begin, stop, writer);
-            });
+            divide(text, at, end, writer);
             at = end;
         }
     }
@@ -238,10 +244,48 @@ std::size_t unicode_words::next_by_dictionary(std::string_view text, std::size_t
         at = segment.end;
         if (segment.dictionary) end = at;
     }
+    divide(text, begin, end, out);
+    return end;
+}
+
+/// Adds the words of a chunk, found by ICU.
+void unicode_words::divide(std::string_view text, std::size_t begin, std::size_t end, word_writer& out) {
+    if (simplify_) return divide_in_both_scripts(text, begin, end, out);
     icu_.divide(text, begin, end, [&](std::size_t from, std::size_t to, bool word) {
         if (word) add(text, from, to, out);
     });
-    return end;
+}
+
+/// ICU's dictionary has more words in traditional characters (博物館 is one, 博物 馆 two), but some only in simplified ones, and
+/// a character may have several traditional forms. So between two boundaries that both divisions have, that of fewer words
+/// counts; of equally many the traditional one.
+void unicode_words::divide_in_both_scripts(std::string_view text, std::size_t begin, std::size_t end,
+                                           word_writer& out) {
+    const auto divided_by = [&](const script_joiner& script, std::vector<divided>& into) {
+        into.clear();
+        joined_.assign(text.substr(begin, end - begin));
+        script.join(joined_);
+        icu_.divide(joined_, 0, joined_.size(), [&](std::size_t, std::size_t to, bool word) {
+            into.push_back({begin + to, word});
+        });
+    };
+    divided_by(*simplify_, simplified_);
+    divided_by(*lengthen_, traditional_);
+    std::size_t from = begin;
+    for (std::size_t s = 0, t = 0; s < simplified_.size();) {
+        const std::size_t first_s = s, first_t = t;
+        while (simplified_[s].end != traditional_[t].end)
+            ++(simplified_[s].end < traditional_[t].end ? s : t);
+        ++s;
+        ++t;
+        const std::span<const divided> chosen = s - first_s < t - first_t
+                                                    ? std::span(simplified_).subspan(first_s, s - first_s)
+                                                    : std::span(traditional_).subspan(first_t, t - first_t);
+        for (const divided& d : chosen) {
+            if (d.word) add(text, from, d.end, out);
+            from = d.end;
+        }
+    }
 }
 
 /// Fills the chunk's bits from its masks.

@@ -8,6 +8,8 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -15,6 +17,7 @@
 #include "text/break_rules.hpp"
 #include "text/byte_masks.hpp"
 #include "text/case_folding.hpp"
+#include "text/chinese_scripts.hpp"
 #include "text/word_writer.hpp"
 
 namespace quern::text {
@@ -56,7 +59,13 @@ enum class word_path {
 
 class unicode_words {
   public:
-    explicit unicode_words(const icu::Locale& locale, word_path path = word_path::best);
+    enum class chinese {
+        as_it_is,
+        in_both_scripts,  ///< divided in either script, of which the longer words count: the same in both
+    };
+
+    explicit unicode_words(const icu::Locale& locale, word_path path = word_path::best,
+                           chinese how = chinese::as_it_is);
     /// Appends the words of `text`.
     void find(std::string_view text, token_list& out) { find(text, 0, text.size(), out); }
     /// Appends the words from the boundary `from` to a boundary at or after `to`, which it returns.
@@ -68,6 +77,8 @@ class unicode_words {
     std::size_t next_segment(std::string_view text, std::size_t begin, word_writer& out);
     std::size_t next_by_dictionary(std::string_view text, std::size_t begin, std::size_t end,
                                    word_writer& out);
+    void divide(std::string_view text, std::size_t begin, std::size_t end, word_writer& out);
+    void divide_in_both_scripts(std::string_view text, std::size_t begin, std::size_t end, word_writer& out);
     void add(std::string_view text, std::size_t begin, std::size_t end, word_writer& out);
     void add_between_blanks(std::string_view text, std::size_t begin, std::size_t end, word_writer& out);
     void go_on(std::string_view text, std::size_t to, word_writer& out);
@@ -81,7 +92,16 @@ class unicode_words {
         bool is_cut = false;                         ///< it or its folded form has white space
     };
 
+    struct divided {
+        std::size_t end;
+        bool word;
+    };
+
     word_path path_;
+    // If Chinese is divided in both scripts: a chunk in one of them, and its divisions.
+    std::optional<script_joiner> simplify_, lengthen_;
+    std::string joined_;
+    std::vector<divided> simplified_, traditional_;
     long_segment long_;
     std::size_t to_ = 0;  ///< past it, at most a piece of a long segment is needed
     icu_boundaries icu_;

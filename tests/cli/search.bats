@@ -498,11 +498,15 @@ PYTHON
 }
 
 @test "simplified and traditional Chinese are one with --language zh-Hans or zh-Hant" {
-    printf '%s\n' '{"id":"a","text":"我喜歡電影。"}' '{"id":"b","text":"电影和音乐"}' '{"id":"c","text":"汽車"}' >films.jsonl
+    printf '%s\n' '{"id":"a","text":"我喜歡電影。"}' '{"id":"b","text":"电影和音乐"}' '{"id":"c","text":"汽車"}' \
+        '{"id":"d","text":"國家博物館和足球俱樂部"}' '{"id":"e","text":"国家博物馆和足球俱乐部"}' >films.jsonl
     for language in zh-Hans zh-Hant; do
         quern build films.jsonl -o films --language $language --skip all --quiet --force
         for query in 電影 电影; do
             [ "$(quern search films "$query" --quiet | cut -f 2 | sort | paste -sd ' ')" = "a b" ]
+        done
+        for query in 博物館 博物馆 俱樂部 俱乐部 '"足球俱乐部"'; do
+            [ "$(quern search films "$query" --quiet | cut -f 2 | sort | paste -sd ' ')" = "d e" ]
         done
     done
     quern build films.jsonl -o films --language zh --skip all --quiet --force

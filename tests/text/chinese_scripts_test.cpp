@@ -3,13 +3,21 @@
 #include "text/chinese_scripts.hpp"
 
 #include <gtest/gtest.h>
+#include <unicode/locid.h>
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <random>
 #include <string>
 #include <string_view>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "base/utf8.hpp"
 #include "quern/text/analyzer.hpp"
+#include "text/unicode_words.hpp"
 
 namespace quern::text::chinese_scripts_test {
 namespace {
@@ -65,6 +73,112 @@ TEST(chinese_scripts, a_character_has_one_form_and_keeps_it) {
         }
         EXPECT_GT(changed, 2000U);
     }
+}
+
+TEST(chinese_scripts, other_words_are_not_joined) {
+    using enum script_joiner::script;
+    for (const std::string_view word : {"俱乐部", "摔跤"}) EXPECT_EQ(joined(word, simplified), word);
+}
+
+TEST(chinese_scripts, join_a_text_in_place) {
+    const script_joiner simplify(script_joiner::script::simplified);
+    for (const auto& [text, expected] : std::vector<std::pair<std::string, std::string>>{
+             {"", ""},
+             {"Café 電影, 한국어 タワー", "Café 电影, 한국어 タワー"},
+             {"\xE9\x9B 電\xE9", "\xE9\x9B 电\xE9"}}) {
+        std::string joined_text = text;
+        simplify.join(joined_text);
+        EXPECT_EQ(joined_text, expected);
+    }
+}
+
+/// ICU's dictionary has some words in one script only.
+TEST(chinese_scripts, have_the_same_words) {
+    for (const auto& [traditional, simplified, expected] :
+         std::vector<std::tuple<std::string_view, std::string_view, words>>{
+             {"參觀了故宮博物館", "参观了故宫博物馆", {"参观", "了", "故宫", "博物馆"}},
+             {"委員會的科學家", "委员会的科学家", {"委员会", "的", "科学家"}},
+             {"電視劇, 圖書館", "电视剧, 图书馆", {"电视剧", "图书馆"}},
+             {"足球俱樂部", "足球俱乐部", {"足球", "俱乐部"}},
+             {"消防員", "消防员", {"消防员"}},
+             {"準備 計劃", "准备 计划", {"准备", "计划"}}}) {
+        EXPECT_EQ(words_of(traditional, "zh-Hans"), expected);
+        EXPECT_EQ(words_of(simplified, "zh-Hans"), expected);
+        EXPECT_EQ(words_of(traditional, "zh-Hant"), words_of(simplified, "zh-Hant"));
+    }
+    EXPECT_EQ(words_of("参观了故宫博物馆", "zh"), (words{"参观", "了", "故宫", "博物", "馆"}));
+}
+
+struct place {
+    std::string word;
+    std::uint32_t begin, end;
+    bool operator==(const place&) const = default;
+};
+
+void append(const token_list& list, std::vector<place>& to) {
+    for (const token& t : list.tokens)
+        to.push_back({std::string(list.word(t)), t.source_begin, t.source_end});
+}
+
+std::string random_text(std::mt19937& random, std::size_t characters) {
+    constexpr std::u32string_view others = U"a7 .,\n'タスかé한";
+    constexpr std::u32string_view usual = U"中国國大学學会會员員电電视視剧劇馆館图圖书書人民日本后後面里发發";
+    std::string text;
+    for (std::size_t i = 0; i < characters; ++i) {
+        const std::uint32_t kind = random() % 8;
+        if (kind == 0) {
+            append_utf8(others[random() % others.size()], text);
+        } else if (kind == 1) {
+            append_utf8(static_cast<char32_t>(0x4E00 + random() % 0x51A6), text);
+        } else {
+            append_utf8(usual[random() % usual.size()], text);
+        }
+    }
+    return text;
+}
+
+TEST(chinese_scripts, words_do_not_depend_on_the_path_the_script_or_pieces) {
+    const icu::Locale locale("zh", "Hans");
+    const auto how = unicode_words::chinese::in_both_scripts;
+    unicode_words best(locale, word_path::best, how), by_rules(locale, word_path::rules, how),
+        by_icu(locale, word_path::icu, how);
+    const script_joiner simplify(script_joiner::script::simplified),
+        lengthen(script_joiner::script::traditional);
+    std::mt19937 random(7);
+    for (const std::size_t size : {0, 1, 2, 3, 31, 32, 33, 255, 257, 4097, 9000}) {
+        const std::string text = random_text(random, size);
+        std::vector<place> expected;
+        token_list list;
+        best.find(text, list);
+        append(list, expected);
+        EXPECT_EQ(expected.empty(), std::ranges::none_of(text, [](char c) { return c < 0; }) &&
+                                        text.find_first_of("a7") == std::string::npos);
+        std::string simplified = text, traditional = text;
+        simplify.join(simplified);
+        lengthen.join(traditional);
+        for (const std::string& form : {text, simplified, traditional}) {
+            for (unicode_words* finder : {&best, &by_rules, &by_icu}) {
+                token_list found;
+                finder->find(form, found);
+                ASSERT_EQ(found.tokens.size(), expected.size());
+                for (std::size_t i = 0; i < expected.size(); ++i) {
+                    ASSERT_EQ(found.tokens[i].source_begin, expected[i].begin);
+                    ASSERT_EQ(found.tokens[i].source_end, expected[i].end);
+                }
+            }
+        }
+    }
+    text_options options;
+    options.language = "zh-Hans";
+    analyzer a(options);
+    const std::string text = random_text(random, 200'000);
+    token_list list;
+    std::vector<place> whole, in_pieces;
+    a.analyze(text, list);
+    append(list, whole);
+    a.analyze_in_pieces(text, list, [&](const token_list& piece) { append(piece, in_pieces); });
+    EXPECT_TRUE(in_pieces == whole);
+    EXPECT_GT(whole.size(), 50'000U);
 }
 
 TEST(chinese_scripts, are_joined_by_the_language) {
