@@ -251,7 +251,8 @@ killed_after() {
     same_bytes fresh store
 }
 
-unchanged_files() { python3 -c 'import json, sys; print(json.load(open(sys.argv[1] + "/stats.json"))["counts"]["unchanged_files"])' "$1"; }
+counted() { python3 -c 'import json, sys; print(json.load(open(sys.argv[1] + "/stats.json"))["counts"][sys.argv[2]])' "$1" "$2"; }
+unchanged_files() { counted "$1" unchanged_files; }
 
 @test "--sync of a folder reads the files again that have changed, and gives the store of a new build" {
     mkdir -p pages/inner
@@ -271,6 +272,7 @@ unchanged_files() { python3 -c 'import json, sys; print(json.load(open(sys.argv[
         [ "$(unchanged_files store)" -eq "$1" ]
         quern build pages -o fresh --force --quiet
         [ ! -e fresh/read_files.log ]
+        [ ! -e fresh/near_duplicates.log ]
         same_bytes fresh store
         quern verify store --quiet
     }
@@ -313,6 +315,35 @@ unchanged_files() { python3 -c 'import json, sys; print(json.load(open(sys.argv[
     killed_after "index: done" "$QUERN" build pages -o store --sync --memory 1G
     check 59
     check 60
+
+    # Texts are compared with others once, wherever they are now; without a whole log, again.
+    knows() { # knows TEXTS
+        echo "not compared again: $(counted store unchanged_texts), expected $1"
+        [ "$(counted store unchanged_texts)" -eq "$1" ]
+    }
+    knows 62
+    mv pages/13.txt pages/13b.txt
+    check 59
+    knows 62
+    cp pages/13b.txt "pages/a copy of 13.txt"
+    echo "one more text" >pages/14.txt
+    check 59
+    knows 62
+    printf XXXX | dd of=store/near_duplicates.log bs=1 seek=200 conv=notrunc status=none
+    touch pages/12.txt
+    check 60
+    knows 0
+    rm store/near_duplicates.log
+    touch pages/12.txt
+    check 60
+    knows 0
+    touch pages/12.txt
+    sleep 0.1
+    killed_after "duplicates: done" "$QUERN" build pages -o store --sync --memory 1G
+    check 60
+    touch pages/12.txt
+    check 60
+    knows 63
 }
 
 @test "--delete and --replace change single documents" {

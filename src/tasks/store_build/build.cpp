@@ -35,6 +35,7 @@
 #include "tasks/store_build/build_description.hpp"
 #include "tasks/store_build/document_spool.hpp"
 #include "tasks/store_build/duplicates.hpp"
+#include "tasks/store_build/duplicates_log.hpp"
 #include "tasks/store_build/index.hpp"
 #include "tasks/store_build/journal.hpp"
 #include "tasks/store_build/rethrow_with_context.hpp"
@@ -426,7 +427,12 @@ class build_run {
     void leave_out(document_spool& spool) {
         if (spool.documents().size() == 0) spool.record().refuse_empty(options_);
         clock_.end_stage("read", spool.input_bytes());
-        duplicates_outcome found = leave_out_duplicates(spool, old(), folder_.folder(), scratch_, ctx_);
+        std::optional<duplicates_log> log;
+        if (options_.sync)
+            log.emplace(options_.store / duplicates_log_name, folder_.folder() / duplicates_log_name,
+                        describe_duplicates());
+        duplicates_outcome found =
+            leave_out_duplicates(spool, old(), log ? &*log : nullptr, folder_.folder(), scratch_, ctx_);
         journal_->record = std::move(spool.record());
         warn_of_many_excluded(found.excluded.size(),
                               spool.documents().size() - (old_ ? old_->documents() : 0));

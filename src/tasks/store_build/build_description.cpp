@@ -8,7 +8,9 @@
 
 #include "base/hash.hpp"
 #include "io/files/mapped_file.hpp"
+#include "quern/base/decimal.hpp"
 #include "quern/base/pdf_program.hpp"
+#include "quern/ops/near_duplicates.hpp"
 #include "quern/tasks/store.hpp"
 #include "tasks/corpus/described_corpus.hpp"
 #include "tasks/store/layout.hpp"
@@ -60,6 +62,11 @@ std::string describe_reading(const build_options& options, const context& ctx) {
         fmt::format("Quern {}, stages {}, memory {}\n", QUERN_VERSION, version_of_stages, ctx.memory_limit());
     if (const fs::path pdf = used_pdf_program().path; !pdf.empty()) describe_file(pdf, out);
     return out;
+}
+
+std::string describe_duplicates() {
+    return fmt::format("near-duplicates below {}, Quern {}, stages {}",
+                       to_text(duplicate_options().threshold), QUERN_VERSION, version_of_stages);
 }
 
 std::string statistics_of_store(const run_statistics& statistics,

@@ -20,6 +20,9 @@ std::string describe_build(const build_options& options, const context& ctx);
 /// Everything besides the files that the documents read from them depend on.
 std::string describe_reading(const build_options& options, const context& ctx);
 
+/// Everything besides the texts that their near-duplicates depend on.
+std::string describe_duplicates();
+
 /// The statistics that a store keeps. A description is added as its checksum: the store will be up to date as long as it
 /// is the same.
 std::string statistics_of_store(const run_statistics& statistics,

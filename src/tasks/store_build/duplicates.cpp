@@ -17,7 +17,7 @@ namespace {
 
 /// In the order of the kept documents, then of the near-duplicates.
 std::vector<removed_duplicate> find_near_duplicates(const document_table& documents, std::uint32_t first_new,
-                                                    const context& ctx,
+                                                    duplicates_log* log, const context& ctx,
                                                     std::map<std::string, std::uint64_t>& counts) {
     duplicate_scope links;
     links.first_new = first_new;
@@ -25,10 +25,12 @@ std::vector<removed_duplicate> find_near_duplicates(const document_table& docume
     constexpr std::uint64_t grouping_bytes =
         24;  // per document: its place in the order, its set and its group
     with_remaining_memory(ctx, grouping_bytes * documents.size(), "groups of near-duplicates");
-    const duplicate_result found = near_duplicates(documents.texts(), {}, links, ctx);
+    const duplicate_result found = log != nullptr ? log->links(documents.texts(), ctx)
+                                                  : near_duplicates(documents.texts(), {}, links, ctx);
     counts = {{"compared", found.counts.compared},
               {"candidates", found.counts.candidates},
               {"verified", found.counts.verified}};
+    if (log != nullptr) counts["unchanged_texts"] = log->unchanged();
     std::vector<std::uint32_t> order;
     for (std::uint32_t d = 0; d < documents.size(); ++d)
         if (d < first_new || documents.text_bytes(d) != 0) order.push_back(d);
@@ -40,8 +42,8 @@ std::vector<removed_duplicate> find_near_duplicates(const document_table& docume
 }  // namespace
 
 duplicates_outcome leave_out_duplicates(const document_spool& spool, const store_to_update* old,
-                                        const std::filesystem::path& store, const scratch_folder& scratch,
-                                        const context& ctx) {
+                                        duplicates_log* log, const std::filesystem::path& store,
+                                        const scratch_folder& scratch, const context& ctx) {
     const document_table& documents = spool.documents();
     const auto first_new = old == nullptr ? 0 : old->documents();
     const std::uint64_t known = old == nullptr ? 0 : old->copies();
@@ -50,7 +52,7 @@ duplicates_outcome leave_out_duplicates(const document_spool& spool, const store
     const context left = with_remaining_memory(remaining, spool.memory_bytes(), "the table of documents");
     duplicates_outcome outcome;
     const std::vector<removed_duplicate> duplicates =
-        find_near_duplicates(documents, first_new, left, outcome.counts);
+        find_near_duplicates(documents, first_new, log, left, outcome.counts);
     outcome.counts["copies"] = known + duplicates.size();
     if (known + duplicates.size() == 0) return outcome;
 

@@ -13,6 +13,7 @@
 #include "quern/base/context.hpp"
 #include "quern/tasks/store.hpp"
 #include "tasks/store_build/document_spool.hpp"
+#include "tasks/store_build/duplicates_log.hpp"
 
 namespace quern {
 
@@ -32,9 +33,9 @@ struct duplicates_outcome {
 /// defaults, and writes the sections `duplicates_of`, `copy_ids`, `copy_titles` and `copy_distances` of the others into
 /// `store`. Documents without text are all kept. The same bits for any threads, memory and device. Throws as
 /// near_duplicates. If the first documents are those of `old`, they stay, each with its near-duplicates: only new ones
-/// are excluded.
+/// are excluded. `log`: of a store that is synchronised, without `old`; may be null.
 duplicates_outcome leave_out_duplicates(const document_spool& spool, const store_to_update* old,
-                                        const std::filesystem::path& store, const scratch_folder& scratch,
-                                        const context& ctx);
+                                        duplicates_log* log, const std::filesystem::path& store,
+                                        const scratch_folder& scratch, const context& ctx);
 
 }  // namespace quern

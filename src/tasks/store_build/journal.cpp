@@ -17,6 +17,7 @@
 #include "tasks/store/layout.hpp"
 #include "tasks/store/listed_section.hpp"
 #include "tasks/store/stop_words_file.hpp"
+#include "tasks/store_build/duplicates_log.hpp"
 #include "tasks/verify/verify_store.hpp"
 
 namespace quern {
@@ -151,7 +152,7 @@ std::optional<build_journal> build_journal::take_over(const fs::path& store, con
 }
 
 void build_journal::remove_unnamed(const fs::path& store) const {
-    std::set<fs::path> kept = {fs::path(stop_words_file_name)};
+    std::set<fs::path> kept = {fs::path(stop_words_file_name), fs::path(duplicates_log_name)};
     const auto keep = [&kept](const std::vector<store_section>& sections) {
         for (const store_section& section : sections) {
             kept.insert(section.name + std::string(manifests::section_extension));

@@ -105,7 +105,7 @@ duplicates_outcome leave_out_stored_duplicates(const source_stores& stores,
             throw invalid_input(stores.name(0).string(), 0, "a store changed while it was read");
         throw invalid_input(record.lost.front().path, 0, record.lost.front().reason);
     }
-    return leave_out_duplicates(spool, decided.get(), store, scratch, ctx);
+    return leave_out_duplicates(spool, decided.get(), nullptr, store, scratch, ctx);
 }
 
 std::vector<added_word> title_words_of_duplicates(const source_stores& stores,
