@@ -62,7 +62,7 @@ struct search_plan {
 };
 
 /// All blocks wait for each other.
-__device__ void meet() {
+__device__ void wait_for_blocks() {
     if (gridDim.x == 1)
         __syncthreads();
     else
@@ -76,7 +76,7 @@ __device__ std::uint64_t threads_of_grid() {
     return std::uint64_t{gridDim.x} * blockDim.x;
 }
 
-/// What other blocks wrote before the last meeting.
+/// What other blocks wrote before the last barrier.
 template <class Value>
 __device__ Value current(const Value* value) {
     return *static_cast<const volatile Value*>(value);
@@ -200,7 +200,7 @@ __device__ double kth_score(std::uint64_t size, std::uint64_t k, unsigned* histo
         __syncthreads();
         for (unsigned b = threadIdx.x; b < digit_values; b += blockDim.x)
             if (bins[b] != 0) atomicAdd(histogram + b, bins[b]);
-        meet();
+        wait_for_blocks();
         for (unsigned b = threadIdx.x; b < digit_values; b += blockDim.x) bins[b] = current(histogram + b);
         __syncthreads();
         if (threadIdx.x == 0) {
@@ -214,7 +214,7 @@ __device__ double kth_score(std::uint64_t size, std::uint64_t k, unsigned* histo
         k = left;
         __syncthreads();
     }
-    meet();
+    wait_for_blocks();
     for (std::uint64_t b = thread_of_grid(); b < digits * digit_values; b += threads_of_grid())
         histograms[b] = 0;
     return score_of_bits(prefix);
@@ -228,7 +228,7 @@ __device__ unsigned keep_rows(const row_lists& lists, unsigned& in_use, unsigned
         const std::uint32_t row = lists.rows[in_use][j];
         if (kept(row)) lists.rows[other][atomicAdd(lists.sizes + other, 1u)] = row;
     }
-    meet();
+    wait_for_blocks();
     if (thread_of_grid() == 0) lists.sizes[in_use] = 0;
     in_use = other;
     return current(lists.sizes + other);
@@ -254,7 +254,7 @@ __global__ void __launch_bounds__(segment_threads)
             put_value(table, candidates.values, row_for(candidates, table.lists[list].ids[at], state), list,
                       at);
         });
-        meet();
+        wait_for_blocks();
         rows = current(&state->rows);
         visit_entries(table, read, [&](unsigned list, std::uint64_t at) {
             const std::uint32_t row = candidates.row_of[table.lists[list].ids[at]];
@@ -265,7 +265,7 @@ __global__ void __launch_bounds__(segment_threads)
             if (bound > least && !(before > least))  // a new row's is no number
                 lists.rows[in_use][atomicAdd(lists.sizes + in_use, 1u)] = row;
         });
-        meet();
+        wait_for_blocks();
         depth = read.to;
         unsigned listed = current(lists.sizes + in_use);
         if (listed > 2 * plan.k + 4096) {
@@ -349,7 +349,7 @@ __global__ void __launch_bounds__(segment_threads)
         }
         first.offer_of_block(of_warps);
         if (threadIdx.x == 0) firsts[blockIdx.x] = first;
-        meet();
+        wait_for_blocks();
         const unsigned found = current(&state->results);
         first = {0, no_row};
         for (unsigned b = threadIdx.x; b < gridDim.x; b += blockDim.x)
@@ -377,7 +377,7 @@ __global__ void __launch_bounds__(segment_threads)
             const std::uint32_t row = candidates.row_of[table.lists[list].ids[at]];
             if (row != no_row) put_value(table, candidates.values, row, list, at);
         });
-        meet();
+        wait_for_blocks();
         depth = read.to;
     }
     if (thread_of_grid() != 0) return;
