@@ -13,7 +13,7 @@
 
 #include "io/arrow/ipc_file.hpp"
 #include "io/arrow/schema.hpp"
-#include "io/compression/unpacked_bytes.hpp"
+#include "io/pooled_bytes.hpp"
 
 namespace quern::io::arrow {
 
@@ -26,7 +26,7 @@ struct array {
     std::string_view offsets;   ///< of texts and lists
     std::string_view values;    ///< of fixed width, bits, bytes of texts, views; of encoded values the keys
     std::vector<std::string_view> view_bytes;
-    std::vector<unpacked_bytes> owned;  ///< what was decompressed
+    std::vector<pooled_bytes> owned;  ///< what was decompressed
     std::uint64_t owned_bytes = 0;
     std::shared_ptr<const dictionary> entries;  ///< of encoded values
 

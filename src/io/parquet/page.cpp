@@ -55,7 +55,7 @@ void page::unpack() {
     } else if (plain_bytes == 0 && packed.empty()) {
         values_ = {};  // only nulls
     } else {
-        unpacked_bytes plain(pool_, plain_bytes);
+        pooled_bytes plain(pool_, plain_bytes);
         decompress(codec_, packed, plain.bytes());
         plain_ = std::move(plain);
         values_ = {plain_.bytes().data(), plain_bytes};

@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "device/cpu/memory_pool.hpp"
-#include "io/compression/unpacked_bytes.hpp"
 #include "io/parquet/metadata.hpp"
 #include "io/parquet/page_values.hpp"
+#include "io/pooled_bytes.hpp"
 
 namespace quern::io::parquet {
 
@@ -61,7 +61,7 @@ class page {
     std::mutex loading_;  ///< guards the rest until it is loaded
     bool loaded_ = false;
     std::string damage_;  ///< found by an earlier call
-    unpacked_bytes plain_;
+    pooled_bytes plain_;
     std::string_view repetition_, definition_, values_;
 };
 

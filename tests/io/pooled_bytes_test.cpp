@@ -1,48 +1,48 @@
 // SPDX-License-Identifier: Apache-2.0
 // Blocks are used again, and what is kept for that is freed before more memory is taken.
-#include "io/compression/unpacked_bytes.hpp"
+#include "io/pooled_bytes.hpp"
 
 #include <gtest/gtest.h>
 
 #include <memory>
 #include <utility>
 
-namespace quern::io::unpacked_bytes_test {
+namespace quern::io::pooled_bytes_test {
 namespace {
 
 constexpr std::size_t mib = std::size_t{1} << 20;
 
-TEST(unpacked_bytes_test, large_blocks_are_used_again) {
+TEST(pooled_bytes_test, large_blocks_are_used_again) {
     const auto pool = std::make_shared<memory_pool>();
     const char* first = nullptr;
     {
-        const unpacked_bytes made(pool, 4 * mib);
+        const pooled_bytes made(pool, 4 * mib);
         EXPECT_EQ(made.bytes().size(), 4 * mib);
         first = made.bytes().data();
     }
     EXPECT_EQ(pool->kept(), 4 * mib);
-    const unpacked_bytes again(pool, 4 * mib - 5);
+    const pooled_bytes again(pool, 4 * mib - 5);
     EXPECT_EQ(again.bytes().data(), first);
     EXPECT_EQ(again.bytes().size(), 4 * mib - 5);
     EXPECT_EQ(pool->kept(), 0U);
 }
 
-TEST(unpacked_bytes_test, kept_memory_is_freed_before_more_is_taken) {
+TEST(pooled_bytes_test, kept_memory_is_freed_before_more_is_taken) {
     const auto pool = std::make_shared<memory_pool>();
-    unpacked_bytes made(pool, 4 * mib);
+    pooled_bytes made(pool, 4 * mib);
     made = {};
     EXPECT_EQ(pool->kept(), 4 * mib);
-    const unpacked_bytes small(pool, 100);
+    const pooled_bytes small(pool, 100);
     EXPECT_EQ(pool->kept(), 4 * mib) << "a small one needs nothing of what is kept";
-    const unpacked_bytes larger(pool, 16 * mib);
+    const pooled_bytes larger(pool, 16 * mib);
     EXPECT_EQ(pool->kept(), 0U);
 }
 
-TEST(unpacked_bytes_test, a_moved_one_has_one_owner) {
+TEST(pooled_bytes_test, a_moved_one_has_one_owner) {
     const auto pool = std::make_shared<memory_pool>();
-    unpacked_bytes made(pool, 2 * mib);
+    pooled_bytes made(pool, 2 * mib);
     const char* const data = made.bytes().data();
-    const unpacked_bytes moved(std::move(made));
+    const pooled_bytes moved(std::move(made));
     EXPECT_EQ(moved.bytes().data(), data);
     // NOLINTNEXTLINE(bugprone-use-after-move,clang-analyzer-cplusplus.Move): empty by contract
     EXPECT_EQ(made.bytes().data(), nullptr);
@@ -50,4 +50,4 @@ TEST(unpacked_bytes_test, a_moved_one_has_one_owner) {
 }
 
 }  // namespace
-}  // namespace quern::io::unpacked_bytes_test
+}  // namespace quern::io::pooled_bytes_test
