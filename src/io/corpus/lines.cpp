@@ -6,6 +6,7 @@
 
 #include "io/corpus/encoding.hpp"
 #include "io/corpus/record_reader.hpp"
+#include "io/lines/line_ends.hpp"
 
 namespace quern::io {
 namespace {
@@ -80,7 +81,7 @@ class lines final : public record_form {
             const std::string_view block = bytes.substr(at, block_end(bytes.substr(at)));
             const std::uint64_t first_line = number;
             at += block.size();
-            number += static_cast<std::uint64_t>(std::count(block.begin(), block.end(), '\n'));
+            number += count_line_ends(block);
             if (shape_of(block).empty) continue;
             parse_block(block, position, first_line, record++, out);
         }

@@ -6,6 +6,7 @@
 #include "io/corpus/encoding.hpp"
 #include "io/corpus/mail.hpp"
 #include "io/corpus/record_reader.hpp"
+#include "io/lines/line_ends.hpp"
 
 namespace quern::io {
 namespace {
@@ -49,7 +50,7 @@ class mail final : public record_form {
         std::size_t number = 0;
         for_each(bytes, [&](std::string_view record) {
             parse_record(record, position.ids[number++], position, line, out);
-            line += static_cast<std::uint64_t>(std::count(record.begin(), record.end(), '\n'));
+            line += count_line_ends(record);
         });
     }
 

@@ -8,6 +8,7 @@
 #include "io/corpus/encoding.hpp"
 #include "io/corpus/repeated_ids.hpp"
 #include "quern/base/error.hpp"
+#include "io/lines/line_ends.hpp"
 
 namespace quern::io {
 namespace {
@@ -150,9 +151,7 @@ class record_reader final : public corpus_reader {
         bytes = std::move(after);
     }
 
-    void count_lines(std::string_view bytes) {
-        position_.first_line += static_cast<std::uint64_t>(std::count(bytes.begin(), bytes.end(), '\n'));
-    }
+    void count_lines(std::string_view bytes) { position_.first_line += count_line_ends(bytes); }
 
     std::unique_ptr<corpus_unit> finish(byte_buffer bytes, std::vector<input_issue> before) {
         unit_position position = position_;

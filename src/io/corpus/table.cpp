@@ -10,6 +10,7 @@
 #include "io/corpus/kept_fields.hpp"
 #include "io/corpus/record_reader.hpp"
 #include "io/corpus/table_columns.hpp"
+#include "io/lines/line_ends.hpp"
 
 namespace quern::io {
 namespace {
@@ -160,7 +161,7 @@ class csv final : public record_form {
             const std::string_view whole = bytes.substr(0, end == 0 ? bytes.size() : end);
             bytes.remove_prefix(whole.size());
             const std::uint64_t number = line;
-            line += static_cast<std::uint64_t>(std::count(whole.begin(), whole.end(), '\n'));
+            line += count_line_ends(whole);
             std::string_view record = whole;
             if (record.ends_with('\n')) record.remove_suffix(1);
             if (record.ends_with('\r')) record.remove_suffix(1);

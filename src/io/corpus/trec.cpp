@@ -11,6 +11,7 @@
 #include "io/corpus/html.hpp"
 #include "io/corpus/html_entities.hpp"
 #include "io/corpus/record_reader.hpp"
+#include "io/lines/line_ends.hpp"
 
 namespace quern::io {
 namespace {
@@ -230,10 +231,6 @@ class trec final : public record_form {
         return record.size();
     }
 
-    static std::uint64_t lines_in(std::string_view bytes) {
-        return static_cast<std::uint64_t>(std::count(bytes.begin(), bytes.end(), '\n'));
-    }
-
     /// Only white space and tags: a document type, an element around all documents.
     static bool only_tags(std::string_view text) {
         while (true) {
@@ -247,7 +244,7 @@ class trec final : public record_form {
 
     static void parse_record(std::string_view record, bool closed, const unit_position& position,
                              std::uint64_t& line, parsed_unit& out) {
-        const std::uint64_t after = line + lines_in(record);
+        const std::uint64_t after = line + count_line_ends(record);
         if (record.size() > position.limit.bytes) {
             reject(out, position.path, line, position.limit.reason());
             line = after;
@@ -260,12 +257,12 @@ class trec final : public record_form {
         } else if (!only_tags(before)) {
             reject(out, position.path, line, "text outside of <DOC> … </DOC>");
         }
-        line += lines_in(before);
+        line += count_line_ends(before);
         while (at < record.size()) {
             const std::size_t next = find_open(record, at + 1);
             const std::string_view one = record.substr(at, next - at);
             parse_document(one, closed && next == record.size(), position, line, out);
-            line += lines_in(one);
+            line += count_line_ends(one);
             at = next;
         }
     }

@@ -9,6 +9,7 @@
 #include "io/corpus/html_entities.hpp"
 #include "io/corpus/html_links.hpp"
 #include "io/corpus/record_reader.hpp"
+#include "io/lines/line_ends.hpp"
 
 namespace quern::io {
 namespace {
@@ -112,8 +113,7 @@ class wikiextractor final : public record_form {
             std::size_t end = first_end(bytes);
             if (end == 0) end = bytes.size();
             parse_record(bytes.substr(0, end), position, line, out);
-            line += static_cast<std::uint64_t>(
-                std::count(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(end), '\n'));
+            line += count_line_ends(bytes.substr(0, end));
             bytes.remove_prefix(end);
         }
     }
@@ -130,14 +130,14 @@ class wikiextractor final : public record_form {
         if (before.find_first_not_of(" \t\r\n") != std::string_view::npos) {
             reject(out, position.path, line, "text outside of <doc> … </doc>");
         }
-        line += static_cast<std::uint64_t>(std::count(before.begin(), before.end(), '\n'));
+        line += count_line_ends(before);
         while (at < record.size()) {
             const std::size_t next = find_open(record, at + 1);
             std::string_view one = record.substr(at, next - at);
             const std::string_view whole = one;
             const bool closed = strip_close(one);
             parse_document(one, closed, position, line, out);
-            line += static_cast<std::uint64_t>(std::count(whole.begin(), whole.end(), '\n'));
+            line += count_line_ends(whole);
             at = next;
         }
     }

@@ -9,6 +9,7 @@
 #include "io/corpus/wikipedia_cut.hpp"
 #include "io/corpus/wikipedia_page.hpp"
 #include "io/corpus/wikitext.hpp"
+#include "io/lines/line_ends.hpp"
 
 namespace quern::io {
 namespace {
@@ -108,7 +109,7 @@ class wikipedia_unit final : public corpus_unit {
         const bool after_all = piece.head_bytes >= xml.size();
         const std::uint64_t base = in_head || after_all ? piece.line : piece.tail_line;
         const std::string_view counted = after_all ? xml.substr(0, byte) : before;
-        return base + static_cast<std::uint64_t>(std::count(counted.begin(), counted.end(), '\n'));
+        return base + count_line_ends(counted);
     }
 
     /// The outcome for a page: skipped by rule, rejected, a redirect, or a document.

@@ -4,6 +4,9 @@
 #include "io/corpus/wikipedia_cut.hpp"
 
 #include <algorithm>
+#include <string_view>
+
+#include "io/lines/line_ends.hpp"
 
 namespace quern::io {
 namespace {
@@ -50,8 +53,7 @@ void dump_cutter::forget() {
 }
 
 void dump_cutter::pass(std::size_t bytes) {
-    const auto begin = window_.begin() + static_cast<std::ptrdiff_t>(at_);
-    line_ += static_cast<std::uint64_t>(std::count(begin, begin + static_cast<std::ptrdiff_t>(bytes), '\n'));
+    line_ += count_line_ends(std::string_view(window_).substr(at_, bytes));
     at_ += bytes;
 }
 
