@@ -10,10 +10,10 @@
 #include <string>
 #include <string_view>
 
-#include "device/cpu/memory_pool.hpp"
 #include "io/arrow/flat_buffer.hpp"
 #include "io/arrow/schema.hpp"
 #include "io/files/mapped_file.hpp"
+#include "io/pooled_bytes.hpp"
 
 namespace quern::io::arrow {
 
@@ -41,7 +41,7 @@ struct message {
     batch_header batch;           ///< of a dictionary: one column
     std::string_view body;
     std::uint64_t end = 0;                        ///< in the file, for progress
-    std::shared_ptr<memory_pool> pool = nullptr;  ///< of the file, for what is decompressed
+    std::shared_ptr<buffer_pool> pool = nullptr;  ///< of the file, for what is decompressed
 };
 
 /// Immutable; any threads.
@@ -71,7 +71,7 @@ class ipc_file {
     std::string_view bytes_;
     std::string name_;
     arrow_schema schema_;
-    std::shared_ptr<memory_pool> pool_ = std::make_shared<memory_pool>();
+    std::shared_ptr<buffer_pool> pool_ = std::make_shared<buffer_pool>();
     bool is_stream_ = false;
     std::uint64_t first_ = 0;             ///< of a stream: the message after the schema
     flat_vector dictionaries_, batches_;  ///< of a file: where its messages are, 24 bytes each

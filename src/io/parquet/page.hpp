@@ -12,7 +12,6 @@
 #include <utility>
 #include <vector>
 
-#include "device/cpu/memory_pool.hpp"
 #include "io/parquet/metadata.hpp"
 #include "io/parquet/page_values.hpp"
 #include "io/pooled_bytes.hpp"
@@ -24,7 +23,7 @@ class page {
   public:
     /// What it decompresses lies in memory of the pool.
     page(const page_header& header, std::string_view body, const leaf_column& leaf, codec compression,
-         std::shared_ptr<memory_pool> pool)
+         std::shared_ptr<buffer_pool> pool)
         : header_(header), body_(body), leaf_(leaf), codec_(compression), pool_(std::move(pool)) {}
 
     const page_header& header() const { return header_; }
@@ -57,7 +56,7 @@ class page {
     std::string_view body_;
     leaf_column leaf_;
     codec codec_;
-    std::shared_ptr<memory_pool> pool_;
+    std::shared_ptr<buffer_pool> pool_;
     std::mutex loading_;  ///< guards the rest until it is loaded
     bool loaded_ = false;
     std::string damage_;  ///< found by an earlier call
@@ -69,7 +68,7 @@ class page {
 class dictionary {
   public:
     dictionary(const page_header& header, std::string_view body, const leaf_column& leaf, codec compression,
-               std::shared_ptr<memory_pool> pool)
+               std::shared_ptr<buffer_pool> pool)
         : page_(header, body, leaf, compression, std::move(pool)), width_(leaf.width) {}
 
     std::uint64_t memory_bytes() const {

@@ -21,12 +21,12 @@
 #include <utility>
 #include <vector>
 
-#include "device/cpu/memory_pool.hpp"
 #include "io/files/mapped_file.hpp"
 #include "io/parquet/metadata.hpp"
 #include "io/parquet/packed_numbers.hpp"
 #include "io/parquet/page.hpp"
 #include "io/parquet/page_values.hpp"
+#include "io/pooled_bytes.hpp"
 
 namespace quern::io::parquet {
 
@@ -53,7 +53,7 @@ class parquet_file {
     std::string_view bytes() const { return bytes_; }
     const std::string& name() const { return name_; }
     /// For what its pages are decompressed into.
-    const std::shared_ptr<memory_pool>& pool() const { return pool_; }
+    const std::shared_ptr<buffer_pool>& pool() const { return pool_; }
 
   private:
     parquet_file(mapped_file mapped, std::string_view bytes, std::string name, std::uint64_t max_bytes);
@@ -62,7 +62,7 @@ class parquet_file {
     std::string_view bytes_;
     std::string name_;
     file_metadata metadata_;
-    std::shared_ptr<memory_pool> pool_ = std::make_shared<memory_pool>();
+    std::shared_ptr<buffer_pool> pool_ = std::make_shared<buffer_pool>();
 };
 
 /// Reads one leaf of one row group in order, a page at a time. A page is checked as a whole when it is loaded: it is damaged,
