@@ -2,13 +2,14 @@
 #include "io/corpus/record_reader.hpp"
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <utility>
 
 #include "io/corpus/encoding.hpp"
 #include "io/corpus/repeated_ids.hpp"
-#include "quern/base/error.hpp"
 #include "io/lines/line_ends.hpp"
+#include "quern/base/error.hpp"
 
 namespace quern::io {
 namespace {
@@ -68,12 +69,14 @@ class record_reader final : public corpus_reader {
         ctx_.check_stop();
         if (done_) return nullptr;
         std::vector<input_issue> before;
-        byte_buffer bytes;
+        // The first read is long enough to hold a byte-order mark.
+        const std::size_t usual = std::max<std::size_t>(3, unit_bytes_);
+        byte_buffer bytes(rest_.size() <= usual ? buffers_ : nullptr);
+        if (!buffers_) buffers_ = std::make_shared<buffer_pool>();
+        bytes.reserve(std::max(usual, rest_.size()));
         bytes.append(rest_.bytes());
         rest_ = {};
         std::size_t end = 0;
-        // The first read is long enough to hold a byte-order mark.
-        const std::size_t usual = std::max<std::size_t>(3, unit_bytes_);
         // The mark of the end may follow the record; parsing rejects what is just beyond the limit.
         const std::uint64_t most = position_.limit.bytes + form_->end_mark_bytes();
         for (std::size_t look = usual;;) {  // how far to search for an end
@@ -169,6 +172,7 @@ class record_reader final : public corpus_reader {
         std::vector<input_issue> after;
         if (at_end_ && rest_.size() == 0) {
             done_ = true;
+            buffers_.reset();
             if (damage_) after.push_back({position_.path, position_.first_line, *damage_, false, true, true});
             if (bytes.size() == 0 && before.empty() && after.empty()) return nullptr;
         }
@@ -186,6 +190,7 @@ class record_reader final : public corpus_reader {
     repeated_ids ids_;
     unit_position position_;
     byte_buffer rest_;
+    std::shared_ptr<buffer_pool> buffers_;  ///< of units; null for the first one, which may be a small file
     bool at_end_ = false;
     bool started_ = false;
     bool done_ = false;

@@ -11,10 +11,12 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "io/byte_source.hpp"
 #include "io/corpus/corpus.hpp"
+#include "io/pooled_bytes.hpp"
 
 namespace quern::io {
 
@@ -129,29 +131,36 @@ std::shared_ptr<const record_form> mail_form(bool is_mbox, document_fields field
 /// Bytes with spare capacity, not cleared when it grows: memory that is not filled is not touched.
 class byte_buffer {
   public:
-    std::string_view bytes() const { return {data_.get(), size_}; }
+    byte_buffer() = default;
+    /// What is reserved first comes from the pool. Larger memory, if it must grow, does not: a pool would keep it.
+    explicit byte_buffer(std::shared_ptr<buffer_pool> pool) : pool_(std::move(pool)) {}
+
+    std::string_view bytes() const { return {data(), size_}; }
     std::size_t size() const { return size_; }
 
     void reserve(std::size_t capacity) {
         if (capacity <= capacity_) return;
-        auto larger = std::make_unique_for_overwrite<char[]>(capacity + unit_padding);
-        if (size_ != 0) std::memcpy(larger.get(), data_.get(), size_);
+        pooled_bytes larger(std::exchange(pool_, nullptr), capacity + unit_padding);
+        if (size_ != 0) std::memcpy(larger.bytes().data(), data(), size_);
         data_ = std::move(larger);
         capacity_ = capacity;
     }
     void append(std::string_view more) {
         reserve(size_ + more.size());
-        if (!more.empty()) std::memcpy(data_.get() + size_, more.data(), more.size());
+        if (!more.empty()) std::memcpy(data() + size_, more.data(), more.size());
         size_ += more.size();
     }
-    std::span<char> budget() { return {data_.get() + size_, capacity_ - size_}; }
+    std::span<char> budget() { return {data() + size_, capacity_ - size_}; }
     void grew(std::size_t by) { size_ += by; }
     void truncate(std::size_t size) { size_ = size; }
     /// The padding is read, but its value never matters; clearing it keeps memory checkers quiet.
-    void seal() { std::memset(data_.get() + size_, 0, unit_padding); }
+    void seal() { std::memset(data() + size_, 0, unit_padding); }
 
   private:
-    std::unique_ptr<char[]> data_;
+    char* data() const { return data_.bytes().data(); }
+
+    std::shared_ptr<buffer_pool> pool_;
+    pooled_bytes data_;
     std::size_t size_ = 0;
     std::size_t capacity_ = 0;
 };

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -93,8 +94,8 @@ class warc_window {
 
     /// Makes `count` bytes visible; fewer before a gap or the end.
     std::string_view see(std::size_t count) {
-        while (bytes_.size() - at_ < count && !at_end_ && !gap_) fill(count);
-        return std::string_view(bytes_).substr(at_);
+        while (end_ - at_ < count && !at_end_ && !gap_) fill(count);
+        return std::string_view(bytes_).substr(at_, end_ - at_);
     }
     void take(std::size_t count) { at_ += count; }
     /// Appends up to `length` of the next bytes to `out`, in steps, as the length may be wrong; returns the number.
@@ -139,9 +140,8 @@ class warc_window {
     };
     /// Goes on after the gap.
     gap cross() {
-        base_ += bytes_.size();
-        bytes_.clear();
-        at_ = 0;
+        base_ += end_;
+        at_ = end_ = 0;
         return *std::exchange(gap_, std::nullopt);
     }
     /// The damage after which nothing can be read.
@@ -155,16 +155,17 @@ class warc_window {
         ctx_.check_stop();
         if (at_ > look_back) {
             const std::size_t gone = at_ - look_back;
-            bytes_.erase(0, gone);
+            std::memmove(bytes_.data(), bytes_.data() + gone, end_ - gone);
             base_ += gone;
+            end_ -= gone;
             at_ = look_back;
         }
-        const std::size_t held = bytes_.size();
-        bytes_.resize(std::max(held + piece_bytes, at_ + count));
-        std::size_t got = 0;
+        const std::size_t needed = std::max(end_ + piece_bytes, at_ + count);
+        if (bytes_.size() < needed) bytes_.resize(needed);
         try {
-            got = source_->read(std::span(bytes_).subspan(held));
+            const std::size_t got = source_->read(std::span(bytes_).subspan(end_));
             at_end_ = got == 0;
+            end_ += got;
         } catch (const invalid_input& failed) {
             const auto next = source_->resume();
             if (next) {
@@ -176,7 +177,6 @@ class warc_window {
                 at_end_ = true;
             }
         }
-        bytes_.resize(held + got);
     }
     /// Without "; the rest is not read".
     static std::string what_happened(const std::string& reason) {
@@ -186,8 +186,8 @@ class warc_window {
     std::unique_ptr<byte_source> source_;
     context ctx_;
     std::string bytes_;
-    std::size_t at_ = 0;
-    std::uint64_t base_ = 0;
+    std::size_t at_ = 0, end_ = 0;  ///< of what was read and not taken, in bytes_
+    std::uint64_t base_ = 0;        ///< of bytes_, in the decompressed bytes
     bool at_end_ = false;
     std::optional<gap> gap_;
     std::optional<std::string> damage_;
@@ -203,13 +203,17 @@ class warc_reader final : public corpus_reader {
     }
 
     std::unique_ptr<corpus_unit> next() override {
-        warc_contents unit;
-        const std::uint64_t first = window_.offset();
-        constexpr std::uint64_t skipped_a_unit = 64 << 20;  // so that a stop is noticed between units
-        while (!done_ && unit.size < options_.unit_bytes && window_.offset() - first < skipped_a_unit)
-            done_ = !read_record(unit);
-        if (unit.is_empty()) return done_ ? nullptr : next();
-        return std::make_unique<warc_unit>(std::move(unit), position_, options_);
+        while (!done_) {
+            warc_contents unit;
+            unit.bytes = usual_buffer();
+            const std::uint64_t first = window_.offset();
+            constexpr std::uint64_t skipped_a_unit = 64 << 20;  // so that a stop is noticed between units
+            while (!done_ && unit.size < options_.unit_bytes && window_.offset() - first < skipped_a_unit)
+                done_ = !read_record(unit);
+            if (done_) buffers_.reset();
+            if (!unit.is_empty()) return std::make_unique<warc_unit>(std::move(unit), position_, options_);
+        }
+        return nullptr;
     }
     std::uint64_t consumed_bytes() const override { return window_.source().consumed(); }
     std::uint64_t total_bytes() const override { return window_.source().size(); }
@@ -217,6 +221,16 @@ class warc_reader final : public corpus_reader {
   private:
     static constexpr std::size_t max_header_bytes = 1 << 20;
     static constexpr std::string_view magic = "WARC/";
+
+    /// With room for a unit and its last record; not for the first unit, which may be that of a small file.
+    byte_buffer usual_buffer() {
+        constexpr std::uint64_t max_bytes = 8 << 20;
+        byte_buffer made(buffers_);
+        const std::uint64_t bytes = std::min(options_.unit_bytes, max_bytes);
+        if (buffers_) made.reserve(bytes + bytes / 8);
+        if (!buffers_) buffers_ = std::make_shared<buffer_pool>();
+        return made;
+    }
 
     /// One record, or a part of the file that is none. False at the end.
     bool read_record(warc_contents& unit) {
@@ -361,6 +375,7 @@ class warc_reader final : public corpus_reader {
     corpus_options options_;
     unit_position position_;
     repeated_ids ids_;
+    std::shared_ptr<buffer_pool> buffers_;  ///< of units
     std::uint64_t number_ = 0;
     bool done_ = false;
 };
