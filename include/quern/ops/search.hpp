@@ -74,6 +74,12 @@ struct ranking_options {
 /// with a model that multiplies by it.
 void validate(const ranking_options& options);
 
+/// Where a list or a collection is a part: the counts of the whole, with which scores are computed. All 0: it is the whole.
+struct whole_counts {
+    std::uint64_t documents = 0, occurrences = 0;
+    friend bool operator==(const whole_counts&, const whole_counts&) = default;
+};
+
 /// The documents that contain one word, encoded by postings_writer (src/ops/search/postings.hpp).
 struct posting_list {
     std::span<const char> bytes;
@@ -82,11 +88,28 @@ struct posting_list {
     /// Only for ranking_model::impact: what a frequency of 1 adds to a score, with the word's weight in the query;
     /// unit times any frequency of the list is below 2^18.
     double unit = 1;
+    /// Of a part of a collection, which may lack the word: its documents and occurrences in the whole.
+    whole_counts whole = {};
+
+    /// df and cf of the models.
+    constexpr std::uint64_t scored_documents() const {
+        return whole.documents != 0 ? whole.documents : document_frequency;
+    }
+    constexpr std::uint64_t scored_occurrences() const {
+        return whole.documents != 0 ? whole.occurrences : collection_frequency;
+    }
 };
 
 struct collection_view {
     std::span<const std::uint32_t> document_lengths;  ///< in words; the size is N
     std::uint64_t words = 0;                          ///< their sum
+    whole_counts whole = {};                          ///< of a part: documents and words of the whole
+
+    /// N and |C| of the models.
+    constexpr std::uint64_t scored_documents() const {
+        return whole.documents != 0 ? whole.documents : document_lengths.size();
+    }
+    constexpr std::uint64_t scored_words() const { return whole.documents != 0 ? whole.occurrences : words; }
 };
 
 /// The weight 1: weights of terms are in units of 2^-16.

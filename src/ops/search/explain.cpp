@@ -27,7 +27,7 @@ template <typename Scorer>
 score_parts parts_of_term(const collection_view& collection, const query_term& term,
                           const ranking_options& options, std::uint32_t document) {
     score_parts parts;
-    if (term.list.document_frequency == 0 || term.count == 0) return parts;
+    if (term.list.scored_documents() == 0 || term.count == 0) return parts;
     const Scorer scorer(collection, term.list, options);
     const std::uint32_t length = collection.document_lengths[document];
     const std::int64_t scored = std::int64_t{term.count} - term.continued;

@@ -185,10 +185,11 @@ kept_list keep_list(const collection_view& collection, const query_term& term, c
     check_query(collection, {std::span(&term, 1)}, options);
     kept_list list;
     scored_postings made = with_scorer(options.model, [&]<typename Scorer>() {
-        if (term.list.document_frequency == 0)
+        if (term.list.scored_documents() == 0)
             return scored_postings();  // as in window_search: no part at all
         const Scorer scorer(collection, term.list, options);
         list.background = weighted(scorer.background(), term.weight);
+        if (term.list.document_frequency == 0) return scored_postings();
         return score(collection, term.list, scorer);
     });
     if (term.weight != weight_one)

@@ -33,9 +33,9 @@ class bm25_variant_scorer {
     using length_model = no_length_model;
     bm25_variant_scorer(const collection_view& collection, const posting_list& list,
                         const ranking_options& options) {
-        const double n = static_cast<double>(collection.document_lengths.size());
-        const double df = list.document_frequency;
-        const double average = static_cast<double>(collection.words) / n;
+        const double n = static_cast<double>(collection.scored_documents());
+        const double df = static_cast<double>(list.scored_documents());
+        const double average = static_cast<double>(collection.scored_words()) / n;
         double saturation = options.k1, constant = 0;
         switch (options.model) {
             case ranking_model::robertson:
@@ -108,9 +108,9 @@ class pl2_scorer {
   public:
     using length_model = no_length_model;
     pl2_scorer(const collection_view& collection, const posting_list& list, const ranking_options& options) {
-        const double n = static_cast<double>(collection.document_lengths.size());
-        norm_ = options.c * (static_cast<double>(collection.words) / n);
-        mean_ = static_cast<double>(list.collection_frequency) / n;
+        const double n = static_cast<double>(collection.scored_documents());
+        norm_ = options.c * (static_cast<double>(collection.scored_words()) / n);
+        mean_ = static_cast<double>(list.scored_occurrences()) / n;
         shift_ = canonical_log(mean_) + 1.0;
         find_peak();
     }
@@ -160,9 +160,9 @@ class inl2_scorer {
   public:
     using length_model = no_length_model;
     inl2_scorer(const collection_view& collection, const posting_list& list, const ranking_options& options) {
-        const double n = static_cast<double>(collection.document_lengths.size());
-        norm_ = options.c * (static_cast<double>(collection.words) / n);
-        idf_ = canonical_log((n + 1.0) / (static_cast<double>(list.document_frequency) + 0.5)) * log2_of_e;
+        const double n = static_cast<double>(collection.scored_documents());
+        norm_ = options.c * (static_cast<double>(collection.scored_words()) / n);
+        idf_ = canonical_log((n + 1.0) / (static_cast<double>(list.scored_documents()) + 0.5)) * log2_of_e;
     }
     std::int64_t part(std::uint32_t frequency, std::uint32_t length) const {
         const double t = normalised_frequency(frequency, length, norm_);

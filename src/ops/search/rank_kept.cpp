@@ -78,13 +78,13 @@ class kept_search {
         std::int64_t floor = 0;
         for (const kept_term& term : terms) {
             nothing_ = nothing_ || (term.required && term.list->size == 0);
+            if (!term.excluded) background_ += term.count * term.list->background;
             if (term.list->size == 0 || term.count == 0) continue;
             if (term.excluded) {
                 excluded_.push_back(words_.size());
                 words_.push_back({term.list, 0, 0});
                 continue;
             }
-            background_ += term.count * term.list->background;
             words_.push_back({term.list, term.count, term.count * term.list->max});
             (term.required ? required_ : optional_).push_back(words_.size() - 1);
             floor = std::max(floor, term.count * term.list->floor_of(k));

@@ -65,8 +65,8 @@ struct no_length_model {
 
 /// The idf of a word: ln(1 + (N - df + 1/2) / (df + 1/2)).
 constexpr double inverse_document_frequency(const collection_view& collection, const posting_list& list) {
-    const double documents = static_cast<double>(collection.document_lengths.size());
-    const double df = list.document_frequency;
+    const double documents = static_cast<double>(collection.scored_documents());
+    const double df = static_cast<double>(list.scored_documents());
     return canonical_log(1.0 + (documents - df + 0.5) / (df + 0.5));
 }
 
@@ -82,9 +82,9 @@ class bm25_scorer {
     using length_model = no_length_model;
     constexpr bm25_scorer(const collection_view& collection, const posting_list& list,
                           const ranking_options& options) {
-        const double documents = static_cast<double>(collection.document_lengths.size());
+        const double documents = static_cast<double>(collection.scored_documents());
         idf_ = inverse_document_frequency(collection, list);
-        const double average = static_cast<double>(collection.words) / documents;
+        const double average = static_cast<double>(collection.scored_words()) / documents;
         flat_ = options.k1 * (1.0 - options.b);
         slope_ = options.k1 * options.b / average;
     }
@@ -108,8 +108,8 @@ class jelinek_mercer_scorer {
     using length_model = no_length_model;
     constexpr jelinek_mercer_scorer(const collection_view& collection, const posting_list& list,
                                     const ranking_options& options) {
-        const double words = static_cast<double>(collection.words);
-        const double weighted = (1.0 - options.lambda) * static_cast<double>(list.collection_frequency);
+        const double words = static_cast<double>(collection.scored_words());
+        const double weighted = (1.0 - options.lambda) * static_cast<double>(list.scored_occurrences());
         ratio_ = (options.lambda * words) / weighted;
         background_ = to_fixed(canonical_log(weighted / words));
     }
@@ -145,8 +145,8 @@ class dirichlet_scorer {
     };
     constexpr dirichlet_scorer(const collection_view& collection, const posting_list& list,
                                const ranking_options& options) {
-        prior_ = (options.mu * static_cast<double>(list.collection_frequency)) /
-                 static_cast<double>(collection.words);
+        prior_ = (options.mu * static_cast<double>(list.scored_occurrences())) /
+                 static_cast<double>(collection.scored_words());
         background_ = to_fixed(canonical_log(prior_));
     }
     constexpr std::int64_t part(std::uint32_t frequency, std::uint32_t /*length*/) const {
@@ -184,8 +184,8 @@ class two_stage_scorer {
     constexpr two_stage_scorer(const collection_view& collection, const posting_list& list,
                                const ranking_options& options)
         : mu_(options.mu), rest_(1.0 - options.lambda) {
-        const double words = static_cast<double>(collection.words);
-        const double occurrences = static_cast<double>(list.collection_frequency);
+        const double words = static_cast<double>(collection.scored_words());
+        const double occurrences = static_cast<double>(list.scored_occurrences());
         ratio_ = (options.lambda * words) / occurrences;
         background_ = to_fixed(canonical_log(occurrences / words));
     }

@@ -19,7 +19,9 @@ constexpr std::uint64_t max_query_words = 1 << 18;
 
 void check_counts(const posting_list& list, const collection_view& collection, const char* section) {
     if (list.collection_frequency < list.document_frequency || list.collection_frequency > collection.words ||
-        list.document_frequency > collection.document_lengths.size())
+        list.document_frequency > collection.document_lengths.size() ||
+        list.scored_documents() < list.document_frequency ||
+        list.scored_occurrences() < list.collection_frequency)
         throw damaged_store("the store", section, "a list's counts do not match the collection");
 }
 

@@ -111,11 +111,13 @@ class window_search {
             const query_term& term = query.terms[i];
             const bool is_required = !required.empty() && required[i] != 0;
             nothing_ = nothing_ || (is_required && term.list.document_frequency == 0);
-            if (term.list.document_frequency == 0 || term.count == 0) continue;
+            if (term.list.scored_documents() == 0 || term.count == 0) continue;
+            background_ += std::int64_t{term.count} *
+                           weighted(Scorer(collection, term.list, options).background(), term.weight);
+            query_length_.add(term);
+            if (term.list.document_frequency == 0) continue;  // only in other parts of the collection
             words_.emplace_back(collection, term, options);
             words_.back().required = is_required;
-            background_ += words_.back().count * weighted(words_.back().scorer.background(), term.weight);
-            query_length_.add(term);
             postings_ += term.list.document_frequency;
             if (options.title_weight == 0 || term.titles.document_frequency == 0) continue;
             postings_ += term.titles.document_frequency;

@@ -34,10 +34,12 @@ class unpruned_search {
           window_(how.window),
           best_(k) {
         for (const query_term& term : query.terms) {
-            if (term.list.document_frequency == 0 || term.count == 0) continue;
-            add_list(collection, term, term.list, term.count - term.continued, 0, options);
-            background_ += lists_.back().count * weighted(lists_.back().scorer.background(), term.weight);
+            if (term.list.scored_documents() == 0 || term.count == 0) continue;
+            const std::int64_t count = std::int64_t{term.count} - term.continued;
+            background_ += count * weighted(Scorer(collection, term.list, options).background(), term.weight);
             query_length_.add(term);
+            if (term.list.document_frequency == 0) continue;  // only in other parts of the collection
+            add_list(collection, term, term.list, count, 0, options);
             if (options.title_weight == 0 || term.titles.document_frequency == 0) continue;
             add_list(collection, term, term.titles, term.count,
                      weighted_part(title_part(collection, term.list, options.title_weight), term.weight),
