@@ -5,6 +5,7 @@
 #include "quern/tasks/dedup.hpp"
 #include "quern/tasks/dictionary.hpp"
 #include "quern/tasks/language_model.hpp"
+#include "quern/tasks/shards.hpp"
 #include "quern/tasks/store.hpp"
 #include "quern/tasks/words.hpp"
 #include "tasks/store/manifest.hpp"
@@ -28,7 +29,8 @@ bool holds_sections(const fs::path& folder) {
 
 void refuse_own_output(const fs::path& input) {
     const bool is_folder = is_store(input) || is_duplicate_store(input) || is_word_space(input);
-    if ((is_folder && holds_sections(input)) || is_dictionary(input) || is_compact_model(input)) {
+    if ((is_folder && holds_sections(input)) || is_dictionary(input) || is_compact_model(input) ||
+        is_sharded_store(input)) {
         throw usage_error(input.string() + " was made by quern and is not a corpus");
     }
 }

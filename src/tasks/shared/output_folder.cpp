@@ -26,7 +26,7 @@ bool is_written(const fs::path& name, const folder_kind& kind) {
 
 /// Without a section it is a user's folder with a file that happens to have a manifest's name.
 void refuse_to_replace_other_things(const fs::path& folder, const folder_kind& kind) {
-    bool sections = false;
+    bool sections = !kind.has_sections && kind.is_one(folder);
     if (kind.is_one(folder)) {
         for (const auto& entry : fs::directory_iterator(folder)) {
             const fs::path name = entry.path().filename();

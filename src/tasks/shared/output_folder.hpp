@@ -13,6 +13,7 @@ struct folder_kind {
     std::string_view name;  ///< in messages: "store"
     bool (*is_one)(const std::filesystem::path&);
     std::vector<std::string_view> files;  ///< besides sections: logs and a list of stop words
+    bool has_sections = true;             ///< whether every such folder has some
 };
 
 /// The folder's absolute path with links resolved. Throws io_error.

@@ -6,6 +6,7 @@
 
 #include "quern/base/error.hpp"
 #include "quern/tasks/dedup.hpp"
+#include "quern/tasks/shards.hpp"
 #include "quern/tasks/store.hpp"
 #include "quern/tasks/words.hpp"
 
@@ -63,7 +64,8 @@ void refuse_harm(const fs::path& path, std::span<const fs::path> inputs) {
     for (const fs::path& place : {itself, target}) {
         for (fs::path folder = place; folder.has_relative_path();) {
             folder = folder.parent_path();
-            if (is_store(folder) || is_duplicate_store(folder) || is_word_space(folder)) {
+            if (is_store(folder) || is_duplicate_store(folder) || is_word_space(folder) ||
+                is_sharded_store(folder)) {
                 throw usage_error(path.string() + " is inside the store " + folder.string() +
                                   "; choose another output");
             }

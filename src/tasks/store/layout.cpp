@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "quern/base/error.hpp"
+#include "quern/tasks/shards.hpp"
 #include "quern/tasks/store.hpp"
 
 namespace quern::store_layout {
@@ -182,6 +183,11 @@ bool is_store(const std::filesystem::path& path) {
 
 store_info read_store_info(const std::filesystem::path& store) {
     if (!is_store(store)) {
+        if (is_sharded_store(store))
+            throw usage_error(
+                store.string() +
+                " is a sharded store, which only quern search, info and verify take (expected a "
+                "store; quern merge makes one of its shards)");
         std::error_code unseen;
         throw usage_error(store.string() +
                           (std::filesystem::exists(store, unseen) ? ": not a store" : ": no such store"));

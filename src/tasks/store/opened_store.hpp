@@ -36,6 +36,9 @@ class word_index {
     std::uint32_t document_frequency(std::uint32_t word) const {
         return document_frequencies_.value<std::uint32_t>(std::uint64_t{word} * 4);
     }
+    std::uint64_t collection_frequency(std::uint32_t word) const {
+        return collection_frequencies_.value<std::uint64_t>(std::uint64_t{word} * 8);
+    }
     /// Occurrences of every word in all documents, by id.
     std::span<const std::uint64_t> collection_frequencies() const {
         return collection_frequencies_.values<std::uint64_t>(0, words_->size());

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+// Stores that are searched as one: checked to go together as those that are merged, counted, and named in one file.
+#include "quern/tasks/shards.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <deque>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "device/files/file_writer.hpp"
+#include "io/files/atomic_folder.hpp"
+#include "io/files/name_lock.hpp"
+#include "quern/base/error.hpp"
+#include "quern/tasks/store.hpp"
+#include "tasks/shared/output_folder.hpp"
+#include "tasks/store/shards_manifest.hpp"
+#include "tasks/store_merge/source_stores.hpp"
+
+namespace quern {
+namespace {
+
+namespace fs = std::filesystem;
+
+shards_options checked_shards(const shards_options& request) {
+    shards_options options = request;
+    if (options.stores.empty()) throw usage_error("no stores (expected the folders of one store or more)");
+    if (options.store.empty()) throw usage_error("no name for the sharded store given");
+    options.store = resolved_folder(options.store);
+    std::set<fs::path> seen;
+    for (const fs::path& store : options.stores) {
+        if (is_sharded_store(store))
+            throw usage_error(store.string() + " is a sharded store (expected stores: name its shards)");
+        const store_info info = read_store_info(store);
+        if (info.duplicates != 0)
+            throw usage_error(
+                fmt::format("{} excluded {} near-duplicate{}, which are decided over all "
+                            "documents together: build it with --skip duplicates",
+                            store.string(), info.duplicates, info.duplicates == 1 ? "" : "s"));
+        if (!seen.insert(resolved_folder(store)).second)
+            throw usage_error(store.string() + " is given twice (expected different stores)");
+    }
+    refuse_to_replace(
+        options.store,
+        {.name = "sharded store", .is_one = is_sharded_store, .files = {shards_file}, .has_sections = false},
+        options.force);
+    return options;
+}
+
+/// Filters read the values of a field by its type, so it must be that of the merged store.
+void check_fields(const source_stores& stores) {
+    const auto type_of = [](const store_info& info, std::string_view name) {
+        const auto at = std::ranges::find(info.fields, name, &field_info::name);
+        return at == info.fields.end() || at->documents == 0
+                   ? std::string("in no document")
+                   : std::string(field_type_names[static_cast<std::size_t>(at->type)]);
+    };
+    const store_info& one = stores.info();
+    for (std::size_t i = 1; i < stores.size(); ++i) {
+        const store_info& two = stores[i].info();
+        for (const auto* const info : {&one, &two}) {
+            for (const field_info& field : info->fields) {
+                const std::string in_one = type_of(one, field.name), in_two = type_of(two, field.name);
+                if (in_one != in_two)
+                    throw usage_error(fmt::format(
+                        "{} and {} cannot be shards of one store: the field {} is {} in the first, {} in the "
+                        "second (expected the same type in all; quern merge finds one for all)",
+                        stores.name(0).string(), stores.name(i).string(), field.name, in_one, in_two));
+            }
+        }
+    }
+}
+
+void check_weights(const source_stores& stores) {
+    for (std::size_t i = 1; i < stores.size(); ++i)
+        if (stores[i].info().weight_exponent != stores.info().weight_exponent)
+            throw usage_error(fmt::format(
+                "{} and {} cannot be shards of one store: their weights are multiples of 2^{} and 2^{} "
+                "(expected the same unit; quern merge makes one store of them)",
+                stores.name(0).string(), stores.name(i).string(), stores.info().weight_exponent,
+                stores[i].info().weight_exponent));
+}
+
+/// Distinct words of all dictionaries, walked together.
+std::uint64_t vocabulary_of(const source_stores& stores, const context& ctx) {
+    struct walked {
+        text::dictionary_view::walker words;
+        std::optional<std::string_view> word;
+    };
+    std::deque<walked> walkers;
+    for (const opened_store& store : stores.all()) {
+        auto& of = walkers.emplace_back(text::dictionary_view::walker(store.words().dictionary(), 0),
+                                        std::optional<std::string_view>());
+        of.word = of.words.next();
+    }
+    std::uint64_t distinct = 0;
+    for (std::string least;; ++distinct) {
+        if (distinct % 65'536 == 0) ctx.check_stop();
+        const walked* first = nullptr;
+        for (const walked& of : walkers)
+            if (of.word && (first == nullptr || *of.word < *first->word)) first = &of;
+        if (first == nullptr) return distinct;
+        least = *first->word;
+        for (walked& of : walkers)
+            if (of.word && *of.word == least) of.word = of.words.next();
+    }
+}
+
+}  // namespace
+
+shards_info write_shards(const shards_options& request, const context& ctx) {
+    const io::name_lock only_one(checked_shards(request).store);
+    const shards_options options = checked_shards(request);
+    const source_stores stores(options.stores);
+    check_fields(stores);
+    check_weights(stores);
+    if (stores.size() > 1) stores.refuse_common_ids(ctx);
+    shards_info info;
+    for (std::size_t i = 0; i < stores.size(); ++i) {
+        const store_info& of = stores[i].info();
+        const fs::path& name = options.stores[i];
+        info.shards.push_back({name.is_absolute() ? name.lexically_normal()
+                                                  : resolved_folder(name).lexically_relative(options.store),
+                               of.documents, of.words, checksum_of_manifest(of)});
+        info.documents += of.documents;
+        info.words += of.words;
+    }
+    info.vocabulary = vocabulary_of(stores, ctx);
+    io::atomic_folder folder(options.store, options.force ? io::existing::replace : io::existing::refuse);
+    write_file(folder.file(shards_file), shards_text(info));
+    ctx.check_stop();
+    folder.commit();
+    return read_shards(options.store);
+}
+
+std::uint64_t verify_shards(const fs::path& store, const context& ctx) {
+    const shards_info info = read_shards(store);
+    check_shards(store, info);
+    std::uint64_t bytes = fs::file_size(store / shards_file);
+    for (const shard_info& shard : info.shards) bytes += verify_store(shard.store, ctx);
+    return bytes;
+}
+
+}  // namespace quern
