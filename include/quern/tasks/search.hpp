@@ -391,8 +391,11 @@ struct search_topic {
 /// A store opened for search; cheap to keep, thread-safe.
 class search_engine {
   public:
-    /// Opens a snapshot: later replacement or deletion of the store on disk does not affect this engine. Throws
-    /// usage_error if there is no store, damaged_store with the section; warns through `ctx.on_log` if the
+    /// Opens a snapshot: later replacement or deletion of the store on disk does not affect this engine. A sharded store
+    /// (quern/tasks/shards.hpp) is searched as the store of all its documents would be: the same hits, scores, order and
+    /// ties; documents are numbered through its shards. What needs one store is refused (usage_error): check(), complete(),
+    /// summary(), duplicated() and `vectors` say so. Throws
+    /// usage_error if there is no store, or a shard is missing or was changed, damaged_store with the section; warns through `ctx.on_log` if the
     /// store was made with another version of the Unicode data. Ignores the device of `ctx`: single queries run
     /// on the CPU. `vectors`: of the documents, for hybrid search, instead of those in the store; throws as `build` for them.
     static search_engine open(const std::filesystem::path& store, const context& ctx,
@@ -410,7 +413,7 @@ class search_engine {
     /// impact in a store of weights.
     void require_model(ranking_model model) const;
     search_result search(std::string_view query, const search_options& options) const;
-    /// The same, with one thread; throws `interrupted` soon after the run's stop flag is set.
+    /// The same, with one thread, or of a sharded store up to ctx.thread_count(), one for each shard; throws `interrupted` soon after the run's stop flag is set.
     search_result search(std::string_view query, const search_options& options, const context& ctx) const;
     /// One result per topic, in the given order, computed by up to `ctx.thread_count()` threads, or on a GPU.
     /// For many topics or long results use search_each.
@@ -472,6 +475,8 @@ class search_engine {
     /// quern::choose_device does.
     chosen_device choose_device(std::size_t topics, const search_options& options, const context& ctx) const;
     std::uint64_t documents() const;
+    /// The number of stores that are searched: 1, or those of a sharded store.
+    std::size_t shards() const;
     /// The store as a whole, with up to that many frequent words and documents of high link rank. Cost: passes over the
     /// lengths, the vocabulary's counts and the link ranks at the first call; up to 1,000 words and documents are kept.
     collection_summary summary(std::size_t words, std::size_t documents, const context& ctx) const;
@@ -490,12 +495,14 @@ class search_engine {
     std::uint64_t duplicates() const;
     std::uint64_t vocabulary() const;
     const text_options& text() const;
-    const store_info& store() const;  ///< as of opening
+    /// As of opening; of a sharded store what the shards have in common, and sums.
+    const store_info& store() const;
 
   private:
     struct state;
     struct prepared;
     struct planned_query;
+    struct sharded;
     void search_on_cpu(std::span<const search_topic> topics, const search_options& options,
                        const prepared& lists, const context& ctx, const result_text& text,
                        const result_sink& sink) const;
@@ -506,7 +513,10 @@ class search_engine {
     std::shared_ptr<const prepared> prepare(const search_options& options, const context& ctx) const;
     search_result result(std::string_view query, std::span<const float> vector, const search_options& options,
                          const prepared& lists, const context& ctx) const;
-    std::shared_ptr<const state> state_;  ///< shared with results
+    /// Throws usage_error: `what` is not possible with shards.
+    void require_one_store(std::string_view what) const;
+    std::shared_ptr<const state> state_;  ///< shared with results; of a sharded store that of the first shard
+    std::shared_ptr<const sharded> sharded_;  ///< null: one store
 };
 
 /// Reads a topics file: `id TAB text`, JSON lines, or TREC topics. `fields`: those of TREC topics that make the query: title,

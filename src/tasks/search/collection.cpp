@@ -65,6 +65,7 @@ collection_summary summary_of(const opened_store& store, std::size_t words, std:
 
 collection_summary search_engine::summary(std::size_t words, std::size_t documents,
                                           const context& ctx) const {
+    require_one_store("a summary of the collection");
     collection_cache& kept = state_->collected;
     if (words > kept.kept_words || documents > kept.kept_documents)
         return summary_of(state_->store, words, documents, ctx);
@@ -79,6 +80,7 @@ collection_summary search_engine::summary(std::size_t words, std::size_t documen
 
 duplicated_documents search_engine::duplicated(std::size_t offset, std::size_t k, std::size_t copies,
                                                const context& ctx) const {
+    require_one_store("a list of near-duplicates");
     const document_duplicates& all = state_->store.duplicates();
     collection_cache& kept = state_->collected;
     std::call_once(kept.groups_once, [&] {

@@ -40,6 +40,7 @@ std::vector<candidate> candidates(const word_index& index, const std::string& be
 
 completion_result search_engine::complete(std::string_view typed, const completion_options& options,
                                           const context& ctx) const {
+    require_one_store("completion of words");
     check_ranges(options);
     completion_result result;
     result.before = typed;

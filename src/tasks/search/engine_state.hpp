@@ -27,6 +27,7 @@
 #include "tasks/search/query_plan.hpp"
 #include "tasks/search/score_components.hpp"
 #include "tasks/search/text_cache.hpp"
+#include "tasks/search/whole_statistics.hpp"
 #include "tasks/search/word_variants.hpp"
 #include "tasks/store/opened_store.hpp"
 #include "tasks/store/query_words.hpp"
@@ -49,12 +50,20 @@ struct search_engine::state : std::enable_shared_from_this<search_engine::state>
     state(const std::filesystem::path& path, std::uint64_t memory, const given_vectors& given,
           const context& ctx);
 
+    /// Of a shard: the plan is to be finished, then point_at_plan called.
     std::unique_ptr<planned_query> plan(std::string_view query, const search_options& options,
                                         const prepared& lists, const context& ctx, bool by_terms) const;
+    /// Sets the query that is searched from its plan.
+    static void point_at_plan(planned_query& of, const search_options& options, const prepared& lists);
     /// The displayed form of a ranking.
     search_result result(const planned_query& of, std::span<const scored_document> ranking,
                          const search_options& options, const prepared& lists, const context& ctx,
                          const std::vector<std::uint32_t>* found = nullptr) const;
+    /// One hit of it, with what the options ask for.
+    search_hit shown_hit(const planned_query& of, const scored_document& scored, std::uint32_t rank,
+                         const search_options& options, const prepared& lists, const context& ctx) const;
+    /// Throws out_of_memory if the explanations of so many hits do not fit.
+    void check_explanations(std::size_t hits, const planned_query& of) const;
     /// A query with a vector: its ranking by words, and what restricts both rankings.
     struct hybrid_query {
         std::unique_ptr<planned_query> planned;
@@ -83,6 +92,16 @@ struct search_engine::state : std::enable_shared_from_this<search_engine::state>
     /// Of a query that is one phrase in quotes.
     std::optional<search_result> plain_phrase(std::string_view query, const search_options& options,
                                               const prepared& lists, const context& ctx) const;
+    /// The ranking of a query that is only words, with or without signs.
+    struct plain_ranking {
+        std::vector<scored_document> ranking;
+        std::vector<std::string> unknown;
+        std::optional<std::uint64_t> total;
+        query_syntax syntax = query_syntax::words;
+    };
+    /// Nothing if it is more than that, or if its lists are not kept.
+    std::optional<plain_ranking> rank_plain(std::string_view query, const search_options& options,
+                                            const prepared& lists, const context& ctx) const;
     search_result plain_hits(std::span<const scored_document> ranking, const search_options& options) const;
 
     void words_of(std::string_view text, text::token_list& words) const;
@@ -98,6 +117,8 @@ struct search_engine::state : std::enable_shared_from_this<search_engine::state>
     /// Searches once, and adds words of the best documents to the query.
     void add_feedback(planned_query& of, const search_options& options, const prepared& lists,
                       const context& ctx) const;
+    /// How many documents the query finds.
+    std::uint64_t count_found(const planned_query& of, const prepared& lists) const;
     /// All documents that the query finds, ascending.
     std::vector<std::uint32_t> matching(const planned_query& of, const prepared& lists) const;
     /// Throws query_error. `unfinished`: whether the last word is still being typed.
@@ -124,8 +145,12 @@ struct search_engine::state : std::enable_shared_from_this<search_engine::state>
     /// Throws usage_error if the store has none.
     const word_space& required_thesaurus() const;
 
+    /// Of a shard: with the counts of the whole.
+    collection_view collection() const;
+
     opened_store store;
-    std::uint64_t query_memory;  // of each query
+    std::shared_ptr<const whole_statistics> statistics;  // of all shards, if the store is one; else null
+    std::uint64_t query_memory;                          // of each query
     mutable tbb::enumerable_thread_specific<text::analyzer> analyzers, prefix_analyzers;
     mutable tbb::enumerable_thread_specific<text::token_list> token_lists;  // keep their memory between texts
     mutable std::once_flag finder_once;
@@ -158,7 +183,8 @@ struct search_engine::prepared {
     std::shared_ptr<const document_bits> filter;  // null: none
     std::optional<field_order> order;
     std::optional<facet_counter> facets;
-    std::shared_ptr<known_words> known;  // null: the options need more than lists of words
+    std::shared_ptr<known_words> known;                   // null: the options need more than lists of words
+    std::vector<std::unique_ptr<const prepared>> others;  // of the second shard and those after it
 };
 
 }  // namespace quern

@@ -23,9 +23,11 @@ constexpr std::uint64_t documents_per_use = 1024;
 
 }  // namespace
 
-known_words::known_words(const opened_store& store, const ranking_options& options,
-                         std::vector<std::uint32_t> order_weights, std::uint64_t memory)
+known_words::known_words(const opened_store& store, const whole_statistics* whole,
+                         const ranking_options& options, std::vector<std::uint32_t> order_weights,
+                         std::uint64_t memory)
     : store_(store),
+      whole_(whole),
       options_(options),
       order_weights_(std::move(order_weights)),
       memory_(memory),
@@ -33,12 +35,15 @@ known_words::known_words(const opened_store& store, const ranking_options& optio
     used_ = std::min(memory_, slots_.size() * sizeof(slots_[0]));
 }
 
-known_words::known_word::known_word(const opened_store& store, std::string_view word) : word_(word) {
+known_words::known_word::known_word(const opened_store& store, const whole_statistics* whole,
+                                    std::string_view word)
+    : word_(word) {
     id_ = store.words().dictionary().find(word);
     term_.titles = store.title_words().find(word);
     // A word that occurs only in titles of near-duplicates belongs to their kept documents.
     term_.list = id_ ? store.words().postings(*id_) : term_.titles;
-    unknown_ = !id_ && term_.titles.document_frequency == 0;
+    if (whole != nullptr) term_.list.whole = whole->of_word(word);
+    unknown_ = !id_ && term_.list.scored_documents() == 0;
 }
 
 known_words::known_word::known_word(std::string_view key, const query_term& term,
@@ -76,7 +81,7 @@ known_words::known_word* known_words::find(std::string_view word) {
     std::atomic<known_word*>* const slot = slot_of(word);
     if (slot == nullptr) return nullptr;
     if (known_word* const found = slot->load(std::memory_order_acquire)) return found;
-    return add(word, 0, store_, word);
+    return add(word, 0, store_, whole_, word);
 }
 
 known_words::known_word* known_words::find_ngram(std::span<known_word* const> words) {
@@ -110,7 +115,8 @@ const search_detail::kept_list* known_words::make_list(known_word& word) {
     const std::unique_lock lock(making_, std::try_to_lock);
     if (!lock.owns_lock()) return nullptr;
     if (const auto* const list = word.list_.load(std::memory_order_relaxed)) return list;
-    const collection_view collection = store_.collection();
+    collection_view collection = store_.collection();
+    if (whole_ != nullptr) collection.whole = whole_->collection();
     const std::uint64_t postings = std::uint64_t{word.term_.list.document_frequency} +
                                    (options_.title_weight != 0 ? word.term_.titles.document_frequency : 0);
     if (search_detail::kept_bytes(postings, collection.document_lengths.size()) > memory_ - used_)
@@ -143,7 +149,7 @@ const search_detail::word_places* known_words::places_of(known_word& word,
     return word.owned_places_.get();
 }
 
-std::shared_ptr<known_words> known_words_cache::find(const opened_store& store,
+std::shared_ptr<known_words> known_words_cache::find(const opened_store& store, const whole_statistics* whole,
                                                      const ranking_options& options,
                                                      const std::vector<std::uint32_t>& order_weights) {
     const std::scoped_lock lock(lock_);
@@ -152,7 +158,7 @@ std::shared_ptr<known_words> known_words_cache::find(const opened_store& store,
     });
     if (found == kept_.end()) {
         if (kept_.size() == max_kept) kept_.pop_back();
-        kept_.push_front(std::make_shared<known_words>(store, options, order_weights, memory_));
+        kept_.push_front(std::make_shared<known_words>(store, whole, options, order_weights, memory_));
     } else if (found != kept_.begin()) {
         std::rotate(kept_.begin(), found, found + 1);
     }

@@ -19,6 +19,7 @@
 #include "ops/search/query_lists.hpp"
 #include "quern/base/context.hpp"
 #include "quern/ops/search.hpp"
+#include "tasks/search/whole_statistics.hpp"
 #include "tasks/store/opened_store.hpp"
 
 namespace quern {
@@ -26,9 +27,9 @@ namespace quern {
 /// Thread-safe. Never forgets: once the memory is full, further words and lists are not kept.
 class known_words {
   public:
-    /// The store must outlive it.
-    /// `order_weights`: fixed_order_weights, if n-grams are asked for.
-    known_words(const opened_store& store, const ranking_options& options,
+    /// The stores must outlive it. `whole`: null, or the counts of all shards, of which the store is one; n-grams are then not
+    /// found. `order_weights`: fixed_order_weights, if n-grams are asked for.
+    known_words(const opened_store& store, const whole_statistics* whole, const ranking_options& options,
                 std::vector<std::uint32_t> order_weights, std::uint64_t memory);
     known_words(const known_words&) = delete;  // lists are pointed to
     known_words& operator=(const known_words&) = delete;
@@ -40,7 +41,7 @@ class known_words {
 
     class known_word {
       public:
-        known_word(const opened_store& store, std::string_view word);
+        known_word(const opened_store& store, const whole_statistics* whole, std::string_view word);
         /// An n-gram with its term; `made` owns the list, unless it is the store's.
         known_word(std::string_view key, const query_term& term, search_detail::made_list made);
         std::string_view word() const { return word_; }
@@ -85,6 +86,7 @@ class known_words {
     known_word* add(std::string_view key, std::uint64_t bytes, Arguments&&... arguments);
 
     const opened_store& store_;
+    const whole_statistics* const whole_;
     const ranking_options options_;
     const std::vector<std::uint32_t> order_weights_;
     const std::uint64_t memory_;
@@ -98,7 +100,8 @@ class known_words {
 class known_words_cache {
   public:
     explicit known_words_cache(std::uint64_t memory) : memory_(memory / max_kept) {}
-    std::shared_ptr<known_words> find(const opened_store& store, const ranking_options& options,
+    std::shared_ptr<known_words> find(const opened_store& store, const whole_statistics* whole,
+                                      const ranking_options& options,
                                       const std::vector<std::uint32_t>& order_weights);
 
   private:

@@ -51,27 +51,31 @@ posting_list documents_of_ngram(const opened_store& store, const search_detail::
 
 void query_plan::add_ngrams(const search_options& options) {
     const std::vector<std::uint32_t> weights = fixed_order_weights(options.order_weights, options.order);
-    std::vector<std::optional<std::uint32_t>> words;
+    std::vector<std::optional<std::string>> words;
     for (const query_part& part : query_.parts) {
         if (part.excluded || !part.is_loose()) {
             words.emplace_back();
             continue;
         }
-        for (const std::string& word : part.words) words.push_back(store_.words().dictionary().find(word));
+        for (const std::string& word : part.words)
+            words.push_back(is_known(word) ? std::optional(word) : std::nullopt);
     }
-    std::map<std::vector<std::uint32_t>, std::uint32_t> counts;
-    each_ngram<std::uint32_t>(words, options.order, [&](std::span<const std::uint32_t> ngram) {
+    std::map<std::vector<std::string>, std::uint32_t> counts;
+    each_ngram<std::string>(words, options.order, [&](std::span<const std::string> ngram) {
         ++counts[{ngram.begin(), ngram.end()}];
     });
     for (const auto& [ngram, count] : counts) {
+        std::vector<std::uint32_t> ids;
+        for (const std::string& word : ngram)
+            if (const auto id = store_.words().dictionary().find(word)) ids.push_back(*id);
         search_detail::made_list made;
-        posting_list list = documents_of_ngram(store_, *tokens_, ngram, made);
-        if (list.document_frequency == 0) continue;
+        posting_list list;  // of a shard that lacks a word: empty
+        if (ids.size() == ngram.size()) list = documents_of_ngram(store_, *tokens_, ids, made);
+        if (list.document_frequency == 0 && whole_ == nullptr) continue;
         if (!made.bytes.empty()) list = lists_.emplace_back(std::move(made)).view();
         terms_.push_back({list, count, {}, 0, weights[ngram.size() - 2]});
         std::string& name = names_.emplace_back("\"");
-        for (const std::uint32_t word : ngram)
-            name.append(name.size() == 1 ? "" : " ").append(store_.words().dictionary().word(word));
+        for (const std::string& word : ngram) name.append(name.size() == 1 ? "" : " ").append(word);
         name += '"';
     }
 }

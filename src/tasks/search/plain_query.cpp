@@ -235,10 +235,24 @@ std::optional<search_result> search_engine::state::plain_result(std::string_view
                                                                 const context& ctx) const {
     if (!lists.known) return {};
     const query_syntax syntax = options.phrases ? options.syntax : query_syntax::words;
+    if (options.order <= 1 && !finds_all(query, options) &&
+        plain_kind_of(query, syntax) == plain_kind::phrase)
+        return plain_phrase(query, options, lists, ctx);
+    auto found = rank_plain(query, options, lists, ctx);
+    if (!found) return {};
+    search_result result = plain_hits(found->ranking, options);
+    result.unknown_words = std::move(found->unknown);
+    result.total = found->total;
+    result.syntax = found->syntax;
+    return result;
+}
+
+std::optional<search_engine::state::plain_ranking> search_engine::state::rank_plain(
+    std::string_view query, const search_options& options, const prepared& lists, const context& ctx) const {
+    const query_syntax syntax = options.phrases ? options.syntax : query_syntax::words;
     const plain_kind kind = plain_kind_of(query, syntax);
-    if (kind == plain_kind::other || finds_all(query, options)) return {};
+    if (kind == plain_kind::other || kind == plain_kind::phrase || finds_all(query, options)) return {};
     if (options.order > 1 && kind != plain_kind::words) return {};
-    if (kind == plain_kind::phrase) return plain_phrase(query, options, lists, ctx);
     // The lists of near-duplicates' titles have documents without the word.
     if (kind == plain_kind::signs && options.ranking.title_weight != 0 && store.duplicates().size() != 0)
         return {};
@@ -273,14 +287,14 @@ std::optional<search_result> search_engine::state::plain_result(std::string_view
     }
     std::uint64_t total = 0;
     const bool counts = options.total || options.count;
-    const auto ranking = search_detail::rank_kept(all, store.info().documents, options.count ? 0 : options.k,
-                                                  counts ? &total : nullptr, &ctx);
-    search_result result = plain_hits(ranking, options);
-    result.unknown_words = std::move(unknown);
-    if (counts) result.total = total;
+    plain_ranking found;
+    found.ranking = search_detail::rank_kept(all, store.info().documents, options.count ? 0 : options.k,
+                                             counts ? &total : nullptr, &ctx);
+    found.unknown = std::move(unknown);
+    if (counts) found.total = total;
     const bool signs = syntax == query_syntax::operators || kind == plain_kind::signs;
-    result.syntax = signs ? query_syntax::operators : query_syntax::words;
-    return result;
+    found.syntax = signs ? query_syntax::operators : query_syntax::words;
+    return found;
 }
 
 }  // namespace quern

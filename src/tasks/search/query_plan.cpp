@@ -36,26 +36,30 @@ void sort_once(std::vector<std::string>& words) {
 
 }  // namespace
 
-std::vector<std::string> discriminative_words(const opened_store& store,
+std::vector<std::string> discriminative_words(const opened_store& store, const whole_statistics* whole,
                                               const std::vector<std::string>& words) {
+    const std::uint64_t documents = whole != nullptr ? whole->collection().documents : store.info().documents;
+    const auto holders_of = [&](const std::string& word) -> std::uint64_t {
+        if (whole != nullptr) return whole->of_word(word).documents;
+        return store.words().find(word).document_frequency;
+    };
     bool rarer = false;
     std::vector<std::string> discriminative;
     for (const std::string& word : words) {
-        const auto id = store.words().dictionary().find(word);
-        if (id &&
-            search_detail::is_common(store.info().documents, store.words().postings(*id).document_frequency))
-            continue;
-        rarer = rarer || id;
+        const std::uint64_t holders = holders_of(word);
+        if (search_detail::is_common(documents, holders)) continue;
+        rarer = rarer || holders != 0;
         discriminative.push_back(word);
     }
     return rarer ? discriminative : words;
 }
 
-query_plan::query_plan(const opened_store& store, const word_space* thesaurus, analysed_query query,
-                       const search_options& options, std::uint64_t memory, const context& ctx,
-                       const words_of_text& words_of, const folded_words* folded, const near_finders& near,
-                       const field_ranking* fields, bool by_terms)
+query_plan::query_plan(const opened_store& store, const whole_statistics* whole, const word_space* thesaurus,
+                       analysed_query query, const search_options& options, std::uint64_t memory,
+                       const context& ctx, const words_of_text& words_of, const folded_words* folded,
+                       const near_finders& near, const field_ranking* fields, bool by_terms)
     : store_(store),
+      whole_(whole),
       ctx_(ctx),
       query_(std::move(query)),
       fields_(fields),
@@ -66,6 +70,7 @@ query_plan::query_plan(const opened_store& store, const word_space* thesaurus, a
       folded_(folded),
       near_(near),
       collection_(store.collection()) {
+    if (whole_ != nullptr) collection_.whole = whole_->collection();
     const bool has_made_parts = !std::ranges::all_of(query_.parts, &query_part::is_loose);
     const bool has_pairs = options.dependence != dependence_model::none;
     if (std::ranges::any_of(query_.parts, &query_part::is_phrase)) require_word_order(store, "phrases");
@@ -79,17 +84,51 @@ query_plan::query_plan(const opened_store& store, const word_space* thesaurus, a
     }
     if (has_made_parts) add_made_parts(finder());
     add_variants(finder(), options.ranking, !options.count);
+    first_pair_ = terms_.size();
     if (has_pairs) add_pairs(options);
     if (options.order > 1 && options.ngrams == order_model::interpolated) add_ngrams(options);
     if (options.expand != 0) add_similar(*thesaurus, options);
     const bool has_histories = options.order > 1 && options.ngrams == order_model::history;
     if (has_histories) add_histories(options.order, memory);
+    if (whole_ == nullptr) finish(options, by_terms);
+}
+
+void query_plan::finish(const search_options& options, bool by_terms) {
+    for (const auto& [key, made] : made_) {
+        if (made.term && terms_[*made.term].list.scored_documents() == 0)
+            unknown_.push_back(names_[*made.term]);
+    }
     if (options.snippets && !options.count) add_shown();
+    const bool has_histories = options.order > 1 && options.ngrams == order_model::history;
     plan_restriction(by_terms && !has_histories && !options.like && fields_ == nullptr);
     if (!options.count || options.like || !by_terms) restrict();
     sort_once(unknown_words_);
     unknown_.insert(unknown_.end(), unknown_words_.begin(), unknown_words_.end());
     sort_once(unknown_);
+}
+
+std::vector<whole_counts> query_plan::counts() const {
+    std::vector<whole_counts> counts;
+    counts.reserve(terms_.size());
+    for (const query_term& term : terms_)
+        counts.push_back({term.list.document_frequency, term.list.collection_frequency});
+    return counts;
+}
+
+void query_plan::set_whole_counts(std::span<const whole_counts> counts, const search_options& options,
+                                  bool by_terms) {
+    for (std::size_t i = 0; i < terms_.size(); ++i) terms_[i].list.whole = counts[i];
+    for (std::size_t i = terms_.size(); i > first_pair_; --i) {
+        if (terms_[i - 1].list.scored_documents() != 0) continue;
+        terms_.erase(terms_.begin() + static_cast<std::ptrdiff_t>(i - 1));
+        names_.erase(names_.begin() + static_cast<std::ptrdiff_t>(i - 1));
+    }
+    finish(options, by_terms);
+}
+
+bool query_plan::is_known(const std::string& word) const {
+    if (whole_ != nullptr) return whole_->of_word(word).documents != 0;
+    return store_.words().dictionary().find(word).has_value();
 }
 
 part_finder query_plan::finder() const {
@@ -150,12 +189,13 @@ void query_plan::add_words() {
         for (next = i; next < words.size() && words[next] == words[i];) ++next;
         const posting_list titles = store_.title_words().find(words[i]);
         const auto id = store_.words().dictionary().find(words[i]);
-        if (!id && titles.document_frequency == 0) {
+        // A word that occurs only in titles of near-duplicates belongs to their kept documents.
+        posting_list list = id ? store_.words().postings(*id) : titles;
+        if (whole_ != nullptr) list.whole = whole_->of_word(words[i]);
+        if (!id && list.scored_documents() == 0) {
             unknown_words_.emplace_back(words[i]);
             continue;
         }
-        // A word that occurs only in titles of near-duplicates belongs to their kept documents.
-        const posting_list list = id ? store_.words().postings(*id) : titles;
         terms_.push_back({.list = list_of_term(list, titles, words[i]),
                           .count = static_cast<std::uint32_t>(next - i),
                           .titles = titles,
@@ -168,6 +208,7 @@ void query_plan::add_words() {
 void query_plan::add_weighted_words() {
     // Below these no product, and no sum of products, exceeds 64 bits.
     constexpr double max_product = 1 << 17, max_sum = 1 << 30;
+    const float max_weight = whole_ != nullptr ? whole_->max_weight() : store_.info().max_weight;
     std::map<std::string_view, double> weights;
     for (const query_part& part : query_.parts) {
         empty_ = false;
@@ -176,19 +217,19 @@ void query_plan::add_weighted_words() {
     double sum = 0;
     for (const auto& [word, weight] : weights) {
         if (weight == 0) continue;
-        const double product = weight * static_cast<double>(store_.info().max_weight);
+        const double product = weight * static_cast<double>(max_weight);
         sum += product;
         if (product > max_product || sum > max_sum)
             throw usage_error(fmt::format(
                 "the weights of the query are too large: with the largest of the store, {}, that of '{}' "
                 "makes {} (expected at most {}, and {} for all words together)",
-                store_.info().max_weight, word, std::max(product, sum), max_product, max_sum));
-        const auto id = store_.words().dictionary().find(word);
-        if (!id) {
+                max_weight, word, std::max(product, sum), max_product, max_sum));
+        posting_list list = store_.words().find(word);
+        if (whole_ != nullptr) list.whole = whole_->of_word(word);
+        if (list.scored_documents() == 0) {
             unknown_words_.emplace_back(word);
             continue;
         }
-        posting_list list = store_.words().postings(*id);
         list.unit = std::ldexp(weight, store_.info().weight_exponent);
         terms_.push_back({.list = list});
         names_.emplace_back(word);
@@ -214,14 +255,12 @@ void query_plan::add_made_parts(const part_finder& finder) {
         made_part& made = made_.at(key);
         const std::size_t known_unknown = unknown_words_.size();
         for (const std::string& word : of.part->words) {
-            if (of.part->prefix || of.part->folded || store_.words().dictionary().find(word)) continue;
+            if (of.part->prefix || of.part->folded || is_known(word)) continue;
             if (of.part->field != query_field::title ||
                 store_.title_words().find(word).document_frequency == 0)
                 unknown_words_.push_back(word);
         }
-        const bool has_unknown = unknown_words_.size() != known_unknown;
-        if (made.documents.empty() && !has_unknown) unknown_.push_back(of.part->name());
-        if (has_unknown) continue;
+        if (unknown_words_.size() != known_unknown) continue;
         if (of.part->is_phrase() && of.part->slop == 0 && !of.part->folded) {
             phrases_.push_back(of.part->words);
             terms_of_phrases_.push_back(terms_.size());
@@ -462,50 +501,49 @@ void query_plan::add_shown() {
             discriminative.insert(discriminative.end(), part.words.begin(), part.words.end());
     }
     sort_once(discriminative);
-    discriminative = discriminative_words(store_, discriminative);
+    discriminative = discriminative_words(store_, whole_, discriminative);
 
-    const auto weight_of = [&](std::uint64_t holders) {
-        return search_detail::weight_in_passages(collection_.document_lengths.size(), holders);
+    const auto weight_of = [&](const posting_list& list) {
+        return search_detail::weight_in_passages(collection_.scored_documents(), list.scored_documents());
     };
     std::map<std::string, std::uint32_t, std::less<>> words;
     for (std::size_t i = 0; i < words_.size(); ++i) {  // words come first, in order
         if (std::ranges::binary_search(discriminative, words_[i]))
-            words.emplace(words_[i], weight_of(terms_[i].list.document_frequency));
+            words.emplace(words_[i], weight_of(terms_[i].list));
     }
     for (const query_part& part : query_.parts) {
         if (part.excluded || part.is_loose()) continue;
         if (part.prefix || part.folded) {
             const auto& made = made_.at(part_key(part.prefix, part.field, part.slop, part.words));
-            for (std::string& word : words_of(part))
-                words.emplace(std::move(word), weight_of(made.list.document_frequency));
+            const posting_list& list = made.term ? terms_[*made.term].list : made.list;
+            for (std::string& word : words_of(part)) words.emplace(std::move(word), weight_of(list));
         } else if (!part.is_phrase() || part.slop != 0) {
             for (const std::string& word : part.words) {
-                const posting_list list = store_.words().find(word);
-                if (list.document_frequency != 0 && std::ranges::binary_search(discriminative, word))
-                    words.emplace(word, weight_of(list.document_frequency));
+                posting_list list = store_.words().find(word);
+                if (whole_ != nullptr) list.whole = whole_->of_word(word);
+                if (list.scored_documents() != 0 && std::ranges::binary_search(discriminative, word))
+                    words.emplace(word, weight_of(list));
             }
         }
     }
     for (const auto& [request, tiers] : variants_) {
         for (const made_tier& tier : tiers) {
             if (tier.weight == 0) continue;
-            const std::uint64_t weight =
-                std::uint64_t{weight_of(tier.list.document_frequency)} * tier.weight / weight_one;
+            const std::uint64_t weight = std::uint64_t{weight_of(tier.list)} * tier.weight / weight_one;
             for (std::string& word : spelled(store_, tier.tier.words))
                 words.emplace(std::move(word), static_cast<std::uint32_t>(1 + weight));
         }
     }
     for (std::size_t i = 0; i < similar_.size(); ++i) {
         const query_term& term = terms_[terms_.size() - similar_.size() + i];
-        const std::uint64_t weight = std::uint64_t{weight_of(term.list.document_frequency)} * term.weight;
+        const std::uint64_t weight = std::uint64_t{weight_of(term.list)} * term.weight;
         words.emplace(similar_[i].word, static_cast<std::uint32_t>(1 + weight / weight_one));
     }
     for (const auto& [word, weight] : words) {
         shown_words_.emplace_back(word);
         shown_weights_.push_back(weight);
     }
-    for (const std::size_t term : terms_of_phrases_)
-        shown_weights_.push_back(weight_of(terms_[term].list.document_frequency));
+    for (const std::size_t term : terms_of_phrases_) shown_weights_.push_back(weight_of(terms_[term].list));
 }
 
 void query_plan::add_histories(unsigned order, std::uint64_t memory) {
@@ -584,8 +622,8 @@ std::vector<explained_term> query_plan::explain(const ranking_options& ranking,
         const query_term& term = terms_[i];
         if (term.continued == term.count && parts[i].title == 0) continue;  // occurs only in its histories
         auto& made = add(names_[i], term.count - term.continued, parts[i]);
-        made.documents = term.list.document_frequency;
-        made.in_collection = term.list.collection_frequency;
+        made.documents = term.list.scored_documents();
+        made.in_collection = term.list.scored_occurrences();
         made.weight = static_cast<double>(term.weight) / weight_one;
         if (store_.info().listed == word_listing::weights)
             made.weight = std::ldexp(term.list.unit, -store_.info().weight_exponent);

@@ -26,13 +26,15 @@
 #include "tasks/search/field_filter.hpp"
 #include "tasks/search/part_lists.hpp"
 #include "tasks/search/snippet.hpp"
+#include "tasks/search/whole_statistics.hpp"
 #include "tasks/search/word_variants.hpp"
 #include "tasks/store/opened_store.hpp"
 
 namespace quern {
 
-/// The query words worth showing in texts: without those that nearly all documents have, if there are rarer ones.
-std::vector<std::string> discriminative_words(const opened_store& store,
+/// The query words worth showing in texts: without those that nearly all documents have, if there are rarer ones. `whole`:
+/// null, or the counts of all shards, of which the store is one.
+std::vector<std::string> discriminative_words(const opened_store& store, const whole_statistics* whole,
                                               const std::vector<std::string>& words);
 
 class query_plan {
@@ -40,13 +42,19 @@ class query_plan {
     /// The store and the context must outlive it. Throws out_of_memory if histories need more than `memory` bytes,
     /// `interrupted` if the stop flag is raised. Uses `thesaurus` if options.expand is not 0. `by_terms`: whether the ranking may
     /// find what the query requires; else view() says it also for counts. `fields`: if they have
-    /// weights; then the terms are those of search_fields.
-    query_plan(const opened_store& store, const word_space* thesaurus, analysed_query query,
-               const search_options& options, std::uint64_t memory, const context& ctx,
+    /// weights; then the terms are those of search_fields. `whole`: null, or the counts of all shards, of which the store is one:
+    /// the plan is then to be finished by set_whole_counts.
+    query_plan(const opened_store& store, const whole_statistics* whole, const word_space* thesaurus,
+               analysed_query query, const search_options& options, std::uint64_t memory, const context& ctx,
                const words_of_text& words_of, const folded_words* folded, const near_finders& near,
                const field_ranking* fields, bool by_terms);
     query_plan(const query_plan&) = delete;  // lists point into it
     query_plan& operator=(const query_plan&) = delete;
+
+    /// Of a shard: the documents and occurrences of each term here. The plans of all shards have the same terms in the same order.
+    std::vector<whole_counts> counts() const;
+    /// Of a shard: the sums of these over all shards. Finishes the plan.
+    void set_whole_counts(std::span<const whole_counts> counts, const search_options& options, bool by_terms);
 
     search_query view() const;
     /// For search_requiring: which terms of view() every result must have; empty if the view says all. Only with `by_terms`.
@@ -111,6 +119,10 @@ class query_plan {
         std::uint32_t weight = 0;  // of its term
     };
 
+    /// What needs the counts of all terms.
+    void finish(const search_options& options, bool by_terms);
+    /// Whether the collection has a word, if it is not one of titles of near-duplicates alone.
+    bool is_known(const std::string& word) const;
     void add_words();
     part_finder finder() const;
     /// A word's list as its term takes it.
@@ -157,6 +169,7 @@ class query_plan {
     search_detail::condition found(const document_bits* filter) const;
 
     const opened_store& store_;
+    const whole_statistics* const whole_;  // null: the store is the whole collection
     const context& ctx_;
     const analysed_query query_;
     const field_ranking* const fields_;  // null: fields have no weights
@@ -169,7 +182,8 @@ class query_plan {
     collection_view collection_;
     std::optional<search_detail::token_stream> tokens_;  // if there is a phrase or a history
     std::vector<query_term> terms_;
-    std::vector<std::string> names_;                    // of the terms
+    std::vector<std::string> names_;  // of the terms
+    std::size_t first_pair_ = 0;      // of the terms: pairs and n-grams, which may be in no document
     std::deque<search_detail::made_list> lists_;        // of the made parts
     std::deque<std::vector<std::uint32_t>> documents_;  // of the made parts
     std::deque<std::vector<posting_list>> lists_of_fields_;

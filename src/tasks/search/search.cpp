@@ -13,12 +13,14 @@
 #include "ops/search/search_impl.hpp"
 #include "quern/base/error.hpp"
 #include "quern/tasks/search_option_table.hpp"
+#include "quern/tasks/shards.hpp"
 #include "quern/tasks/words.hpp"
 #include "tasks/search/engine_state.hpp"
 #include "tasks/search/feedback.hpp"
 #include "tasks/search/field_weights.hpp"
 #include "tasks/search/ngram_terms.hpp"
 #include "tasks/search/plain_query.hpp"
+#include "tasks/search/sharded.hpp"
 #include "tasks/search/snippet.hpp"
 #include "tasks/search/suggestions.hpp"
 #include "tasks/search/word_weights.hpp"
@@ -213,6 +215,16 @@ search_engine& search_engine::operator=(search_engine&&) noexcept = default;
 search_engine search_engine::open(const std::filesystem::path& store, const context& ctx,
                                   const given_vectors& vectors) {
     constexpr unsigned share = 4;  // of the memory, for one query
+    if (is_sharded_store(store)) {
+        if (!vectors.empty())
+            throw usage_error(store.string() +
+                              " is a sharded store, which takes no vectors (expected one store)");
+        auto shards = std::make_shared<const sharded>(store, ctx.memory_limit() / share, ctx);
+        search_engine engine(shards->shards.front());
+        engine.sharded_ = std::move(shards);
+        text::warn_of_other_unicode(store, engine.store().unicode_version, ctx);
+        return engine;
+    }
     std::shared_ptr<const state> opened;
     open_as_one(store, [&] {
         opened = std::make_shared<const state>(store, ctx.memory_limit() / share, vectors, ctx);
@@ -279,10 +291,10 @@ search_engine::prepared::prepared(const state& of, const search_options& options
         filter = of.filters.find(of.store, options.filter, of.query_memory, ctx);
     if (!trimmed(options.sort).empty()) order.emplace(of.store, options.sort);
     if (!trimmed(options.facets).empty()) facets.emplace(of.store, options.facets);
-    if (finds_plain_words(of.store, options)) {
+    if (finds_plain_words(of.store, options) && (of.statistics == nullptr || options.order <= 1)) {
         std::vector<std::uint32_t> weights;
         if (options.order > 1) weights = fixed_order_weights(options.order_weights, options.order);
-        known = of.known.find(of.store, options.ranking, weights);
+        known = of.known.find(of.store, of.statistics.get(), options.ranking, weights);
     }
 }
 
@@ -306,12 +318,18 @@ search_result search_engine::search(std::string_view query, const search_options
 
 std::shared_ptr<const search_engine::prepared> search_engine::prepare(const search_options& options,
                                                                       const context& ctx) const {
-    return std::make_shared<prepared>(*state_, options, ctx);
+    if (sharded_ == nullptr) return std::make_shared<prepared>(*state_, options, ctx);
+    sharded_->check(options);
+    auto lists = std::make_shared<prepared>(*state_, options, ctx);
+    for (std::size_t i = 1; i < sharded_->shards.size(); ++i)
+        lists->others.push_back(std::make_unique<prepared>(*sharded_->shards[i], options, ctx));
+    return lists;
 }
 
 search_result search_engine::result(std::string_view query, std::span<const float> vector,
                                     const search_options& options, const prepared& lists,
                                     const context& ctx) const {
+    if (sharded_ != nullptr) return sharded_->result(query, options, lists, ctx);
     if (!vector.empty()) {
         auto of = state_->hybrid_parts(query, vector, options, lists, ctx);
         state_->rank_vectors(std::span(&of, 1), options, ctx);
@@ -328,15 +346,21 @@ search_result search_engine::result(std::string_view query, std::span<const floa
     return state_->result(*planned, ranking, options, lists, ctx);
 }
 
+collection_view search_engine::state::collection() const {
+    collection_view view = store.collection();
+    if (statistics != nullptr) view.whole = statistics->collection();
+    return view;
+}
+
 std::vector<scored_document> search_engine::state::ranked(const planned_query& of,
                                                           const search_options& options,
                                                           const prepared& lists, std::size_t k,
                                                           const context& ctx) const {
     if (of.finds_all) return all_documents(of, lists, k, ctx);
-    if (lists.fields) return search_fields(store.collection(), of.whole, *lists.fields, k);
+    if (lists.fields) return search_fields(collection(), of.whole, *lists.fields, k);
     const auto required = of.planned.required_terms();
-    if (required.empty()) return quern::search(store.collection(), of.whole, options.ranking, k);
-    return search_detail::search_requiring(store.collection(), of.whole, required, options.ranking, k);
+    if (required.empty()) return quern::search(collection(), of.whole, options.ranking, k);
+    return search_detail::search_requiring(collection(), of.whole, required, options.ranking, k);
 }
 
 void search_engine::state::add_feedback(planned_query& of, const search_options& options,
@@ -353,23 +377,31 @@ std::unique_ptr<search_engine::planned_query> search_engine::state::plan(std::st
                                                                          bool by_terms) const {
     auto analysed_parts = analysed(finds_all(query, options) ? std::string_view() : query, options.syntax,
                                    options.phrases, options.prefix_last);
+    if (statistics != nullptr &&
+        std::ranges::any_of(analysed_parts.parts, [](const query_part& part) { return part.edits != 0; }))
+        throw sharded::not_with_shards("words with typos (word~1)");
     const folded_words* const folded_of_store = folded(options);
     if (folded_of_store != nullptr)
         fold_accents(analysed_parts,
                      [&](std::string_view word) { return folded_of_store->has_others(word); });
     auto made = std::make_unique<planned_query>(
-        store, lists.thesaurus, std::move(analysed_parts), options, query_memory, ctx,
+        store, statistics.get(), lists.thesaurus, std::move(analysed_parts), options, query_memory, ctx,
         [this](std::string_view text, text::token_list& words) { words_of(text, words); }, folded_of_store,
         near, lists.fields ? &*lists.fields : nullptr, by_terms);
-    made->whole = made->planned.view();
     made->finds_all = finds_all(query, options);
-    if (lists.filter) made->whole.passing = lists.filter->words();
-    if (lists.ranks != nullptr) made->whole.prior = lists.ranks->with_weight(options.prior);
-    if (lists.like) {
-        made->whole.boosts = lists.like->parts();
-        made->whole.excluded = lists.like->document();
-    }
+    if (statistics == nullptr) point_at_plan(*made, options, lists);
     return made;
+}
+
+void search_engine::state::point_at_plan(planned_query& of, const search_options& options,
+                                         const prepared& lists) {
+    of.whole = of.planned.view();
+    if (lists.filter) of.whole.passing = lists.filter->words();
+    if (lists.ranks != nullptr) of.whole.prior = lists.ranks->with_weight(options.prior);
+    if (lists.like) {
+        of.whole.boosts = lists.like->parts();
+        of.whole.excluded = lists.like->document();
+    }
 }
 
 search_result search_engine::state::result(const planned_query& of, std::span<const scored_document> ranking,
@@ -377,7 +409,6 @@ search_result search_engine::state::result(const planned_query& of, std::span<co
                                            const context& ctx,
                                            const std::vector<std::uint32_t>* fused) const {
     const query_plan& planned = of.planned;
-    const search_query& whole = of.whole;
     search_result result;
     result.opened = shared_from_this();
     result.empty_query = planned.empty() && !of.finds_all;
@@ -393,51 +424,61 @@ search_result search_engine::state::result(const planned_query& of, std::span<co
         result.facets = lists.facets->count(found, options.facet_values, ctx);
     } else if (fused != nullptr) {
         if (options.total || options.count) result.total = fused->size();
-    } else if (of.finds_all) {
-        if (options.total || options.count)
-            result.total = lists.filter ? lists.filter->count() : store.info().documents;
     } else if (options.total || options.count) {
-        result.total = planned.count(whole.boosts, whole.excluded, lists.filter.get());
+        result.total = count_found(of, lists);
     }
-    if (options.suggestions != 0)
-        result.suggestions =
-            suggest_words(store.words(), near.words, planned.unknown_words(), options.suggestions, ctx);
-    const auto explained = [&](std::uint32_t document) {
+    if (options.suggestions != 0) {
+        const searched_words own[] = {{&store.words(), &near.words}};
+        result.suggestions = suggest_words(own, planned.unknown_words(), options.suggestions, ctx);
+    }
+    const std::size_t shown = ranking.size() - std::min(options.offset, ranking.size());
+    if (options.explain) check_explanations(shown, of);
+    result.hits.reserve(shown);
+    for (std::size_t i = options.offset; i < ranking.size(); ++i)
+        result.hits.push_back(
+            shown_hit(of, ranking[i], static_cast<std::uint32_t>(i + 1), options, lists, ctx));
+    return result;
+}
+
+void search_engine::state::check_explanations(std::size_t hits, const planned_query& of) const {
+    const std::uint64_t bytes = hits * (of.planned.max_explained() + other_lists) * sizeof(explained_term);
+    if (bytes > query_memory)
+        throw out_of_memory(fmt::format("the explanations of {} results", hits), bytes, query_memory);
+}
+
+search_hit search_engine::state::shown_hit(const planned_query& of, const scored_document& scored,
+                                           std::uint32_t rank, const search_options& options,
+                                           const prepared& lists, const context& ctx) const {
+    ctx.check_stop();
+    const query_plan& planned = of.planned;
+    const search_query& searched = of.whole;
+    const std::uint32_t document = scored.document;
+    const auto explained = [&] {
         auto terms = planned.explain(options.ranking, document);
-        if (whole.prior) {
+        if (searched.prior) {
             auto& made = terms.emplace_back();
             made.list = explained_list::prior;
             made.term = "link rank";
             made.weight = options.prior;
             made.value = lists.ranks->over_average(document);
-            made.score = made.part = as_double(prior_part(*whole.prior, document));
+            made.score = made.part = as_double(prior_part(*searched.prior, document));
         }
-        if (whole.boosts && (*whole.boosts)[document] != no_boost) {
+        if (searched.boosts && (*searched.boosts)[document] != no_boost) {
             auto& made = terms.emplace_back();
             made.list = explained_list::like;
             made.term = store.id(lists.like->document());
             made.weight = options.like_weight;
             made.value = lists.like->cosine(document);
-            made.score = made.part = as_double((*whole.boosts)[document]);
+            made.score = made.part = as_double((*searched.boosts)[document]);
         }
         return terms;
     };
-    const std::size_t shown = ranking.size() - std::min(options.offset, ranking.size());
-    if (options.explain) {
-        const std::uint64_t bytes = shown * (planned.max_explained() + other_lists) * sizeof(explained_term);
-        if (bytes > query_memory)
-            throw out_of_memory(fmt::format("the explanations of {} results", shown), bytes, query_memory);
-    }
-    result.hits.reserve(shown);
-    for (std::size_t i = options.offset; i < ranking.size(); ++i) {
-        ctx.check_stop();
-        auto& found = result.hits.emplace_back(hit(ranking[i], static_cast<std::uint32_t>(i + 1)));
-        if (options.snippets) found.snippet = snippet_of(ranking[i].document, planned, ctx);
-        if (options.explain) found.explanation = explained(ranking[i].document);
-        if (options.fields && store.fields()) found.fields = store.fields()->json(ranking[i].document);
-        if (options.duplicates) add_duplicates(found, planned);
-    }
-    return result;
+    search_hit shown = hit(scored, rank);
+    if (options.snippets) shown.snippet = snippet_of(document, planned, ctx);
+    if (options.explain) shown.explanation = explained();
+    if (options.fields && store.fields()) shown.fields = store.fields()->json(document);
+    if (options.duplicates) add_duplicates(shown, planned);
+    return shown;
 }
 
 bool search_engine::state::finds_all(std::string_view query, const search_options& options) const {
@@ -464,6 +505,11 @@ std::vector<scored_document> search_engine::state::all_documents(const planned_q
         best.settle();
     }
     return k == 0 ? std::vector<scored_document>() : best.take();
+}
+
+std::uint64_t search_engine::state::count_found(const planned_query& of, const prepared& lists) const {
+    if (of.finds_all) return lists.filter ? lists.filter->count() : store.info().documents;
+    return of.planned.count(of.whole.boosts, of.whole.excluded, lists.filter.get());
 }
 
 std::vector<std::uint32_t> search_engine::state::matching(const planned_query& of,
@@ -535,6 +581,7 @@ const word_space& search_engine::state::required_thesaurus() const {
 }
 
 std::optional<std::uint32_t> search_engine::find(std::string_view id) const {
+    if (sharded_ != nullptr) return sharded_->find(id);
     return state_->finder().find(id);
 }
 
@@ -545,16 +592,16 @@ std::optional<std::string_view> search_engine::near_id(std::string_view text) co
     const auto alike = [&](std::string_view other) {
         return std::ranges::equal(text, other, {}, folded, folded);
     };
-    const opened_store& store = state_->store;
     std::optional<std::string_view> near;
     for (std::uint32_t d = 0; d < documents(); ++d) {
-        if (store.title(d) == text) return store.id(d);
-        if (!near && (alike(store.id(d)) || alike(store.title(d)))) near = store.id(d);
+        if (title(d) == text) return id(d);
+        if (!near && (alike(id(d)) || alike(title(d)))) near = id(d);
     }
     return near;
 }
 
 void search_engine::warm_up() const {
+    if (sharded_ != nullptr) return sharded_->warm_up();
     state_->analyzers.local();
     state_->finder();
     if (has_link_ranks()) state_->ranks();
@@ -562,7 +609,7 @@ void search_engine::warm_up() const {
 }
 
 const word_space* search_engine::thesaurus() const {
-    return state_->thesaurus ? &*state_->thesaurus : nullptr;
+    return sharded_ == nullptr && state_->thesaurus ? &*state_->thesaurus : nullptr;
 }
 
 void search_engine::state::check_document(std::uint32_t number) const {
@@ -570,18 +617,21 @@ void search_engine::state::check_document(std::uint32_t number) const {
 }
 
 std::string_view search_engine::id(std::uint32_t number) const {
-    state_->check_document(number);
-    return state_->store.id(number);
+    const state& of = sharded_ != nullptr ? sharded_->shard_with(number) : *state_;
+    of.check_document(number);
+    return of.store.id(number);
 }
 
 std::string_view search_engine::title(std::uint32_t number) const {
-    state_->check_document(number);
-    return state_->store.title(number);
+    const state& of = sharded_ != nullptr ? sharded_->shard_with(number) : *state_;
+    of.check_document(number);
+    return of.store.title(number);
 }
 
 stored_document search_engine::document(std::uint32_t number) const {
-    state_->check_document(number);
-    const opened_store& store = state_->store;
+    const state& of = sharded_ != nullptr ? sharded_->shard_with(number) : *state_;
+    of.check_document(number);
+    const opened_store& store = of.store;
     return {std::string(store.id(number)), std::string(store.title(number)), store.text(number),
             store.collection().document_lengths[number],
             store.fields() ? store.fields()->json(number) : std::string()};
@@ -622,10 +672,14 @@ std::vector<std::string> search_engine::words_of(std::string_view query, query_s
         };
         for (const query_part& part : read().parts) {
             if (part.excluded) continue;
-            const auto own =
-                part.prefix ? spelled(state_->store, words_beginning_with(state_->store, part.words.front()))
-                            : part.words;
-            words.insert(words.end(), own.begin(), own.end());
+            if (!part.prefix) words.insert(words.end(), part.words.begin(), part.words.end());
+            const auto add = [&](const state& of) {
+                const auto own = spelled(of.store, words_beginning_with(of.store, part.words.front()));
+                words.insert(words.end(), own.begin(), own.end());
+            };
+            if (part.prefix && sharded_ == nullptr) add(*state_);
+            if (part.prefix && sharded_ != nullptr)
+                for (const auto& shard : sharded_->shards) add(*shard);
         }
     }
     std::ranges::sort(words);
@@ -635,7 +689,7 @@ std::vector<std::string> search_engine::words_of(std::string_view query, query_s
 
 std::vector<std::string> search_engine::discriminative_words_of(std::string_view query,
                                                                 query_syntax syntax) const {
-    return discriminative_words(state_->store, words_of(query, syntax));
+    return discriminative_words(state_->store, state_->statistics.get(), words_of(query, syntax));
 }
 
 std::optional<std::string> search_engine::corrected(std::string_view query,
@@ -661,31 +715,37 @@ std::optional<std::string> search_engine::corrected(std::string_view query,
 }
 
 std::uint64_t search_engine::documents() const {
-    return state_->store.info().documents;
+    return store().documents;
+}
+std::size_t search_engine::shards() const {
+    return sharded_ != nullptr ? sharded_->shards.size() : 1;
 }
 std::uint64_t search_engine::vocabulary() const {
-    return state_->store.info().vocabulary;
+    return store().vocabulary;
 }
 bool search_engine::has_link_ranks() const {
-    return state_->store.link_ranks().has_value();
+    return sharded_ == nullptr && state_->store.link_ranks().has_value();
 }
 bool search_engine::has_thesaurus() const {
-    return state_->thesaurus.has_value();
+    return thesaurus() != nullptr;
 }
 bool search_engine::has_document_vectors() const {
-    return state_->store.document_vectors().has_value();
+    return sharded_ == nullptr && state_->store.document_vectors().has_value();
 }
 std::uint64_t search_engine::duplicates() const {
     return state_->store.duplicates().size();
 }
 std::uint32_t search_engine::vector_dimensions() const {
-    return state_->vectors ? state_->vectors->dimensions() : 0;
+    return sharded_ == nullptr && state_->vectors ? state_->vectors->dimensions() : 0;
 }
 const text_options& search_engine::text() const {
     return state_->store.info().text;
 }
 const store_info& search_engine::store() const {
-    return state_->store.info();
+    return sharded_ != nullptr ? sharded_->info : state_->store.info();
+}
+void search_engine::require_one_store(std::string_view what) const {
+    if (sharded_ != nullptr) throw sharded::not_with_shards(what);
 }
 
 namespace {

@@ -122,7 +122,8 @@ chosen_device search_engine::choose_device(std::size_t topics, const search_opti
     // Without CUDA there is no choice to report.
     if (!has_cuda && ctx.device.where == kind::automatic)
         return quern::choose_device(ctx, "search of topics");
-    if (const auto what = left_to_cpu(options, state_->store.info().listed);
+    if (const auto what = sharded_ != nullptr ? std::string("a sharded store")
+                                              : left_to_cpu(options, state_->store.info().listed);
         !what.empty() && ctx.device.where != kind::cpu) {
         const std::string reason = fmt::format("topics with {} are ranked by the CPU", what);
         if (ctx.device.where == kind::automatic) {
@@ -153,6 +154,7 @@ void search_engine::search_each(std::span<const search_topic> topics, const sear
     const auto lists = prepare(options, ctx);  // refuses options before a GPU is started
     std::size_t with_vectors = 0;
     for (const search_topic& topic : topics) {
+        if (!topic.vector.empty()) require_one_store("hybrid search (vectors)");
         state_->check_vector(topic.vector, options);
         with_vectors += topic.vector.empty() && options.vector.empty() ? 0 : 1;
     }
@@ -215,6 +217,8 @@ void search_engine::search_on_cpu(std::span<const search_topic> topics, const se
                                   const result_sink& sink) const {
     const cut by = cut_for(documents(), topics, options, ctx);
     const bool weights = state_->store.info().listed == word_listing::weights;
+    context of_a_topic = ctx;
+    of_a_topic.threads = 1;
     std::span<const search_topic> rest = topics;
     pipeline<written> line(by.batches);
     line.from([&](written& batch) {
@@ -230,7 +234,7 @@ void search_engine::search_on_cpu(std::span<const search_topic> topics, const se
             ctx.check_stop();
             batch.results.push_back(result(weights && !topic.weights.empty() ? topic.weights : topic.query,
                                            topic.vector.empty() ? options.vector : topic.vector, options,
-                                           lists, ctx));
+                                           lists, of_a_topic));
             batch.texts.push_back(text ? text(topic, batch.results.back()) : std::string());
         }
     });

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <string_view>
+#include <utility>
 
 #include "base/utf8.hpp"
 #include "text/near_word_finder.hpp"
@@ -27,7 +28,8 @@ std::uint32_t max_edits(std::size_t characters) {
 }
 
 struct candidate {
-    std::uint32_t id, distance, cost;
+    std::string word;
+    std::uint32_t distance, cost;
     std::uint64_t documents;
 };
 
@@ -38,37 +40,49 @@ bool likelier(const candidate& a, const candidate& b) {
     const std::uint32_t least = std::min(a.cost, b.cost);
     const std::uint64_t of_a = a.documents << bits * (b.cost - least);
     const std::uint64_t of_b = b.documents << bits * (a.cost - least);
-    return of_a != of_b ? of_a > of_b : a.id < b.id;
+    return of_a != of_b ? of_a > of_b : a.word < b.word;
 }
 
-std::vector<candidate> candidates(const word_index& index, const text::near_word_finder& finder,
-                                  const std::string& unknown, const context& ctx) {
+std::vector<candidate> candidates(std::span<const searched_words> stores, const std::string& unknown,
+                                  const context& ctx) {
     std::vector<candidate> found;
     const std::uint32_t edits = max_edits(characters_of(unknown));
     if (edits == 0) return found;
-    const auto near = finder.find(unknown, edits, ctx);
-    found.reserve(near.size());
-    for (const auto& of : near)
-        found.push_back({of.id, of.distance, text::misspelling_cost(unknown, index.dictionary().word(of.id)),
-                         index.postings(of.id).document_frequency});
-    return found;
+    for (const searched_words& store : stores) {
+        for (const auto& of : store.finder->find(unknown, edits, ctx)) {
+            std::string word = store.index->dictionary().word(of.id);
+            const std::uint32_t cost = text::misspelling_cost(unknown, word);
+            found.push_back(
+                {std::move(word), of.distance, cost, store.index->postings(of.id).document_frequency});
+        }
+    }
+    if (stores.size() == 1) return found;
+    std::ranges::stable_sort(found, {}, &candidate::word);
+    std::vector<candidate> together;
+    for (candidate& of : found) {
+        if (together.empty() || together.back().word != of.word)
+            together.push_back(std::move(of));
+        else
+            together.back().documents += of.documents;
+    }
+    return together;
 }
 
 }  // namespace
 
-std::vector<suggested_words> suggest_words(const word_index& index, const text::near_word_finder& finder,
+std::vector<suggested_words> suggest_words(std::span<const searched_words> stores,
                                            std::span<const std::string> unknown, std::size_t max,
                                            const context& ctx) {
     std::vector<suggested_words> suggested;
     for (const std::string& word : unknown.first(std::min(max_words, unknown.size()))) {
-        auto found = candidates(index, finder, word, ctx);
+        auto found = candidates(stores, word, ctx);
         if (found.empty()) continue;
         const std::size_t shown = std::min(max, found.size());
         std::ranges::partial_sort(found, found.begin() + static_cast<std::ptrdiff_t>(shown), likelier);
         auto& made = suggested.emplace_back();
         made.unknown = word;
         for (const candidate& of : std::span(found).first(shown))
-            made.words.push_back({index.dictionary().word(of.id), of.distance, of.documents});
+            made.words.push_back({of.word, of.distance, of.documents});
     }
     return suggested;
 }

@@ -12,9 +12,15 @@
 
 namespace quern {
 
-/// search_result::suggestions, for words missing from the index; `finder`: of its words. Throws `interrupted` soon after the context's stop
-/// flag is raised.
-std::vector<suggested_words> suggest_words(const word_index& index, const text::near_word_finder& finder,
+/// The words of a store, and what finds those near a word.
+struct searched_words {
+    const word_index* index;
+    const text::near_word_finder* finder;
+};
+
+/// search_result::suggestions, for words missing from the store, or from all shards. Throws `interrupted` soon after the
+/// context's stop flag is raised.
+std::vector<suggested_words> suggest_words(std::span<const searched_words> stores,
                                            std::span<const std::string> unknown, std::size_t max,
                                            const context& ctx);
 

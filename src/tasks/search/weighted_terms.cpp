@@ -46,12 +46,19 @@ void query_plan::add_pairs(const search_options& options) {
     for (const auto& [pair, count] : pairs) {
         const auto first = store_.words().dictionary().find(pair.first),
                    second = store_.words().dictionary().find(pair.second);
-        if (!first || !second) continue;
+        if (!is_known(pair.first) || !is_known(pair.second)) continue;
+        const std::string ordered_name = "\"" + pair.first + " " + pair.second + "\"",
+                          near_name = "#uw" + std::to_string(options.window) + "(" + pair.first + " " +
+                                      pair.second + ")";
+        if (!first || !second) {  // only in other shards
+            add_pair(ordered_name, {}, count, ordered);
+            add_pair(near_name, {}, count, unordered);
+            continue;
+        }
         const search_detail::phrase_word words[] = {{*first, store_.words().postings(*first)},
                                                     {*second, store_.words().postings(*second)}};
-        add_pair("\"" + pair.first + " " + pair.second + "\"",
-                 search_detail::find_phrase(collection_, *tokens_, words), count, ordered);
-        add_pair("#uw" + std::to_string(options.window) + "(" + pair.first + " " + pair.second + ")",
+        add_pair(ordered_name, search_detail::find_phrase(collection_, *tokens_, words), count, ordered);
+        add_pair(near_name,
                  search_detail::find_window(collection_, *tokens_, words[0], words[1], options.window, &ctx_),
                  count, unordered);
     }
@@ -59,7 +66,7 @@ void query_plan::add_pairs(const search_options& options) {
 
 void query_plan::add_pair(std::string name, const std::vector<search_detail::phrase_posting>& found,
                           std::uint32_t count, std::uint32_t weight) {
-    if (found.empty()) return;
+    if (found.empty() && whole_ == nullptr) return;
     const auto& list = lists_.emplace_back(search_detail::list_of(found, collection_.document_lengths));
     terms_.push_back({list.view(), count, {}, 0, weight});
     names_.push_back(std::move(name));

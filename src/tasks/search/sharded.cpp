@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tasks/search/sharded.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <span>
+#include <stdexcept>
+#include <string>
+
+#include "base/ascii.hpp"
+#include "device/cpu/pipeline.hpp"
+#include "ops/search/search_impl.hpp"
+#include "quern/tasks/shards.hpp"
+#include "tasks/search/field_weights.hpp"
+#include "tasks/search/suggestions.hpp"
+#include "tasks/store/shards_manifest.hpp"
+
+namespace quern {
+namespace {
+
+/// work(i) for each shard; with one thread in the caller's.
+void for_each_shard(std::size_t shards, const context& ctx, const std::function<void(std::size_t)>& work) {
+    if (ctx.thread_count() > 1 && shards > 1) return for_each_index(ctx, shards, work);
+    for (std::size_t i = 0; i < shards; ++i) work(i);
+}
+
+/// What the stores have in common, and sums. Their fields have the same names and types.
+store_info info_of(const std::vector<const opened_store*>& stores, const shards_info& described) {
+    store_info all = stores.front()->info();
+    all.documents = described.documents;
+    all.words = described.words;
+    all.vocabulary = described.vocabulary;
+    all.links = 0;
+    all.stages.clear();
+    all.sections.clear();
+    all.thesaurus.reset();
+    all.vectors = {};
+    for (const opened_store* const store : std::span(stores).subspan(1)) {
+        const store_info& other = store->info();
+        all.postings += other.postings;
+        all.max_weight = std::max(all.max_weight, other.max_weight);
+        for (field_info& field : all.fields) {
+            const auto same = std::ranges::find(other.fields, field.name, &field_info::name);
+            if (same == other.fields.end()) continue;
+            field.documents += same->documents;
+            field.values += same->values;
+        }
+    }
+    return all;
+}
+
+}  // namespace
+
+search_engine::sharded::sharded(const std::filesystem::path& store, std::uint64_t memory,
+                                const context& ctx) {
+    const shards_info described = read_shards(store);
+    std::vector<const opened_store*> opened;
+    std::vector<std::shared_ptr<state>> made;
+    std::uint32_t documents = 0;
+    for (const shard_info& shard : described.shards) {
+        require_present(store, shard);
+        open_as_one(shard.store, [&, share = memory / described.shards.size()] {
+            made.push_back(std::make_shared<state>(shard.store, share, given_vectors(), ctx));
+        });
+        require_unchanged(store, shard, made.back()->store.info());
+        opened.push_back(&made.back()->store);
+        first.push_back(documents);
+        documents += static_cast<std::uint32_t>(shard.documents);
+    }
+    const auto statistics = std::make_shared<const whole_statistics>(opened);
+    for (const auto& shard : made) {
+        shard->statistics = statistics;
+        shards.push_back(shard);
+    }
+    info = info_of(opened, described);
+}
+
+usage_error search_engine::sharded::not_with_shards(std::string_view what) {
+    return usage_error(
+        fmt::format("a sharded store does not have {}, which needs one store (quern merge makes one)", what));
+}
+
+void search_engine::sharded::check(const search_options& options) const {
+    const std::pair<bool, std::string_view> refused[] = {
+        {options.prior != 0, "link ranks (prior)"},
+        {options.expand != 0, "a thesaurus (expand)"},
+        {options.like.has_value(), "vectors of documents (like)"},
+        {!options.vector.empty(), "hybrid search (vectors)"},
+        {options.feedback != feedback_method::none, "feedback"},
+        {options.order > 1 && options.ngrams == order_model::history, "words after a history (order_model)"},
+        {options.fold != folding::none, "a search without accents (fold)"},
+        {options.typos != typo_tolerance::never, "words with typos (typos)"},
+        {options.prefix_last, "an unfinished word (prefix_last)"},
+        {weighs_fields(options), "weights of fields (field_weights, field_b)"},
+        {!trimmed(options.sort).empty(), "an order by fields (sort)"},
+        {!trimmed(options.facets).empty(), "facets"},
+    };
+    for (const auto& [given, what] : refused)
+        if (given) throw not_with_shards(what);
+}
+
+const search_engine::prepared& search_engine::sharded::of_shard(const prepared& lists, std::size_t shard) {
+    return shard == 0 ? lists : *lists.others[shard - 1];
+}
+
+search_engine::sharded::plans search_engine::sharded::plan(std::string_view query,
+                                                           const search_options& options,
+                                                           const prepared& lists, const context& ctx) const {
+    plans planned(shards.size());
+    for_each_shard(shards.size(), ctx, [&](std::size_t i) {
+        planned[i] = shards[i]->plan(query, options, of_shard(lists, i), ctx, true);
+    });
+    std::vector<whole_counts> sums;
+    for (const auto& of : planned) {
+        const std::vector<whole_counts> counts = of->planned.counts();
+        if (sums.empty()) sums.resize(counts.size());
+        if (sums.size() != counts.size()) throw std::logic_error("shards plan a query differently");
+        for (std::size_t t = 0; t < counts.size(); ++t) {
+            sums[t].documents += counts[t].documents;
+            sums[t].occurrences += counts[t].occurrences;
+        }
+    }
+    for_each_shard(shards.size(), ctx, [&](std::size_t i) {
+        planned[i]->planned.set_whole_counts(sums, options, true);
+        state::point_at_plan(*planned[i], options, of_shard(lists, i));
+    });
+    return planned;
+}
+
+std::vector<scored_document> search_engine::sharded::merged(
+    std::vector<std::vector<scored_document>> rankings, std::size_t k) const {
+    std::vector<scored_document> all;
+    for (std::size_t i = 0; i < rankings.size(); ++i) {
+        const auto before = static_cast<std::ptrdiff_t>(all.size());
+        for (const scored_document& of : rankings[i]) all.push_back({of.document + first[i], of.fixed_score});
+        std::inplace_merge(all.begin(), all.begin() + before, all.end(), search_detail::ranks_before);
+        all.resize(std::min(all.size(), k));
+    }
+    return all;
+}
+
+std::optional<search_result> search_engine::sharded::plain_result(std::string_view query,
+                                                                  const search_options& options,
+                                                                  const prepared& lists,
+                                                                  const context& ctx) const {
+    for (std::size_t i = 0; i < shards.size(); ++i)
+        if (!of_shard(lists, i).known) return {};
+    std::vector<std::optional<state::plain_ranking>> found(shards.size());
+    for_each_shard(shards.size(), ctx, [&](std::size_t i) {
+        found[i] = shards[i]->rank_plain(query, options, of_shard(lists, i), ctx);
+    });
+    if (!std::ranges::all_of(found, [](const auto& of) { return of.has_value(); })) return {};
+    search_result result;
+    result.opened = shared_from_this();
+    result.unknown_words = std::move(found.front()->unknown);
+    result.syntax = found.front()->syntax;
+    std::vector<std::vector<scored_document>> rankings;
+    for (auto& of : found) {
+        if (of->total) result.total = result.total.value_or(0) + *of->total;
+        rankings.push_back(std::move(of->ranking));
+    }
+    const std::vector<scored_document> ranking = merged(std::move(rankings), options.k);
+    for (std::size_t i = options.offset; i < ranking.size(); ++i) {
+        scored_document local = ranking[i];
+        const state& shard = shard_with(local.document);
+        result.hits.push_back(shard.hit(local, static_cast<std::uint32_t>(i + 1)));
+        result.hits.back().document = ranking[i].document;
+    }
+    return result;
+}
+
+std::vector<search_hit> search_engine::sharded::hits(std::span<const scored_document> ranking,
+                                                     const plans& planned, const search_options& options,
+                                                     const prepared& lists, const context& ctx) const {
+    const std::size_t begin = std::min(options.offset, ranking.size());
+    std::vector<search_hit> hits(ranking.size() - begin);
+    std::vector<std::vector<std::size_t>> of_shards(shards.size());  // places in the ranking
+    for (std::size_t i = begin; i < ranking.size(); ++i) {
+        const auto after = std::ranges::upper_bound(first, ranking[i].document);
+        of_shards[static_cast<std::size_t>(after - first.begin()) - 1].push_back(i);
+    }
+    for_each_shard(shards.size(), ctx, [&](std::size_t s) {
+        if (options.explain) shards[s]->check_explanations(of_shards[s].size(), *planned[s]);
+        for (const std::size_t i : of_shards[s]) {
+            scored_document local = ranking[i];
+            local.document -= first[s];
+            hits[i - begin] = shards[s]->shown_hit(*planned[s], local, static_cast<std::uint32_t>(i + 1),
+                                                   options, of_shard(lists, s), ctx);
+            hits[i - begin].document = ranking[i].document;
+        }
+    });
+    return hits;
+}
+
+search_result search_engine::sharded::result(std::string_view query, const search_options& options,
+                                             const prepared& lists, const context& ctx) const {
+    if (auto plain = plain_result(query, options, lists, ctx)) return std::move(*plain);
+    const plans planned = plan(query, options, lists, ctx);
+    const planned_query& one = *planned.front();
+    search_result result;
+    result.opened = shared_from_this();
+    result.empty_query = one.planned.empty() && !one.finds_all;
+    result.unknown_words = one.planned.unknown();
+    result.syntax = one.planned.syntax();
+    result.syntax_note = one.planned.syntax_note();
+    if (options.total || options.count) {
+        std::vector<std::uint64_t> found(shards.size());
+        for_each_shard(shards.size(), ctx, [&](std::size_t i) {
+            found[i] = shards[i]->count_found(*planned[i], of_shard(lists, i));
+        });
+        result.total = 0;
+        for (const std::uint64_t documents : found) *result.total += documents;
+    }
+    if (options.suggestions != 0) {
+        std::vector<searched_words> words;
+        for (const auto& shard : shards) words.push_back({&shard->store.words(), &shard->near.words});
+        result.suggestions = suggest_words(words, one.planned.unknown_words(), options.suggestions, ctx);
+    }
+    if (options.count) return result;
+    std::vector<std::vector<scored_document>> rankings(shards.size());
+    for_each_shard(shards.size(), ctx, [&](std::size_t i) {
+        rankings[i] = shards[i]->ranked(*planned[i], options, of_shard(lists, i), options.k, ctx);
+    });
+    result.hits = hits(merged(std::move(rankings), options.k), planned, options, lists, ctx);
+    return result;
+}
+
+std::optional<std::uint32_t> search_engine::sharded::find(std::string_view id) const {
+    for (std::size_t i = 0; i < shards.size(); ++i)
+        if (const auto found = shards[i]->finder().find(id)) return first[i] + *found;
+    return {};
+}
+
+const search_engine::state& search_engine::sharded::shard_with(std::uint32_t& document) const {
+    const auto after = std::ranges::upper_bound(first, document);
+    const auto shard = static_cast<std::size_t>(after - first.begin()) - 1;
+    document -= first[shard];
+    return *shards[shard];
+}
+
+void search_engine::sharded::warm_up() const {
+    for (const auto& shard : shards) {
+        shard->analyzers.local();
+        shard->finder();
+    }
+}
+
+}  // namespace quern

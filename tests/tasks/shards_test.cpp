@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sharded stores: every model and kind of query finds what one store of all documents finds, with the same scores, for any
+// number of shards; what needs one store, and shards that are not those described, are refused.
+#include "quern/tasks/shards.hpp"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "corpus_fixture.hpp"
+#include "quern/base/error.hpp"
+#include "quern/tasks/build.hpp"
+#include "quern/tasks/search.hpp"
+#include "quern/tasks/store.hpp"
+#include "temporary_folder.hpp"
+
+namespace quern::shards_test {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+using testing::made_numbers;
+using testing::write_file;
+
+/// Documents whose words are of Zipf-like frequency; every document has a rare word, so that shards lack words of others.
+std::string made_corpus(std::size_t documents, std::uint64_t seed) {
+    made_numbers next(seed);
+    std::string corpus;
+    for (std::size_t d = 0; d < documents; ++d) {
+        std::string text = fmt::format("rare{}", d % 23);
+        const std::uint64_t words = 1 + next(40);
+        for (std::uint64_t w = 0; w < words; ++w) text += fmt::format(" w{}", next(1 + next(30)));
+        corpus +=
+            fmt::format(R"({{"id":"d{}","title":"w{} title","text":"{}","price":{},"tag":["t{}","t{}"]}})", d,
+                        next(20), text, next(50), next(3), next(3));
+        corpus += '\n';
+    }
+    return corpus;
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+    std::vector<std::string> lines;
+    for (std::size_t at = 0, end; at < text.size(); at = end + 1) {
+        end = text.find('\n', at);
+        lines.push_back(text.substr(at, end - at + 1));
+    }
+    return lines;
+}
+
+std::string shown(const search_result& result) {
+    std::string text =
+        fmt::format("empty {} unknown {} total {} syntax {} {}\n", result.empty_query,
+                    fmt::join(result.unknown_words, ","), result.total ? std::to_string(*result.total) : "-",
+                    static_cast<int>(result.syntax), result.syntax_note);
+    for (const suggested_words& of : result.suggestions) {
+        text += of.unknown + ":";
+        for (const auto& word : of.words)
+            text += fmt::format(" {} {} {}", word.word, word.distance, word.documents);
+        text += '\n';
+    }
+    for (const search_hit& hit : result.hits)
+        text += fmt::format("{} {} {} {:a} {} [{}] {} {} {}\n", hit.rank, hit.document, hit.id, hit.score,
+                            hit.title, hit.snippet, hit.words, hit.fields, explanation_json(hit));
+    return text;
+}
+
+class shards_test : public testing::corpus_fixture {
+  protected:
+    fs::path built(const std::string& corpus, const std::string& name,
+                   const std::function<void(build_options&)>& change = {}) {
+        build_options options;
+        options.inputs = {written(corpus, name + ".jsonl")};
+        options.store = folder_ / name;
+        options.skip = all_build_stages;
+        options.fields.kept = {"*"};
+        options.force = true;
+        if (change) change(options);
+        build(options, context_with());
+        return options.store;
+    }
+    /// Consecutive parts of the corpus, of uneven sizes, as a sharded store.
+    fs::path sharded(const std::string& corpus, std::size_t shards) {
+        const std::vector<std::string> lines = lines_of(corpus);
+        shards_options options{
+            .stores = {}, .store = folder_ / fmt::format("sharded_{}", shards), .force = true};
+        std::size_t begin = 0;
+        for (std::size_t s = 0; s < shards; ++s) {
+            const std::size_t end =
+                s + 1 == shards ? lines.size() : begin + (s + 1) * lines.size() * 2 / (shards * (shards + 1));
+            std::string part;
+            for (; begin < end; ++begin) part += lines[begin];
+            options.stores.push_back(built(part, fmt::format("shard_{}_{}", shards, s)));
+        }
+        write_shards(options, context_with());
+        return options.store;
+    }
+};
+
+constexpr ranking_model models[] = {
+    ranking_model::bm25,   ranking_model::ql,        ranking_model::dirichlet, ranking_model::two_stage,
+    ranking_model::lucene, ranking_model::robertson, ranking_model::atire,     ranking_model::bm25_plus,
+    ranking_model::bm25l,  ranking_model::pl2,       ranking_model::inl2};
+constexpr std::string_view queries[] = {
+    "w3",
+    "w1 w2 w29 w2",
+    "rare5 rare22 w0",
+    "rare5 absent w4",
+    "absent",
+    "",
+    "*",
+    "\"w1 w2\" w7",
+    "\"rare3 w0\"",
+    "\"w9 absent\"",
+    "+w3 -w1 rare7",
+    "w2* -w25",
+    "rare* w5",
+    "title:w4 text:w4 w11",
+    "\"w1 w2\"~3 OR rare4",
+    "(w28 AND w3) OR NOT title:w1 w0",
+    "titl rare5",
+};
+
+TEST_F(shards_test, every_model_and_query_finds_what_one_store_finds) {
+    const std::string corpus = made_corpus(157, 7);
+    const auto whole = search_engine::open(built(corpus, "whole"), context_with());
+    for (const std::size_t shards : {1, 2, 3, 5}) {
+        const auto parts = search_engine::open(sharded(corpus, shards), context_with());
+        EXPECT_EQ(parts.shards(), shards);
+        EXPECT_EQ(parts.documents(), whole.documents());
+        EXPECT_EQ(parts.vocabulary(), whole.vocabulary());
+        for (const ranking_model model : models) {
+            for (const std::string_view query : queries) {
+                for (const double title_weight : {0.0, 0.25}) {
+                    search_options options;
+                    options.ranking.model = model;
+                    options.ranking.title_weight = title_weight;
+                    options.syntax = query_syntax::automatic;
+                    options.k = title_weight == 0 ? ~std::size_t{0} : 7;
+                    options.offset = title_weight == 0 ? 0 : 2;
+                    options.total = true;
+                    options.explain = true;
+                    options.suggestions = 3;
+                    const unsigned threads = shards == 3 ? 3 : 1;
+                    EXPECT_EQ(shown(parts.search(query, options, context_with(threads))),
+                              shown(whole.search(query, options, context_with(1))))
+                        << query << " by " << ranking_model_names[static_cast<std::size_t>(model)] << " in "
+                        << shards;
+                }
+            }
+        }
+    }
+}
+
+TEST_F(shards_test, options_give_what_one_store_gives) {
+    const std::string corpus = made_corpus(120, 11);
+    const auto whole = search_engine::open(built(corpus, "whole"), context_with());
+    std::vector<std::pair<std::string, search_options>> cases;
+    const auto add = [&](std::string name) -> search_options& {
+        cases.emplace_back(std::move(name), search_options());
+        cases.back().second.k = 30;
+        cases.back().second.explain = true;
+        return cases.back().second;
+    };
+    add("filter").filter = "price < 20 AND tag = t1";
+    add("count").filter = "price >= 25";
+    cases.back().second.count = true;
+    cases.back().second.explain = false;
+    add("pairs").dependence = dependence_model::sdm;
+    search_options& ngrams = add("ngrams");
+    ngrams.ranking.model = ranking_model::ql;
+    ngrams.order = 3;
+    add("no snippets").snippets = false;
+    add("the best").k = 1;
+    for (const std::size_t shards : {2, 5}) {
+        const auto parts = search_engine::open(sharded(corpus, shards), context_with());
+        for (const auto& [name, options] : cases)
+            for (const std::string_view query : {"w1 w2 w3 w4", "rare4 w2 rare4 w1", "w0"})
+                EXPECT_EQ(shown(parts.search(query, options, context_with(2))),
+                          shown(whole.search(query, options, context_with(1))))
+                    << name << ": " << query << " in " << shards;
+    }
+}
+
+TEST_F(shards_test, topics_are_those_of_one_store_for_any_threads) {
+    const std::string corpus = made_corpus(90, 3);
+    const auto whole = search_engine::open(built(corpus, "whole"), context_with());
+    const auto parts = search_engine::open(sharded(corpus, 3), context_with());
+    std::vector<search_topic> topics;
+    for (int i = 0; i < 40; ++i)
+        topics.push_back({std::to_string(i), fmt::format("w{} w{} rare{}", i % 30, i % 7, i % 23)});
+    search_options options;
+    options.k = 15;
+    const auto run = [&](const search_engine& engine, unsigned threads) {
+        std::string text;
+        for (const search_result& result : engine.search(topics, options, context_with(threads)))
+            text += shown(result);
+        return text;
+    };
+    const std::string expected = run(whole, 1);
+    EXPECT_EQ(run(parts, 1), expected);
+    EXPECT_EQ(run(parts, 4), expected);
+}
+
+TEST_F(shards_test, documents_are_numbered_through_the_shards) {
+    const std::string corpus = made_corpus(40, 5);
+    const auto whole = search_engine::open(built(corpus, "whole"), context_with());
+    const auto parts = search_engine::open(sharded(corpus, 3), context_with());
+    for (std::uint32_t d = 0; d < whole.documents(); ++d) {
+        EXPECT_EQ(parts.id(d), whole.id(d));
+        EXPECT_EQ(parts.title(d), whole.title(d));
+        EXPECT_EQ(parts.document(d).text, whole.document(d).text);
+        EXPECT_EQ(parts.find(whole.id(d)), d);
+    }
+    EXPECT_EQ(parts.find("absent"), std::nullopt);
+    EXPECT_EQ(parts.near_id("D7"), whole.near_id("D7"));
+    EXPECT_THROW((void)parts.id(40), usage_error);
+    EXPECT_EQ(parts.words_of("ra* w1", query_syntax::operators),
+              whole.words_of("ra* w1", query_syntax::operators));
+    EXPECT_EQ(parts.discriminative_words_of("w0 title rare1"),
+              whole.discriminative_words_of("w0 title rare1"));
+}
+
+std::string reason(const std::function<void()>& refused) {
+    try {
+        refused();
+    } catch (const usage_error& e) {
+        return e.what();
+    }
+    return "not refused";
+}
+
+TEST_F(shards_test, what_needs_one_store_is_refused_by_name) {
+    const auto parts = search_engine::open(sharded(made_corpus(20, 5), 2), context_with());
+    const auto refusal = [&](const std::function<void(search_options&)>& change) {
+        search_options options;
+        change(options);
+        return reason([&] { (void)parts.search("w1", options); });
+    };
+    using enum typo_tolerance;
+    EXPECT_THAT(refusal([](auto& o) { o.prior = 0.1; }),
+                HasSubstr("link ranks (prior), which needs one store"));
+    EXPECT_THAT(refusal([](auto& o) { o.expand = 2; }), HasSubstr("a thesaurus (expand)"));
+    EXPECT_THAT(refusal([](auto& o) { o.like = 1; }), HasSubstr("vectors of documents (like)"));
+    EXPECT_THAT(refusal([](auto& o) { o.vector = {1.0F}; }), HasSubstr("hybrid search"));
+    EXPECT_THAT(refusal([](auto& o) { o.feedback = feedback_method::rm3; }), HasSubstr("feedback"));
+    EXPECT_THAT(refusal([](auto& o) { o.typos = automatic; }), HasSubstr("words with typos (typos)"));
+    EXPECT_THAT(refusal([](auto& o) { o.prefix_last = true; }), HasSubstr("an unfinished word"));
+    EXPECT_THAT(refusal([](auto& o) { o.sort = "price"; }), HasSubstr("an order by fields (sort)"));
+    EXPECT_THAT(refusal([](auto& o) { o.facets = "tag"; }), HasSubstr("facets"));
+    EXPECT_THAT(refusal([](auto& o) { o.field_weights = "title=3"; }), HasSubstr("weights of fields"));
+    EXPECT_THAT(reason([&] {
+                    search_options options;
+                    options.syntax = query_syntax::operators;
+                    (void)parts.search("w1~1", options);
+                }),
+                HasSubstr("words with typos"));
+    EXPECT_THAT(reason([&] { (void)parts.complete("w", {}, context_with()); }),
+                HasSubstr("completion of words"));
+    EXPECT_THAT(reason([&] { (void)parts.summary(1, 1, context_with()); }), HasSubstr("a summary"));
+    EXPECT_THAT(reason([&] { (void)read_store_info(folder_ / "sharded_2"); }),
+                HasSubstr("is a sharded store"));
+    EXPECT_FALSE(parts.has_link_ranks() || parts.has_thesaurus() || parts.has_document_vectors());
+}
+
+TEST_F(shards_test, shards_that_do_not_go_together_are_refused) {
+    const fs::path one = built("{\"id\":\"a\",\"text\":\"x y\",\"price\":1}\n", "one");
+    const auto together = [&](const fs::path& other) {
+        return reason([&] {
+            write_shards({.stores = {one, other}, .store = folder_ / "both", .force = true}, context_with());
+        });
+    };
+    EXPECT_THAT(together(built("{\"id\":\"a\",\"text\":\"z\",\"price\":2}\n", "same_id")),
+                HasSubstr("the id \"a\""));
+    EXPECT_THAT(together(built("{\"id\":\"b\",\"text\":\"z\",\"price\":\"2\"}\n", "text")),
+                HasSubstr("the field price is integer in the first, text in the second"));
+    EXPECT_THAT(together(built("{\"id\":\"b\",\"text\":\"z\"}\n", "none")),
+                HasSubstr("in no document in the second"));
+    EXPECT_THAT(together(built("{\"id\":\"b\",\"text\":\"z\",\"price\":2}\n", "stems",
+                               [](build_options& o) { o.text.stem = stemmer::porter; })),
+                HasSubstr("--stem is none in the first, porter in the second"));
+    EXPECT_THAT(together(one), HasSubstr("is given twice"));
+    EXPECT_THAT(together(folder_ / "absent"), HasSubstr("no such store"));
+    const std::string copies =
+        "the quick brown fox jumps over the lazy dog and runs into the deep green wood";
+    EXPECT_THAT(
+        together(built("{\"id\":\"b\",\"text\":\"" + copies + "\",\"price\":2}\n{\"id\":\"c\",\"text\":\"" +
+                           copies + "\",\"price\":2}\n",
+                       "copies", [](build_options& o) { o.skip.erase(build_stage::duplicates); })),
+        HasSubstr("excluded 1 near-duplicate"));
+    EXPECT_FALSE(fs::exists(folder_ / "both"));
+    EXPECT_THAT(together(built("{\"id\":\"b\",\"text\":\"z\",\"price\":2}\n", "other")), "not refused");
+    EXPECT_THAT(reason([&] {
+                    write_shards({.stores = {folder_ / "both"}, .store = folder_ / "of_both"},
+                                 context_with());
+                }),
+                HasSubstr("is a sharded store (expected stores"));
+    EXPECT_THAT(reason([&] { write_shards({.stores = {one}, .store = folder_ / "both"}, context_with()); }),
+                HasSubstr("exists; --force replaces it"));
+    EXPECT_THAT(reason([&] { write_shards({.stores = {one}, .store = one, .force = true}, context_with()); }),
+                HasSubstr("is not a sharded store, and is not replaced"));
+}
+
+TEST_F(shards_test, missing_changed_and_damaged_shards_are_refused) {
+    const std::string corpus = made_corpus(30, 9);
+    const fs::path store = sharded(corpus, 2), second = folder_ / "shard_2_1";
+    EXPECT_GT(verify_shards(store, context_with()), 0U);
+    const auto opened = [&] { return reason([&] { (void)search_engine::open(store, context_with()); }); };
+    fs::rename(second, folder_ / "away");
+    EXPECT_THAT(opened(), HasSubstr("shard_2_1 is missing"));
+    built(made_corpus(5, 1), "shard_2_1");
+    EXPECT_THAT(opened(), HasSubstr("shard_2_1 was changed"));
+    EXPECT_THAT(opened(), HasSubstr("--sharded -o"));
+    EXPECT_THAT(reason([&] { verify_shards(store, context_with()); }), HasSubstr("was changed"));
+    fs::remove_all(second);
+    fs::rename(folder_ / "away", second);
+    EXPECT_EQ(opened(), "not refused");
+
+    const std::string described = testing::read_file(store / "shards.json");
+    std::string damaged = described;
+    damaged[damaged.find("\"words\": ") + 9] ^= 1;
+    write_file(store / "shards.json", damaged);
+    EXPECT_THROW((void)search_engine::open(store, context_with()), damaged_store);
+    write_file(store / "shards.json", "{}");
+    EXPECT_THROW((void)search_engine::open(store, context_with()), damaged_store);
+    write_file(store / "shards.json", described);
+    write_file(second / "postings.section", "");
+    EXPECT_THROW((void)search_engine::open(store, context_with()), damaged_store);
+    EXPECT_THROW(verify_shards(store, context_with()), damaged_store);
+}
+
+TEST_F(shards_test, a_tree_of_shards_can_be_moved) {
+    const fs::path tree = folder_ / "tree";
+    fs::create_directory(tree);
+    const fs::path here = fs::current_path();
+    fs::rename(built(made_corpus(10, 2), "moved"), tree / "part");
+    fs::current_path(tree);  // named by a relative path
+    write_shards({.stores = {"part"}, .store = "all"}, context_with());
+    fs::current_path(here);
+    fs::rename(tree, folder_ / "elsewhere");
+    EXPECT_EQ(search_engine::open(folder_ / "elsewhere" / "all", context_with()).documents(), 10U);
+}
+
+}  // namespace
+}  // namespace quern::shards_test
