@@ -5,6 +5,7 @@
 
 #include "quern/base/error.hpp"
 #include "quern/tasks/search.hpp"
+#include "quern/tasks/shards.hpp"
 #include "quern/tasks/store.hpp"
 #include "source_permissions.hpp"
 
@@ -30,7 +31,7 @@ std::filesystem::path cache_folder() {
 
 std::filesystem::path store_for(const std::filesystem::path& path, build_options corpus,
                                 const text_choice& text, session& job) {
-    if (is_store(path)) {
+    if (is_store(path) || is_sharded_store(path)) {
         if (corpus.fields.any_chosen())
             throw usage_error(path.string() +
                               " is a store; --id-field, --text-field, --title-field and --link-field name "

@@ -11,15 +11,37 @@
 
 #include "commands.hpp"
 #include "quern/base/error.hpp"
+#include "quern/tasks/shards.hpp"
 #include "session.hpp"
 #include "skipped_stages.hpp"
 #include "source_permissions.hpp"
 #include "values.hpp"
 
 namespace quern::cli {
+namespace {
+
+int write_sharded(const merge_options& options, session& job) {
+    const shards_info made = job.stage("shards", [&] {
+        return write_shards({.stores = options.stores, .store = options.store, .force = options.force},
+                            job.ctx);
+    });
+    job.messages.finish();
+    job.messages.info(fmt::format("{} in {}, {}, {} distinct", counted(made.documents, "document"),
+                                  counted(made.shards.size(), "shard"), counted(made.words, "word"),
+                                  grouped(made.vocabulary)));
+    job.statistics.counts["documents"] = made.documents;
+    job.statistics.counts["shards"] = made.shards.size();
+    job.statistics.counts["words"] = made.words;
+    job.statistics.counts["vocabulary"] = made.vocabulary;
+    job.write_statistics();
+    return 0;
+}
+
+}  // namespace
 
 int run_merge(const command& self, const std::vector<std::string>& arguments) {
     merge_options options;
+    bool sharded = false;
     common_options common;
     std::vector<std::string> stores;
 
@@ -49,19 +71,30 @@ int run_merge(const command& self, const std::vector<std::string>& arguments) {
               "Also make the stage ngrams: posting lists of the pairs of frequent words, for quern search "
               "--order.",
               options.ngrams);
+    line.flag(
+        "--sharded",
+        "Write a sharded store instead: a small folder that names the stores, which stay where they are "
+        "and must not change. quern search finds in it what it would find in the merged store, with the "
+        "same scores.",
+        sharded);
     declare_common(line, common, {.rows = false, .output = false, .gpu = true, .seed = true});
     line.example("quern merge monday tuesday -o week", "Two stores as one, with all stages.");
     line.example("quern build today.jsonl -o today --skip all && quern merge all today -o all --force",
                  "Every night: the documents of the day join a store.");
     line.example("quern merge part-* -o whole --skip all",
                  "Parts that were built on several machines: only the index.");
+    line.example("quern merge part-* -o whole --sharded && quern search whole mill",
+                 "Parts that stay apart, searched as one.");
     line.parse(arguments);
+    for (const char* name : {"--skip", "--ngrams"})
+        line.require_used(name, !sharded, "has no effect with --sharded, which runs no stage");
 
     session job(self, common);
     for (const std::string& store : stores) options.stores.push_back(file_name(store));
     options.force = common.force;
     job.check_destinations({{.path = options.store, .is_folder = true}}, {});
     keep_private(options.stores, false);
+    if (sharded) return write_sharded(options, job);
     merge_result result = merge(options, job.ctx);
     job.messages.finish();
     std::string outcome = fmt::format("{} from {}, {}, {} distinct", counted(result.documents, "document"),

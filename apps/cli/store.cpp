@@ -10,6 +10,7 @@
 #include "quern/tasks/dedup.hpp"
 #include "quern/tasks/dictionary.hpp"
 #include "quern/tasks/language_model.hpp"
+#include "quern/tasks/shards.hpp"
 #include "quern/tasks/words.hpp"
 #include "session.hpp"
 
@@ -112,6 +113,22 @@ void write_info(row_writer& rows, const language_model_info& info) {
     row("file.checksum", std::string_view(fmt::format("{:016x}", info.checksum)));
 }
 
+void write_info(row_writer& rows, const shards_info& info) {
+    const auto row = [&](std::string_view property, cell value) { rows.row({property, value}); };
+    row("kind", "shards");
+    row("documents", info.documents);
+    row("words", info.words);
+    row("vocabulary", info.vocabulary);
+    row("shards", static_cast<std::uint64_t>(info.shards.size()));
+    for (std::size_t i = 0; i < info.shards.size(); ++i) {
+        const shard_info& shard = info.shards[i];
+        row(fmt::format("shard.{}.store", i), std::string_view(shard.store.string()));
+        row(fmt::format("shard.{}.documents", i), shard.documents);
+        row(fmt::format("shard.{}.words", i), shard.words);
+        row(fmt::format("shard.{}.checksum", i), std::string_view(fmt::format("{:016x}", shard.checksum)));
+    }
+}
+
 void write_info(row_writer& rows, const store_info& info) {
     for (const auto& [name, value] : properties_of(info)) {
         if (const auto* const text = std::get_if<std::string>(&value))
@@ -137,9 +154,10 @@ int run_info(const command& self, const std::vector<std::string>& arguments) {
     session job(self, request.common);
     job.choose_device("info", offered_places::cpu_only);
     output to = job.open_output(request.common.output, {request.path});
-    using any_info =
-        std::variant<store_info, duplicate_store_info, word_space_info, dictionary_info, language_model_info>;
+    using any_info = std::variant<store_info, shards_info, duplicate_store_info, word_space_info,
+                                  dictionary_info, language_model_info>;
     const any_info info = job.stage("read", [&]() -> any_info {
+        if (is_sharded_store(request.path)) return read_shards(request.path);
         if (is_duplicate_store(request.path)) return read_duplicate_store_info(request.path);
         if (is_word_space(request.path)) return read_word_space_info(request.path);
         if (is_dictionary(request.path)) return read_dictionary_info(request.path);
@@ -168,6 +186,7 @@ int run_verify(const command& self, const std::vector<std::string>& arguments) {
     job.choose_device("verify", offered_places::cpu_only);
     output to = job.open_output(request.common.output, {request.path});
     const std::uint64_t bytes = job.stage("verify", [&] {
+        if (is_sharded_store(request.path)) return verify_shards(request.path, job.ctx);
         if (is_duplicate_store(request.path)) return verify_duplicate_store(request.path, job.ctx);
         if (is_word_space(request.path)) return verify_word_space(request.path, job.ctx);
         if (is_dictionary(request.path)) return verify_dictionary(request.path, job.ctx);
