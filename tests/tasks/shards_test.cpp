@@ -195,18 +195,27 @@ TEST_F(shards_test, topics_are_those_of_one_store_for_any_threads) {
     const auto parts = search_engine::open(sharded(corpus, 3), context_with());
     std::vector<search_topic> topics;
     for (int i = 0; i < 40; ++i)
-        topics.push_back({std::to_string(i), fmt::format("w{} w{} rare{}", i % 30, i % 7, i % 23)});
+        topics.push_back({std::to_string(i), fmt::format("{}w{} w{} {}rare{}", i % 5 == 0 ? "+" : "", i % 30,
+                                                         i % 7, i % 3 == 0 ? "-" : "", i % 23)});
     search_options options;
     options.k = 15;
+    options.syntax = query_syntax::automatic;
+    options.total = true;
     const auto run = [&](const search_engine& engine, unsigned threads) {
         std::string text;
         for (const search_result& result : engine.search(topics, options, context_with(threads)))
             text += shown(result);
         return text;
     };
-    const std::string expected = run(whole, 1);
-    EXPECT_EQ(run(parts, 1), expected);
-    EXPECT_EQ(run(parts, 4), expected);
+    for (const bool rows : {true, false}) {  // without, the lists of words are kept
+        options.snippets = options.fields = rows;
+        for (const ranking_model model : models) {
+            options.ranking.model = model;
+            const std::string expected = run(whole, 1);
+            EXPECT_EQ(run(parts, 1), expected);
+            EXPECT_EQ(run(parts, 4), expected);
+        }
+    }
 }
 
 TEST_F(shards_test, documents_are_numbered_through_the_shards) {
