@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The most similar words of every word on a GPU: `auto`, step by step and whole, and the thesis's two methods.
-// word_similarity_cuda_bench [--only=steps|table|reduced|map] [--words=N] [--rows=A-B] [--seconds=S] [PREFIX]
+// word_similarity_cuda_bench [--only=steps|table|reduced|map|measures] [--words=N] [--rows=A-B] [--seconds=S] [PREFIX]
 //   PREFIX: a matrix in the files PREFIX.offsets, .columns, .weights, .counts (raw, in the layout of context_matrix); else
 //   a generated one with similar properties. reduced: the table without `compressed`; --words: the table for N words
 //   only. --rows: thread counts of the heat map, in steps of 32, A to B.
@@ -20,6 +20,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "ops/word_similarity/bounds/automatic_cuda.hpp"
@@ -242,7 +243,7 @@ bool same(const neighbour_lists& a, const neighbour_lists& b) {
 }
 
 struct options {
-    bool steps = true, table = true, map = true, compressed = true;
+    bool steps = true, table = true, map = true, measures = true, compressed = true;
     unsigned first_threads = 32, last_threads = 320;
     double seconds = 20;
     std::uint32_t words = 0;
@@ -330,6 +331,38 @@ void measure_map(cuda_place& place, const context_matrix& whole, unsigned first_
     }
 }
 
+/// Every measure from the matrix on the host to lists there, the second of two runs; and with 10,000 words on all cores.
+void measure_measures(const context_matrix& whole) {
+    constexpr std::pair<const char*, similarity_measure> measures[] = {
+        {"lin", similarity_measure::lin},
+        {"cosine", similarity_measure::cosine},
+        {"jaccard", similarity_measure::jaccard},
+        {"weeds", similarity_measure::weeds},
+        {"jensen-shannon", similarity_measure::jensen_shannon},
+        {"skew", similarity_measure::skew}};
+    const auto twice = [](const context_matrix& matrix, similarity_measure measure, const context& ctx) {
+        timed_lists made;
+        for (int round = 0; round < 2; ++round)
+            made.seconds =
+                seconds_of([&] { made.lists = similar_words(matrix.view(), {.measure = measure}, ctx); });
+        return made;
+    };
+    const context_matrix part = first_words(whole, 10'000, 0.38);
+    for (const auto& [name, measure] : measures) {
+        const std::string what = std::string("measure, ") + name;
+        const timed_lists small = twice(part, measure, context::cuda());
+        print(what.c_str(), part.words, 0, 0, small.seconds, static_cast<double>(part.columns.size()));
+        timed_lists on_host;
+        on_host.seconds = seconds_of(
+            [&] { on_host.lists = similar_words(part.view(), {.measure = measure}, context::cpu()); });
+        print((what + ", CPU").c_str(), part.words, 0, 0, on_host.seconds,
+              static_cast<double>(part.columns.size()));
+        if (!same(small.lists, on_host.lists)) throw std::runtime_error(what + ": the places disagree");
+        print(what.c_str(), whole.words, 0, 0, twice(whole, measure, context::cuda()).seconds,
+              static_cast<double>(whole.columns.size()));
+    }
+}
+
 options read_options(int count, char** arguments) {
     options made;
     for (int i = 1; i < count; ++i) {
@@ -343,6 +376,7 @@ options read_options(int count, char** arguments) {
             made.compressed = part != "reduced";
             made.table = part == "table" || part == "reduced";
             made.map = part == "map";
+            made.measures = part == "measures";
         } else if (const char* threads = value("--rows=")) {
             if (std::sscanf(threads, "%u-%u", &made.first_threads, &made.last_threads) != 2)
                 throw std::runtime_error("--rows=A-B");
@@ -377,6 +411,7 @@ void run(const options& requested) {
     }
     if (requested.table)
         measure_table(place, whole, requested.words, requested.compressed, requested.seconds);
+    if (requested.measures) measure_measures(whole);
     if (requested.map) measure_map(place, whole, requested.first_threads, requested.last_threads);
 }
 
