@@ -18,6 +18,7 @@
 #include "quern/tasks/build.hpp"
 #include "quern/tasks/store.hpp"
 #include "tasks/store/layout.hpp"
+#include "tasks/store/manifest.hpp"
 #include "temporary_folder.hpp"
 
 namespace quern::store_changes_test {
@@ -145,6 +146,73 @@ TEST_F(store_changes_test, sync_gives_the_store_of_a_new_build_after_any_edits) 
             EXPECT_EQ(result.changes->removed, removed);
         }
     }
+}
+
+TEST_F(store_changes_test, sync_takes_stages_over_that_would_make_the_same_again) {
+    using namespace std::chrono_literals;
+    const fs::path pages = folder_ / "pages";
+    std::map<std::string, std::string> titles, links, texts;
+    const auto write = [&](const std::string& name) {
+        write_file(pages / name, fmt::format("<title>{}</title><p>{}</p><a href=\"{}\"></a>", titles[name],
+                                             texts[name], links[name]));
+        fs::last_write_time(pages / name, fs::file_time_type::clock::now() - 1h);
+    };
+    for (int i = 0; i < 40; ++i) {
+        const std::string name = fmt::format("p{}.html", i);
+        titles[name] = fmt::format("w{}", i);
+        links[name] = fmt::format("p{}.html", random_() % 40);
+        for (int n = 0; n < 4; ++n) texts[name] += sentence();
+        write(name);
+    }
+    build_options sync = options_for(pages, "synced"), fresh = options_for(pages, "fresh");
+    sync.sync = fresh.force = sync.ngrams = fresh.ngrams = true;
+    sync.skip = fresh.skip = {};
+    context ctx = with_threads(2);
+    const auto unchanged_stages = [&] {
+        const build_result made = build(sync, ctx);
+        build(fresh, ctx);
+        EXPECT_EQ(difference(sync.store, fresh.store), "");
+        const auto count = made.statistics.counts.find("unchanged_stages");
+        return count == made.statistics.counts.end() ? 0 : count->second;
+    };
+    EXPECT_EQ(unchanged_stages(), 0U);
+    ASSERT_TRUE(fs::exists(sync.store / store_layout::thesaurus));
+    ASSERT_TRUE(fs::exists(store_layout::file_of(sync.store, store_layout::document_vectors)));
+    ASSERT_TRUE(fs::exists(store_layout::file_of(sync.store, store_layout::pairs.postings)));
+    const auto touch = [&] {
+        fs::last_write_time(pages / "p3.html", fs::file_time_type::clock::now() - 2h - random_() % 999 * 1s);
+    };
+    touch();
+    EXPECT_EQ(unchanged_stages(), 4U);
+    links["p3.html"] = links["p3.html"] == "p4.html" ? "p5.html" : "p4.html";
+    write("p3.html");
+    EXPECT_EQ(unchanged_stages(), 3U);  // not the ranks
+    titles["p3.html"] = "w7 w8 w9";
+    write("p3.html");
+    EXPECT_EQ(unchanged_stages(), 2U);  // the ranks and the thesaurus, which reads texts alone
+    texts["p3.html"] += " w1 w2";
+    write("p3.html");
+    EXPECT_EQ(unchanged_stages(), 1U);  // the ranks
+
+    // Not what is damaged, what is missing, and what another seed made.
+    const auto damage = [](const fs::path& file) {
+        std::string bytes = read_file(file);
+        bytes[bytes.size() / 3] = static_cast<char>(bytes[bytes.size() / 3] ^ 1);
+        write_file(file, bytes);
+    };
+    damage(store_layout::file_of(sync.store, store_layout::link_ranks));
+    for (const auto& entry : fs::directory_iterator(sync.store / store_layout::thesaurus))
+        if (entry.path().extension() == manifests::section_extension) damage(entry.path());
+    touch();
+    EXPECT_EQ(unchanged_stages(), 2U);
+    fs::remove_all(sync.store / store_layout::thesaurus);
+    touch();
+    EXPECT_EQ(unchanged_stages(), 3U);
+    ctx.seed = 5;
+    touch();
+    EXPECT_EQ(unchanged_stages(), 0U);
+    touch();
+    EXPECT_EQ(unchanged_stages(), 4U);
 }
 
 TEST_F(store_changes_test, sync_does_nothing_if_no_file_has_changed) {

@@ -42,6 +42,7 @@
 #include "tasks/store_build/stages.hpp"
 #include "tasks/store_build/store_comparison.hpp"
 #include "tasks/store_build/store_to_update.hpp"
+#include "tasks/store_build/unchanged_stages.hpp"
 
 namespace quern {
 namespace {
@@ -495,17 +496,29 @@ class build_run {
 
     void make(const added_stage& stage) {
         store_info info = *journal_->info();
-        const stage_outcome outcome = stage.make(opened_store(folder_.folder()), ctx_);
+        const std::optional<stage_outcome> unchanged = unchanged_of(stage.stage);
+        const stage_outcome outcome =
+            unchanged ? *unchanged : stage.make(opened_store(folder_.folder()), ctx_);
+        if (unchanged) ++journal_->counts["unchanged_stages"];
         info.stages.insert(stage.stage);
         add_outcome(info, outcome);
         for (const auto& [name, count] : outcome.counts) journal_->counts[name] = count;
         end_stage(stage.stage, outcome.sections);
         journal_->add(folder_.folder(), info);
-        if (outcome.nothing.empty()) {
+        if (unchanged) {
+            ctx_.log(log_level::info, fmt::format("{}: as before, from the store", name_of(stage.stage)));
+        } else if (outcome.nothing.empty()) {
             log_stage(name_of(stage.stage), statistics_.device);
         } else {
             ctx_.log(log_level::info, fmt::format("{}: {}", name_of(stage.stage), outcome.nothing));
         }
+    }
+
+    /// What the store that is replaced has of a stage, if that would make the same again.
+    std::optional<stage_outcome> unchanged_of(build_stage stage) const {
+        if (!before_ || !is_made_alike(options_.store, ctx_)) return {};
+        return unchanged_outcome(stage, options_.store, before_->store().info(), folder_.folder(),
+                                 *journal_->info(), ctx_);
     }
 
     /// Last, and not in the journal: a resumed build does it again.
@@ -561,8 +574,9 @@ class build_run {
         statistics_.peak_memory_bytes = peak_memory_bytes();
         const bool is_known = !old_ && is_repeatable(options_) && is_settled(options_, begin_) &&
                               describe_build(options_, ctx_) == description_;
-        write_file(folder_.folder() / store_layout::statistics,
-                   statistics_of_store(statistics_, is_known ? std::optional(description_) : std::nullopt));
+        write_file(
+            folder_.folder() / store_layout::statistics,
+            statistics_of_store(statistics_, is_known ? std::optional(description_) : std::nullopt, ctx_));
         ctx_.check_stop();
         ctx_.report({"commit", 0, 0, "bytes"});
         folder_.commit();

@@ -25,10 +25,24 @@ namespace fs = std::filesystem;
 /// older program's partial results are not resumed.
 constexpr int version_of_stages = 3;
 
-constexpr const char* member_name = "inputs";
+constexpr const char *member_name = "inputs", *program_member = "made_by";
+
+std::string description_of_program(const context& ctx) {
+    return fmt::format("Quern {}, stages {}, seed {}", QUERN_VERSION, version_of_stages, ctx.seed);
+}
 
 std::string checksum_of(const std::string& description) {
     return manifests::hex(hash64(description));
+}
+
+/// A member of the statistics of a store, if it is a text.
+std::optional<std::string> noted_in(const fs::path& store, const char* member) {
+    const fs::path file = store / store_layout::statistics;
+    std::error_code missing;
+    if (!fs::exists(file, missing)) return {};
+    const auto noted = nlohmann::json::parse(io::mapped_file(file).text(), nullptr, false);
+    if (!noted.is_object() || !noted.contains(member) || !noted[member].is_string()) return {};
+    return noted[member].get<std::string>();
 }
 
 }  // namespace
@@ -43,7 +57,7 @@ std::string describe_build(const build_options& options, const context& ctx) {
     std::string out = describe_request(options) + describe_content(options);
     // Colliding ids are prefixed with the paths as the user gave them.
     for (const fs::path& input : options.inputs) out += "given " + input.string() + '\n';
-    out += fmt::format("Quern {}, stages {}, seed {}", QUERN_VERSION, version_of_stages, ctx.seed);
+    out += description_of_program(ctx);
     if (options.skip.contains(build_stage::duplicates)) out += " with near-duplicates";
     if (!options.indexed_fields.empty()) out += "\nindexed " + field_list_text(options.indexed_fields);
     if (!options.vectors.file.empty()) {
@@ -70,21 +84,20 @@ std::string describe_duplicates() {
 }
 
 std::string statistics_of_store(const run_statistics& statistics,
-                                const std::optional<std::string>& description) {
-    if (!description) return to_json(statistics);
+                                const std::optional<std::string>& description, const context& ctx) {
     auto json = nlohmann::ordered_json::parse(to_json(statistics));
-    json[member_name] = checksum_of(*description);
+    if (description) json[member_name] = checksum_of(*description);
+    json[program_member] = description_of_program(ctx);
     return json.dump(2) + '\n';
 }
 
 bool is_up_to_date(const build_options& options, const context& ctx) {
     if (!is_store(options.store) || !is_repeatable(options)) return false;
-    const fs::path file = options.store / store_layout::statistics;
-    std::error_code missing;
-    if (!fs::exists(file, missing)) return false;
-    const auto noted = nlohmann::json::parse(io::mapped_file(file).text(), nullptr, false);
-    return noted.is_object() && noted.contains(member_name) &&
-           noted[member_name] == checksum_of(describe_build(options, ctx));
+    return noted_in(options.store, member_name) == checksum_of(describe_build(options, ctx));
+}
+
+bool is_made_alike(const fs::path& store, const context& ctx) {
+    return noted_in(store, program_member) == description_of_program(ctx);
 }
 
 }  // namespace quern

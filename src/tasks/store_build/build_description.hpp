@@ -2,6 +2,7 @@
 // Describes a build of files, to resume it if it is killed, and to see later whether a store is still that of its inputs.
 #pragma once
 
+#include <filesystem>
 #include <optional>
 #include <string>
 
@@ -26,9 +27,13 @@ std::string describe_duplicates();
 /// The statistics that a store keeps. A description is added as its checksum: the store will be up to date as long as it
 /// is the same.
 std::string statistics_of_store(const run_statistics& statistics,
-                                const std::optional<std::string>& description);
+                                const std::optional<std::string>& description, const context& ctx);
 
 /// Whether the statistics of options.store have the description of this build, with the files as they are now.
 bool is_up_to_date(const build_options& options, const context& ctx);
+
+/// Whether the statistics of a store say that the same version of the program made it, with the same seed: its stages make the
+/// same of the same input.
+bool is_made_alike(const std::filesystem::path& store, const context& ctx);
 
 }  // namespace quern
