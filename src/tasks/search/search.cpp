@@ -742,7 +742,8 @@ const text_options& search_engine::text() const {
     return state_->store.info().text;
 }
 const store_info& search_engine::store() const {
-    return sharded_ != nullptr ? sharded_->info : state_->store.info();
+    if (const sharded* const of = sharded_.get()) return of->info;
+    return state_->store.info();
 }
 void search_engine::require_one_store(std::string_view what) const {
     if (sharded_ != nullptr) throw sharded::not_with_shards(what);
