@@ -20,7 +20,7 @@ endif()
 
 add_library(quern_options INTERFACE)
 # The contract "the same bits everywhere": no contraction of a*b+c, IEEE arithmetic as written.
-set(QUERN_FLAGS -ffp-contract=off -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual -Wconversion
+set(QUERN_FLAGS -ffp-contract=off -Wall -Wextra -Wnon-virtual-dtor -Woverloaded-virtual -Wconversion
                 -Wno-sign-conversion)
 target_compile_options(quern_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:${QUERN_FLAGS}>
                                                $<$<COMPILE_LANGUAGE:CUDA>:--fmad=false>

@@ -3,6 +3,11 @@
 # first build. With 0, as in the preset dev, each file is compiled alone and a changed one is ready sooner.
 set(QUERN_JOIN 8 CACHE STRING "Source files of a folder that are compiled as one; 0: each alone")
 
+# Joined files see the names of each other's unnamed namespaces, which a local name may shadow.
+if(QUERN_JOIN LESS 2)
+  target_compile_options(quern_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wshadow>)
+endif()
+
 # quern_alone(FILES…): FILES of this folder are not joined, since their unnamed namespaces use names of other files.
 function(quern_alone)
   set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
