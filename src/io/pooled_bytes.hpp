@@ -20,7 +20,7 @@ namespace quern::io {
 /// use at the same time, but for an eighth; if less is needed later, the rest is freed in small steps. Thread-safe.
 class buffer_pool {
   public:
-    /// Null if there is no memory.
+    /// Returns null if the memory cannot be had.
     char* allocate(std::size_t bytes) noexcept {
         if (bytes < large) return static_cast<char*>(blocks_.allocate(bytes, UINT64_MAX));
         const std::lock_guard hold(mutex_);

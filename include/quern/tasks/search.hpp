@@ -394,10 +394,10 @@ class search_engine {
     /// Opens a snapshot: later replacement or deletion of the store on disk does not affect this engine. A sharded store
     /// (quern/tasks/shards.hpp) is searched as the store of all its documents would be: the same hits, scores, order and
     /// ties; documents are numbered through its shards. What needs one store is refused (usage_error): check(), complete(),
-    /// summary(), duplicated() and `vectors` say so. Throws
-    /// usage_error if there is no store, or a shard is missing or was changed, damaged_store with the section; warns through `ctx.on_log` if the
-    /// store was made with another version of the Unicode data. Ignores the device of `ctx`: single queries run
-    /// on the CPU. `vectors`: of the documents, for hybrid search, instead of those in the store; throws as `build` for them.
+    /// summary(), duplicated() and `vectors` say so.
+    /// Throws usage_error for a folder without a store, and for a shard that is missing or has changed; damaged_store with
+    /// the section. Warns through `ctx.on_log` if the store was made with another version of the Unicode data. Ignores the
+    /// device of `ctx`: single queries run on the CPU. `vectors`: of the documents, for hybrid search, instead of those in the store; throws as `build` for them.
     static search_engine open(const std::filesystem::path& store, const context& ctx,
                               const given_vectors& vectors = {});
     ~search_engine();

@@ -42,7 +42,7 @@ bool is_sharded_store(const std::filesystem::path& path);
 /// Cost: reads the ids and dictionaries of the stores.
 shards_info write_shards(const shards_options& options, const context& ctx);
 
-/// Reads the folder, not the shards. Throws usage_error if there is no sharded store, damaged_store.
+/// Reads the folder, not the shards. Throws usage_error for a folder that is not a sharded store, damaged_store for a damaged one.
 shards_info read_shards(const std::filesystem::path& store);
 
 /// Throws usage_error if a shard is missing or was changed since the sharded store was written, with what to do.

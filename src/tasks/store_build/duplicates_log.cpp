@@ -69,7 +69,7 @@ class earlier_log {
 
     std::size_t size() const { return texts_.size(); }
     const compared_text& operator[](std::uint32_t i) const { return texts_[i]; }
-    /// The first one with this hash, `unknown_text` if there is none.
+    /// The number of the first text with this hash and length, or `unknown_text`.
     std::uint32_t find(const hash128_value& text, std::uint64_t length) const {
         if (texts_.empty()) return unknown_text;
         const auto found = numbers_.find(text);

@@ -32,8 +32,8 @@ class duplicates_log {
     /// Links by which near_kept() removes the same texts as by those of near_duplicates() with the default options; ascending,
     /// with the numbers 0 of 0. Writes the new log. An earlier log that is missing, damaged, of another key, or twice as
     /// long, or that knows fewer than half of the texts, has no effect. Throws as near_duplicates(), io_error if the log cannot be written.
-    /// Memory: 300 bytes a text in addition; where that is more than a quarter of the limit there is no log. Scratch: as much
-    /// as the texts take, if any are known. Cost: a hash of every text, and the comparisons with new texts.
+    /// Memory: 300 bytes a text in addition; if that is more than a quarter of the limit, no log is read or written. Scratch: the
+    /// size of the texts, if any are known. Cost: a hash of every text, and the comparisons with new texts.
     duplicate_result links(const text_list& texts, const context& ctx);
 
     std::uint64_t unchanged() const { return unchanged_; }  ///< texts that the earlier log knew

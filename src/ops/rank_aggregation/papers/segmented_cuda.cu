@@ -262,7 +262,7 @@ __global__ void __launch_bounds__(segment_threads)
             const double before = __longlong_as_double(static_cast<long long>(
                 atomicExch(reinterpret_cast<unsigned long long*>(candidates.lower_bounds + row),
                            static_cast<unsigned long long>(__double_as_longlong(bound)))));
-            if (bound > least && !(before > least))  // a new row's is no number
+            if (bound > least && !(before > least))  // `before` is NaN in a new row
                 lists.rows[in_use][atomicAdd(lists.sizes + in_use, 1u)] = row;
         });
         wait_for_blocks();
