@@ -32,7 +32,7 @@ void check_count(std::uint64_t nodes, std::string_view input) {
 
 /// work(range, its links) for pieces of all ranges.
 template <class Work>
-void for_each_range(cpu_place& position_block, std::span<link> links, const std::vector<id_range>& ranges,
+void for_each_range(cpu_place& place, std::span<link> links, const std::vector<id_range>& ranges,
                     const Work& work) {
     std::vector<id_range> parts;
     for (const id_range& whole : ranges) {
@@ -42,8 +42,8 @@ void for_each_range(cpu_place& position_block, std::span<link> links, const std:
             parts.push_back(part);
         }
     }
-    for_each_piece(position_block, parts.size(), [&](std::size_t p) {
-        position_block.ctx().check_stop();
+    for_each_piece(place, parts.size(), [&](std::size_t p) {
+        place.ctx().check_stop();
         work(parts[p], links.subspan(parts[p].begin, parts[p].end - parts[p].begin));
     });
 }
@@ -58,23 +58,21 @@ class bit_index {
   public:
     static std::uint64_t bytes_for(std::uint64_t range) { return (range / 32 + 1) * sizeof(id_cell); }
 
-    bit_index(cpu_place& position_block, std::span<link> links, const ids_read& ids)
-        : least_(ids.least),
-          cells_(position_block, (std::uint64_t{ids.largest} - ids.least) / 32 + 1, for_what) {
-        const std::size_t pieces = pieces_for(position_block, cells_.size(), min_piece);
-        for_each_piece(position_block, pieces, [&](std::size_t p) {
+    bit_index(cpu_place& place, std::span<link> links, const ids_read& ids)
+        : least_(ids.least), cells_(place, (std::uint64_t{ids.largest} - ids.least) / 32 + 1, for_what) {
+        const std::size_t pieces = pieces_for(place, cells_.size(), min_piece);
+        for_each_piece(place, pieces, [&](std::size_t p) {
             const auto [begin, end] = piece_of(cells_.size(), pieces, p);
             std::fill(cells_.data() + begin, cells_.data() + end, id_cell{0, 0});
         });
-        for_each_range(position_block, links, ids.ranges,
-                       [&](const id_range& part, std::span<const link> mine) {
-                           if (part.kind != id_kind::narrow) return;
-                           for (const link each : mine) {
-                               set(each.from);
-                               set(each.to);
-                           }
-                       });
-        count(position_block);
+        for_each_range(place, links, ids.ranges, [&](const id_range& part, std::span<const link> mine) {
+            if (part.kind != id_kind::narrow) return;
+            for (const link each : mine) {
+                set(each.from);
+                set(each.to);
+            }
+        });
+        count(place);
     }
 
     std::uint64_t size() const { return size_; }
@@ -86,9 +84,9 @@ class bit_index {
     }
     void number_all(std::span<link> links) const { number_by_cells(links, least_, cells_.data()); }
     /// All of them, rising.
-    void list(cpu_place& position_block, std::uint32_t* into) const {
-        const std::size_t pieces = pieces_for(position_block, cells_.size(), min_piece);
-        for_each_piece(position_block, pieces, [&](std::size_t p) {
+    void list(cpu_place& place, std::uint32_t* into) const {
+        const std::size_t pieces = pieces_for(place, cells_.size(), min_piece);
+        for_each_piece(place, pieces, [&](std::size_t p) {
             const auto [begin, end] = piece_of(cells_.size(), pieces, p);
             for (std::size_t c = begin; c < end; ++c) {
                 std::uint32_t* out = into + cells_.data()[c].before;
@@ -107,16 +105,16 @@ class bit_index {
         if ((occurs.load(std::memory_order_relaxed) & bit) == 0)
             occurs.fetch_or(bit, std::memory_order_relaxed);
     }
-    void count(cpu_place& position_block) {
-        const std::size_t pieces = pieces_for(position_block, cells_.size(), min_piece);
+    void count(cpu_place& place) {
+        const std::size_t pieces = pieces_for(place, cells_.size(), min_piece);
         std::vector<std::uint64_t> sums(pieces);
-        for_each_piece(position_block, pieces, [&](std::size_t p) {
+        for_each_piece(place, pieces, [&](std::size_t p) {
             const auto [begin, end] = piece_of(cells_.size(), pieces, p);
             for (std::size_t c = begin; c < end; ++c)
                 sums[p] += static_cast<unsigned>(std::popcount(cells_.data()[c].occurs));
         });
         for (std::uint64_t& sum : sums) size_ += std::exchange(sum, size_);
-        for_each_piece(position_block, pieces, [&](std::size_t p) {
+        for_each_piece(place, pieces, [&](std::size_t p) {
             const auto [begin, end] = piece_of(cells_.size(), pieces, p);
             std::uint64_t before = sums[p];
             for (std::size_t c = begin; c < end; ++c) {
@@ -135,13 +133,13 @@ class bit_index {
 /// distance from the smallest id says where to search.
 class list_index {
   public:
-    list_index(cpu_place& position_block, std::span<link> links, const ids_read& ids) : least_(ids.least) {
-        collect(position_block, links, ids);
+    list_index(cpu_place& place, std::span<link> links, const ids_read& ids) : least_(ids.least) {
+        collect(place, links, ids);
         const auto range_bits = static_cast<unsigned>(std::bit_width(ids.largest - ids.least));
         const auto cell_bits = static_cast<unsigned>(std::bit_width(values_.size()));
         shift_ = range_bits > cell_bits ? range_bits - cell_bits : 0;
-        cells_ = cpu_array<std::uint32_t>(position_block, ((std::size_t{ids.largest} - least_) >> shift_) + 2,
-                                          for_what);
+        cells_ =
+            cpu_array<std::uint32_t>(place, ((std::size_t{ids.largest} - least_) >> shift_) + 2, for_what);
         std::size_t cell = 0;
         for (std::size_t i = 0; i < values_.size(); ++i)
             while (cell <= (values_.data()[i] - least_) >> shift_)
@@ -158,9 +156,9 @@ class list_index {
     void number_all(std::span<link> links) const {
         renumber(links, [&](std::uint32_t id) { return number_of(id); });
     }
-    void list(cpu_place& position_block, std::uint32_t* into) const {
-        const std::size_t pieces = pieces_for(position_block, values_.size(), min_piece);
-        for_each_piece(position_block, pieces, [&](std::size_t p) {
+    void list(cpu_place& place, std::uint32_t* into) const {
+        const std::size_t pieces = pieces_for(place, values_.size(), min_piece);
+        for_each_piece(place, pieces, [&](std::size_t p) {
             const auto [begin, end] = piece_of(values_.size(), pieces, p);
             std::copy(values_.data() + begin, values_.data() + end, into + begin);
         });
@@ -169,7 +167,7 @@ class list_index {
   private:
     /// Ids are partitioned into buckets by their leading bits; each bucket finds its distinct ids with a bit map that
     /// fits the cache.
-    void collect(cpu_place& position_block, std::span<const link> links, const ids_read& ids) {
+    void collect(cpu_place& place, std::span<const link> links, const ids_read& ids) {
         constexpr unsigned bucket_bits = 11;
         constexpr std::size_t buckets = std::size_t{1} << bucket_bits;
         const auto range_bits = static_cast<unsigned>(std::bit_width(ids.largest - ids.least));
@@ -179,7 +177,7 @@ class list_index {
             if (each.kind == id_kind::narrow) narrow.push_back(each);
 
         // Pieces of all links, excluding the ranges of other kinds.
-        const std::size_t pieces = pieces_for(position_block, links.size(), min_piece);
+        const std::size_t pieces = pieces_for(place, links.size(), min_piece);
         const auto for_each_id = [&](std::size_t p, const auto& work) {
             const auto [begin, end] = piece_of(links.size(), pieces, p);
             for (const id_range& each : narrow) {
@@ -192,7 +190,7 @@ class list_index {
             }
         };
         std::vector<std::uint64_t> next(pieces * buckets), bounds(buckets + 1);
-        for_each_piece(position_block, pieces, [&](std::size_t p) {
+        for_each_piece(place, pieces, [&](std::size_t p) {
             std::vector<std::uint64_t> counts(buckets);
             for_each_id(p, [&](std::uint32_t distance) { ++counts[distance >> shift]; });
             std::copy(counts.begin(), counts.end(), next.data() + p * buckets);
@@ -203,20 +201,20 @@ class list_index {
             for (std::size_t p = 0; p < pieces; ++p) sum += std::exchange(next[p * buckets + b], sum);
         }
         bounds[buckets] = sum;
-        const cpu_array<std::uint32_t> all(position_block, sum, for_what);
-        for_each_piece(position_block, pieces, [&](std::size_t p) {
+        const cpu_array<std::uint32_t> all(place, sum, for_what);
+        for_each_piece(place, pieces, [&](std::size_t p) {
             std::uint64_t* const at = next.data() + p * buckets;
             for_each_id(p, [&](std::uint32_t distance) { all.data()[at[distance >> shift]++] = distance; });
         });
 
         std::vector<std::uint64_t> kept(buckets + 1);
-        for_each_piece(position_block, buckets, [&](std::size_t b) {
+        for_each_piece(place, buckets, [&](std::size_t b) {
             const std::span<std::uint32_t> bucket = all.span().subspan(bounds[b], bounds[b + 1] - bounds[b]);
             kept[b + 1] = keep_distinct(bucket, static_cast<std::uint32_t>(b) << shift, shift);
         });
         for (std::size_t b = 1; b < kept.size(); ++b) kept[b] += kept[b - 1];
-        values_ = cpu_array<std::uint32_t>(position_block, kept.back(), for_what);
-        for_each_piece(position_block, buckets, [&](std::size_t b) {
+        values_ = cpu_array<std::uint32_t>(place, kept.back(), for_what);
+        for_each_piece(place, buckets, [&](std::size_t b) {
             for (std::uint64_t i = kept[b]; i < kept[b + 1]; ++i)
                 values_.data()[i] = least_ + all.data()[bounds[b] + (i - kept[b])];
         });
@@ -244,30 +242,29 @@ class list_index {
 
 /// Calls work(index), if there are narrow ids.
 template <class Work>
-auto with_narrow_index(cpu_place& position_block, std::span<link> links, const ids_read& ids,
-                       const Work& work) {
+auto with_narrow_index(cpu_place& place, std::span<link> links, const ids_read& ids, const Work& work) {
     constexpr std::uint64_t small = std::uint64_t{1} << 22;
     const std::uint64_t range = std::uint64_t{ids.largest} - ids.least + 1;
     if (bit_index::bytes_for(range) <= std::max<std::uint64_t>(small, links.size_bytes()))
-        return work(bit_index(position_block, links, ids));
-    return work(list_index(position_block, links, ids));
+        return work(bit_index(place, links, ids));
+    return work(list_index(place, links, ids));
 }
 
-node_names number_narrow(cpu_place& position_block, std::span<link> links, const ids_read& ids,
+node_names number_narrow(cpu_place& place, std::span<link> links, const ids_read& ids,
                          std::string_view input) {
-    return with_narrow_index(position_block, links, ids, [&](const auto& index) {
+    return with_narrow_index(place, links, ids, [&](const auto& index) {
         check_count(index.size(), input);
         const auto nodes = static_cast<std::uint32_t>(index.size());
         const bool all_occur = nodes == std::uint64_t{ids.largest} - ids.least + 1;
-        for_each_range(position_block, links, ids.ranges, [&](const id_range&, std::span<link> mine) {
+        for_each_range(place, links, ids.ranges, [&](const id_range&, std::span<link> mine) {
             if (!all_occur)
                 index.number_all(mine);
             else if (ids.least != 0)
                 renumber(mine, [&](std::uint32_t id) { return id - ids.least; });
         });
         if (all_occur) return node_names::consecutive(ids.least, nodes);
-        large_array<std::uint32_t> values(position_block.memory(), for_what, nodes);
-        index.list(position_block, values.data());
+        large_array<std::uint32_t> values(place.memory(), for_what, nodes);
+        index.list(place, values.data());
         values.settle();
         return node_names::integers(std::move(values));
     });
@@ -303,12 +300,12 @@ word_item make_item(std::string_view text, std::uint32_t source, std::uint32_t l
 /// Every id of every source, and the node of each.
 class id_sources {
   public:
-    id_sources(cpu_place& position_block, const ids_read& ids, std::span<const std::uint32_t> narrow)
-        : place_(position_block), ids_(ids), narrow_(narrow) {
+    id_sources(cpu_place& place, const ids_read& ids, std::span<const std::uint32_t> narrow)
+        : place_(place), ids_(ids), narrow_(narrow) {
         sizes_.push_back(narrow.size());
         for (const auto* table : ids.integers) sizes_.push_back(table->size());
         for (const auto* table : ids.words) sizes_.push_back(table->size());
-        for (const std::uint64_t size : sizes_) nodes_.emplace_back(position_block, size, for_what);
+        for (const std::uint64_t size : sizes_) nodes_.emplace_back(place, size, for_what);
     }
 
     node_names number(std::string_view input) {
@@ -453,14 +450,14 @@ class id_sources {
 
 }  // namespace
 
-node_names number_nodes(cpu_place& position_block, std::span<link> links, const ids_read& ids,
+node_names number_nodes(cpu_place& place, std::span<link> links, const ids_read& ids,
                         std::string_view input) {
     if (links.empty()) return {};
-    if (ids.integers.empty() && ids.words.empty()) return number_narrow(position_block, links, ids, input);
+    if (ids.integers.empty() && ids.words.empty()) return number_narrow(place, links, ids, input);
     const auto number_all = [&](std::span<const std::uint32_t> narrow, const auto& number_of_narrow) {
-        id_sources sources(position_block, ids, narrow);
+        id_sources sources(place, ids, narrow);
         node_names names = sources.number(input);
-        for_each_range(position_block, links, ids.ranges, [&](const id_range& part, std::span<link> mine) {
+        for_each_range(place, links, ids.ranges, [&](const id_range& part, std::span<link> mine) {
             const std::uint32_t* const nodes = sources.nodes_of(part);
             if (part.kind == id_kind::narrow)
                 renumber(mine, [&](std::uint32_t id) { return nodes[number_of_narrow(id)]; });
@@ -470,9 +467,9 @@ node_names number_nodes(cpu_place& position_block, std::span<link> links, const 
         return names;
     };
     if (ids.least > ids.largest) return number_all({}, [](std::uint32_t id) { return id; });
-    return with_narrow_index(position_block, links, ids, [&](const auto& index) {
-        const cpu_array<std::uint32_t> narrow(position_block, index.size(), for_what);
-        index.list(position_block, narrow.data());
+    return with_narrow_index(place, links, ids, [&](const auto& index) {
+        const cpu_array<std::uint32_t> narrow(place, index.size(), for_what);
+        index.list(place, narrow.data());
         return number_all(narrow.span(), [&](std::uint32_t id) { return index.number_of(id); });
     });
 }

@@ -41,8 +41,7 @@ inline constexpr std::uint64_t max_nodes = 0xfffffffd;
 /// Additional memory: two bits for each integer from the smallest id to the largest, if these take no more than the
 /// links' own bytes; otherwise up to 24 bytes a link. For names and integers beyond 32 bits, 36 bytes for each that a
 /// thread saw.
-node_names number_nodes(cpu_place& position_block, std::span<link> links, const ids_read& ids,
-                        std::string_view input);
+node_names number_nodes(cpu_place& place, std::span<link> links, const ids_read& ids, std::string_view input);
 
 /// Parallel sorting by any order: a sample defines buckets, items move there, one thread sorts each bucket. Equal items
 /// are in one bucket.
@@ -60,9 +59,9 @@ struct sorted_items {
 /// `less` is a total order except for items that the caller treats as equal. Needs additional memory of the items'
 /// size.
 template <class Item, class Less>
-sorted_items<Item> sort_items(cpu_place& position_block, std::span<const Item> items, const Less& less) {
+sorted_items<Item> sort_items(cpu_place& place, std::span<const Item> items, const Less& less) {
     constexpr std::size_t min_piece = std::size_t{1} << 14, sampled_for_each = 32;
-    const std::size_t pieces = pieces_for(position_block, items.size(), min_piece, 8);
+    const std::size_t pieces = pieces_for(place, items.size(), min_piece, 8);
     std::vector<Item> sample;
     for (std::size_t s = 0; pieces > 1 && s < pieces * sampled_for_each; ++s)
         sample.push_back(items[piece_of(items.size(), pieces * sampled_for_each, s).begin]);
@@ -74,10 +73,10 @@ sorted_items<Item> sort_items(cpu_place& position_block, std::span<const Item> i
                                         splitters.begin());
     };
 
-    sorted_items<Item> sorted{cpu_array<Item>(position_block, items.size(), "sorting the ids of a graph"),
+    sorted_items<Item> sorted{cpu_array<Item>(place, items.size(), "sorting the ids of a graph"),
                               std::vector<std::uint64_t>(pieces + 1)};
     std::vector<std::uint64_t> at(pieces * pieces);
-    for_each_piece(position_block, pieces, [&](std::size_t p) {
+    for_each_piece(place, pieces, [&](std::size_t p) {
         const auto [begin, end] = piece_of(items.size(), pieces, p);
         std::vector<std::uint64_t> counts(pieces);
         for (std::size_t i = begin; i < end; ++i) ++counts[bucket_of(items[i])];
@@ -89,13 +88,13 @@ sorted_items<Item> sort_items(cpu_place& position_block, std::span<const Item> i
         for (std::size_t p = 0; p < pieces; ++p) sum += std::exchange(at[p * pieces + b], sum);
     }
     sorted.bounds[pieces] = sum;
-    for_each_piece(position_block, pieces, [&](std::size_t p) {
+    for_each_piece(place, pieces, [&](std::size_t p) {
         const auto [begin, end] = piece_of(items.size(), pieces, p);
         std::vector<std::uint64_t> next(at.begin() + static_cast<std::ptrdiff_t>(p * pieces),
                                         at.begin() + static_cast<std::ptrdiff_t>((p + 1) * pieces));
         for (std::size_t i = begin; i < end; ++i) sorted.items.data()[next[bucket_of(items[i])]++] = items[i];
     });
-    for_each_piece(position_block, pieces, [&](std::size_t b) {
+    for_each_piece(place, pieces, [&](std::size_t b) {
         const std::span<Item> bucket = sorted.bucket(b);
         std::sort(bucket.begin(), bucket.end(), less);
     });

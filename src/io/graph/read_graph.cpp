@@ -143,9 +143,9 @@ named_graph read_matrix_graph(text_blocks& lines, const graph_options& options, 
         options.on_size(header.lines + (is_general ? 0 : mirrored), header.rows);
     }
 
-    cpu_place position_block(ctx);
+    cpu_place place(ctx);
     object_pool<link_block> blocks;
-    link_store stored(position_block.memory(), true, weighted);
+    link_store stored(place.memory(), true, weighted);
     const auto values = weighted         ? entry_values::weights
                         : header.pattern ? entry_values::none
                                          : entry_values::ignored;

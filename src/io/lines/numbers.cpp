@@ -23,8 +23,8 @@ parsed_number beyond_range(std::string_view text, bool negative) {
     const std::size_t point = std::min(text.find('.'), text.size());
     const std::size_t first = text.find_first_of("123456789");
     if (first != std::string_view::npos) {
-        const auto position_block = static_cast<std::int64_t>(point) - static_cast<std::int64_t>(first);
-        if (position_block + exponent > 0) return {0, number_problem::too_large};
+        const auto digits_before_point = static_cast<std::int64_t>(point) - static_cast<std::int64_t>(first);
+        if (digits_before_point + exponent > 0) return {0, number_problem::too_large};
     }
     return {negative ? -0.0 : 0.0};
 }

@@ -80,11 +80,10 @@ namespace {
 constexpr std::size_t min_piece = std::size_t{1} << 15;
 constexpr std::string_view for_what = "the rows of a matrix";
 
-matrix_rows empty_rows(cpu_place& position_block, const matrix_header& header, std::uint64_t entries) {
-    matrix_rows made{header.rows, header.columns,
-                     large_array<std::uint64_t>(position_block.memory(), for_what),
-                     large_array<std::uint32_t>(position_block.memory(), for_what),
-                     large_array<double>(position_block.memory(), for_what)};
+matrix_rows empty_rows(cpu_place& place, const matrix_header& header, std::uint64_t entries) {
+    matrix_rows made{header.rows, header.columns, large_array<std::uint64_t>(place.memory(), for_what),
+                     large_array<std::uint32_t>(place.memory(), for_what),
+                     large_array<double>(place.memory(), for_what)};
     made.offsets.grow(std::uint64_t{header.rows} + 1);
     made.column.grow(entries);
     made.value.grow(entries);
@@ -99,18 +98,18 @@ void settle(matrix_rows& matrix) {
 
 /// Ranges of the entries, each with a count for every row: as many as threads, unless the counts would outgrow the
 /// entries.
-std::size_t chunks_for(const cpu_place& position_block, std::uint64_t entries, std::uint32_t rows) {
+std::size_t chunks_for(const cpu_place& place, std::uint64_t entries, std::uint32_t rows) {
     const std::uint64_t affordable = entries * 2 / (std::uint64_t{rows} + 1);
-    return std::clamp<std::uint64_t>(affordable, 1, pieces_for(position_block, entries, min_piece, 1));
+    return std::clamp<std::uint64_t>(affordable, 1, pieces_for(place, entries, min_piece, 1));
 }
 
-matrix_rows by_row(cpu_place& position_block, const matrix_header& header, const link_store& entries) {
+matrix_rows by_row(cpu_place& place, const matrix_header& header, const link_store& entries) {
     const std::uint64_t count = entries.links.size(), rows = header.rows;
-    matrix_rows made = empty_rows(position_block, header, count);
+    matrix_rows made = empty_rows(place, header, count);
     if (count == 0) return made;
-    const std::size_t chunks = chunks_for(position_block, count, header.rows);
-    const cpu_array<std::uint64_t> next(position_block, chunks * rows, for_what);
-    for_each_piece(position_block, chunks, [&](std::size_t s) {
+    const std::size_t chunks = chunks_for(place, count, header.rows);
+    const cpu_array<std::uint64_t> next(place, chunks * rows, for_what);
+    for_each_piece(place, chunks, [&](std::size_t s) {
         const auto [begin, end] = piece_of(count, chunks, s);
         std::uint64_t* const counts = next.data() + s * rows;
         std::fill_n(counts, rows, 0);
@@ -122,7 +121,7 @@ matrix_rows by_row(cpu_place& position_block, const matrix_header& header, const
         for (std::size_t s = 0; s < chunks; ++s) sum += std::exchange(next.data()[s * rows + row], sum);
     }
     made.offsets[rows] = sum;
-    for_each_piece(position_block, chunks, [&](std::size_t s) {
+    for_each_piece(place, chunks, [&](std::size_t s) {
         const auto [begin, end] = piece_of(count, chunks, s);
         std::uint64_t* const at = next.data() + s * rows;
         for (std::size_t i = begin; i < end; ++i) {
@@ -136,11 +135,10 @@ matrix_rows by_row(cpu_place& position_block, const matrix_header& header, const
 
 /// Values column by column, of a symmetric matrix those on and below the diagonal (below it, if skew) → all values, by
 /// row.
-matrix_rows from_dense(cpu_place& position_block, const matrix_header& header,
-                       std::span<const double> values) {
+matrix_rows from_dense(cpu_place& place, const matrix_header& header, std::span<const double> values) {
     using symmetry_kind = matrix_header::symmetry_kind;
     const std::uint64_t rows = header.rows, columns = header.columns;
-    matrix_rows made = empty_rows(position_block, header, rows * columns);
+    matrix_rows made = empty_rows(place, header, rows * columns);
     const bool skew = header.symmetry == symmetry_kind::skew;
     // Column j of a symmetric array follows j columns of decreasing length.
     const auto at = [&](std::uint64_t i, std::uint64_t j) {
@@ -153,9 +151,8 @@ matrix_rows from_dense(cpu_place& position_block, const matrix_header& header,
         return skew && i < j ? -value : value;
     };
     for (std::uint64_t i = 0; i <= rows; ++i) made.offsets[i] = i * columns;
-    const std::size_t pieces =
-        pieces_for(position_block, rows, std::max<std::size_t>(1, min_piece / (columns + 1)));
-    for_each_piece(position_block, pieces, [&](std::size_t p) {
+    const std::size_t pieces = pieces_for(place, rows, std::max<std::size_t>(1, min_piece / (columns + 1)));
+    for_each_piece(place, pieces, [&](std::size_t p) {
         const auto [begin, end] = piece_of(rows, pieces, p);
         for (std::uint64_t i = begin; i < end; ++i) {
             for (std::uint64_t j = 0; j < columns; ++j) {
@@ -172,16 +169,16 @@ matrix_rows from_dense(cpu_place& position_block, const matrix_header& header,
 matrix_rows read_matrix(byte_source& source, const context& ctx) {
     text_blocks lines(source, ctx);
     const matrix_header header = read_matrix_header(lines);
-    cpu_place position_block(ctx);
+    cpu_place place(ctx);
     object_pool<link_block> blocks;
-    link_store stored(position_block.memory(), !header.dense, !header.pattern);
+    link_store stored(place.memory(), !header.dense, !header.pattern);
     if (header.dense)
         read_values(lines, blocks, header.lines, stored);
     else
         read_entries(lines, blocks, header, header.pattern ? entry_values::none : entry_values::numbers,
                      stored);
-    matrix_rows made = header.dense ? from_dense(position_block, header, stored.weights.span())
-                                    : by_row(position_block, header, stored);
+    matrix_rows made =
+        header.dense ? from_dense(place, header, stored.weights.span()) : by_row(place, header, stored);
     settle(made);
     return made;
 }
@@ -205,9 +202,9 @@ std::vector<double> read_vector(byte_source& source, const context& ctx) {
         }
         expected = header.lines;
     }
-    cpu_place position_block(ctx);
+    cpu_place place(ctx);
     object_pool<link_block> blocks;
-    link_store stored(position_block.memory(), false, true);
+    link_store stored(place.memory(), false, true);
     read_values(lines, blocks, expected, stored);
     const auto values = stored.weights.span();
     return {values.begin(), values.end()};
