@@ -60,6 +60,15 @@ check() { # check CODE OPTION...
     [[ $output == *"3 headers compile alone"* ]]
 }
 
+@test "headers that have not begun in time are skipped and counted" {
+    commit
+    header include/quern/base/id.hpp 'using id = long;'
+    QUERN_UNTIL=1 check 0 --since HEAD
+    [[ $output == *"skipped 3 headers of 3"* && $output == *"0 headers compile alone"* ]]
+    QUERN_UNTIL=4000000000 check 0 --since HEAD
+    [[ $output != *"skipped"* && $output == *"3 headers compile alone"* ]]
+}
+
 @test "since a commit: a header that includes one that is gone" {
     commit
     rm src/io/file.hpp
