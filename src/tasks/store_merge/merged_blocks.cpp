@@ -2,6 +2,7 @@
 #include "tasks/store_merge/merged_blocks.hpp"
 
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -39,16 +40,10 @@ struct source_blocks {
     }
 };
 
-/// Consecutive documents of one store.
-struct block_part {
-    std::size_t store = 0;
-    std::uint32_t first = 0, last = 0;
-};
-
 struct planned_block {
     std::uint64_t first_document = 0;  ///< of the result
     std::uint64_t bytes = 0;
-    std::vector<block_part> parts;
+    std::vector<source_range> parts;
     std::optional<std::uint64_t> copied;  ///< the block of the store that has the same documents
 };
 
@@ -61,27 +56,31 @@ class block_plan {
           sources_(sources),
           max_documents_(max_documents),
           ends_(ends),
-          at_(stores.size()) {}
+          at_(stores.size()),
+          order_(stores.order()) {
+        if (!order_.empty()) document_ = order_.front().first;
+    }
 
     /// False at the end.
     bool next(planned_block& block) {
         block = {};
         block.first_document = number_;
         std::uint64_t documents = 0;
-        while (store_ != stores_.size() && block.bytes < store_layout::text_block_bytes &&
+        while (!order_.empty() && block.bytes < store_layout::text_block_bytes &&
                documents < max_documents_) {
-            if (document_ == stores_[store_].info().documents) {
-                ++store_;
-                document_ = 0;
+            const std::size_t store = order_.front().store;
+            if (document_ == order_.front().last) {
+                order_ = order_.subspan(1);
+                if (!order_.empty()) document_ = order_.front().first;
                 continue;
             }
             const std::uint32_t d = document_++;
-            if (stores_.numbers(store_)[d] == document_numbers::none) continue;
+            if (stores_.numbers(store)[d] == document_numbers::none) continue;
             auto& parts = block.parts;
-            if (parts.empty() || parts.back().store != store_ || parts.back().last != d)
-                parts.push_back({store_, d, d});
+            if (parts.empty() || parts.back().store != store || parts.back().last != d)
+                parts.push_back({store, d, d});
             parts.back().last = d + 1;
-            const std::uint64_t bytes = sources_[store_].texts.text_bytes(d);
+            const std::uint64_t bytes = sources_[store].texts.text_bytes(d);
             block.bytes += bytes;
             bytes_ += bytes;
             ends_.append_value(bytes_);
@@ -95,7 +94,7 @@ class block_plan {
 
   private:
     /// The block of the store with exactly these documents.
-    std::optional<std::uint64_t> same_block(const block_part& part) {
+    std::optional<std::uint64_t> same_block(const source_range& part) {
         const text_blocks& texts = sources_[part.store].texts;
         std::uint64_t& at = at_[part.store];
         while (at < texts.size() && texts.contents_of(at).last <= part.first) ++at;
@@ -109,8 +108,8 @@ class block_plan {
     const std::vector<source_blocks>& sources_;
     std::uint64_t max_documents_;
     io::section_writer& ends_;
-    std::vector<std::uint64_t> at_;  // of each store, the block at or before the next document
-    std::size_t store_ = 0;
+    std::vector<std::uint64_t> at_;        // of each store, the block at or before the next document
+    std::span<const source_range> order_;  // those ahead; the first one from document_ on
     std::uint32_t document_ = 0;
     std::uint64_t number_ = 0, bytes_ = 0;
 };
@@ -125,7 +124,7 @@ struct blocks_in_work {
 
 /// The texts of a part, in order.
 template <class Sink>
-void each_text(const text_blocks& texts, const block_part& part, const Sink& sink) {
+void each_text(const text_blocks& texts, const source_range& part, const Sink& sink) {
     std::uint64_t block = texts.block_of(part.first);
     for (std::uint32_t next = 0; next < part.last; ++block) {
         std::uint32_t d = texts.contents_of(block).first;
@@ -168,7 +167,7 @@ merged_blocks merge_blocks(const source_stores& stores, const block_names& names
             ctx.check_stop();
             raw_text_block raw{block.first_document, {}};
             if (!block.copied) raw.text.reserve(block.bytes);
-            for (const block_part& part : block.parts) {
+            for (const source_range& part : block.parts) {
                 if (block.copied && census == nullptr) break;
                 each_text(sources[part.store].texts, part, [&](std::string_view text) {
                     if (!block.copied) raw.text += text;

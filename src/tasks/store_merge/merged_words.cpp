@@ -128,6 +128,40 @@ class word_cursor {
     std::vector<std::uint32_t> ranks_;
 };
 
+/// The postings of a word in one store, of the documents that stay, one by one.
+class kept_postings {
+  public:
+    kept_postings(const source_words& source, std::uint32_t word)
+        : source_(&source), cursor_(source.index.postings(word), source.lengths) {
+        settle();
+    }
+    bool done() const { return cursor_.done(); }
+    std::uint32_t document() const { return document_; }  ///< its number in the result
+    std::uint32_t frequency() const { return cursor_.frequencies()[at_]; }
+    const source_words& source() const { return *source_; }
+    void next() {
+        ++at_;
+        settle();
+    }
+
+  private:
+    void settle() {
+        for (; !cursor_.done(); cursor_.next_block(), at_ = 0) {
+            cursor_.decode();
+            const auto documents = cursor_.documents();
+            for (; at_ < documents.size(); ++at_) {
+                document_ = source_->numbers[documents[at_]];
+                if (document_ != document_numbers::none) return;
+            }
+        }
+    }
+
+    const source_words* source_;
+    postings_cursor cursor_;
+    std::size_t at_ = 0;
+    std::uint32_t document_ = 0;
+};
+
 /// One list of the result: postings of the stores, and documents that are added.
 class list_writer {
   public:
@@ -135,19 +169,27 @@ class list_writer {
                 std::optional<int> weight_exponent)
         : writer_(writer), added_(added), weight_exponent_(weight_exponent) {}
 
+    /// All postings of one store, before those of the next.
     void add(const source_words& source, std::uint32_t word) {
-        const bool rescaled = weight_exponent_ && *weight_exponent_ != source.weight_exponent;
-        for (postings_cursor cursor(source.index.postings(word), source.lengths); !cursor.done();
-             cursor.next_block()) {
-            cursor.decode();
-            const auto documents = cursor.documents();
-            const auto frequencies = cursor.frequencies();
-            for (std::size_t i = 0; i < documents.size(); ++i) {
-                const std::uint32_t document = source.numbers[documents[i]];
-                if (document == document_numbers::none) continue;
-                add_before(document);
-                writer_.add(document, rescaled ? in_units(frequencies[i], source) : frequencies[i]);
+        kept_postings postings(source, word);
+        add_below(document_numbers::none, postings);
+    }
+    /// Of several stores, by the numbers of the documents.
+    void add(std::vector<kept_postings>& of_stores) {
+        for (;;) {
+            kept_postings* first = nullptr;
+            std::uint32_t end = document_numbers::none;  // the first document of the other stores
+            for (kept_postings& postings : of_stores) {
+                if (postings.done()) continue;
+                if (first == nullptr || postings.document() < first->document()) {
+                    if (first != nullptr) end = first->document();
+                    first = &postings;
+                } else {
+                    end = std::min(end, postings.document());
+                }
             }
+            if (first == nullptr) return;
+            add_below(end, *first);
         }
     }
     /// The rest of those that are added.
@@ -156,6 +198,15 @@ class list_writer {
     }
 
   private:
+    void add_below(std::uint32_t end, kept_postings& postings) {
+        const source_words& source = postings.source();
+        const bool rescaled = weight_exponent_ && *weight_exponent_ != source.weight_exponent;
+        for (; !postings.done() && postings.document() < end; postings.next()) {
+            add_before(postings.document());
+            const std::uint32_t frequency = postings.frequency();
+            writer_.add(postings.document(), rescaled ? in_units(frequency, source) : frequency);
+        }
+    }
     void add_before(std::uint32_t document) {
         for (; !added_.empty() && added_.front().document <= document; added_ = added_.subspan(1))
             if (added_.front().document != document) writer_.add(added_.front().document, 1);
@@ -176,7 +227,7 @@ struct range_in_work {
     std::vector<word_cursor> cursors;
 };
 
-void merge_range(const std::vector<source_words>& sources, const words_to_merge& words,
+void merge_range(const std::vector<source_words>& sources, bool are_interleaved, const words_to_merge& words,
                  const word_range& range, range_in_work& work) {
     work.cursors.reserve(sources.size());
     std::vector<word_cursor*> heap;
@@ -198,6 +249,8 @@ void merge_range(const std::vector<source_words>& sources, const words_to_merge&
                            weights ? std::span<const std::uint32_t>() : words.document_lengths,
                            weights ? postings_writer::values::weights : postings_writer::values::counts);
     std::string word;
+    std::vector<kept_postings> postings;
+    postings.reserve(sources.size());
     while (!heap.empty() || !added.empty()) {
         const bool from_added = heap.empty() || (!added.empty() && added.front().word < heap.front()->word());
         word = from_added ? std::string_view(added.front().word) : heap.front()->word();
@@ -210,8 +263,13 @@ void merge_range(const std::vector<source_words>& sources, const words_to_merge&
             std::ranges::pop_heap(heap, word_cursor::after);
             holders.push_back(heap.back());
             heap.pop_back();
-            list.add(holders.back()->source(), holders.back()->id());
+            if (are_interleaved)
+                postings.emplace_back(holders.back()->source(), holders.back()->id());
+            else
+                list.add(holders.back()->source(), holders.back()->id());
         }
+        list.add(postings);
+        postings.clear();
         list.finish();
         const auto totals = writer.finish_list();
         const auto rank = static_cast<std::uint32_t>(merged.word_ends.size());
@@ -270,7 +328,9 @@ word_sections::outcome merge_words(const source_stores& stores, const words_to_m
         range.number = next++;
         return range.number < ranges.size();
     });
-    line.in_parallel([&](range_in_work& range) { merge_range(sources, words, ranges[range.number], range); });
+    line.in_parallel([&](range_in_work& range) {
+        merge_range(sources, stores.are_interleaved(), words, ranges[range.number], range);
+    });
     line.in_order([&](range_in_work& range) {
         sections.append(range.merged);
         if (words.frequent != nullptr)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The words of several stores as those of one: dictionaries are merged, and posting lists joined. Documents of a store follow
-// those of the store before it, so that a list is the lists of the stores one after the other, with other numbers.
+// The words of several stores as those of one: dictionaries are merged, and posting lists joined. Where documents of a store
+// follow those of the store before it, a list is the lists of the stores one after the other, with other numbers; where they
+// are interleaved, the lists are merged by these numbers.
 #pragma once
 
 #include <cstdint>

@@ -59,6 +59,8 @@ source_stores::source_stores(std::span<const std::filesystem::path> paths)
         check(stores_.size() - 1);
         first_.push_back(static_cast<std::uint32_t>(positions_));
         numbers_.emplace_back(static_cast<std::uint32_t>(positions_));
+        order_.push_back(
+            {stores_.size() - 1, 0, static_cast<std::uint32_t>(stores_.back().info().documents)});
         positions_ += stores_.back().info().documents;
         if (positions_ > max_documents)
             throw usage_error(
@@ -119,6 +121,20 @@ void source_stores::exclude(std::span<const excluded_document> excluded) {
             if (number != document_numbers::none) number = next++;
         numbers_.emplace_back(std::move(numbers));
     }
+}
+
+void source_stores::arrange(std::vector<source_range> order) {
+    std::vector<std::vector<std::uint32_t>> numbers;
+    for (const opened_store& store : stores_)
+        numbers.emplace_back(store.info().documents, document_numbers::none);
+    std::uint32_t next = 0;
+    for (const source_range& range : order)
+        for (std::uint32_t d = range.first; d < range.last; ++d) numbers[range.store][d] = next++;
+    numbers_.clear();
+    for (std::vector<std::uint32_t>& of : numbers) numbers_.emplace_back(std::move(of));
+    excluded_ = positions_ - next;
+    order_ = std::move(order);
+    are_interleaved_ = true;
 }
 
 /// The unit of a build is the largest power of two of which all weights are multiples, but not below 2^-24 of the largest:

@@ -35,6 +35,12 @@ class document_numbers {
     std::vector<std::uint32_t> numbers_;
 };
 
+/// Consecutive documents of one store, [first, last).
+struct source_range {
+    std::size_t store = 0;
+    std::uint32_t first = 0, last = 0;
+};
+
 class source_stores {
   public:
     /// Opens them, in order. Throws usage_error, naming a store and what differs, if they have other text options, kinds of
@@ -56,7 +62,15 @@ class source_stores {
 
     /// Documents that the result lacks, by rising position. Memory: 4 bytes for each document of a store that loses any.
     void exclude(std::span<const excluded_document> excluded);
+    /// Sets the documents of the result and their order; those in no range are left out. The ranges of each store rise.
+    /// Memory: 4 bytes for each document of every store.
+    void arrange(std::vector<source_range> order);
     std::uint64_t documents() const { return positions_ - excluded_; }  ///< of the result
+    /// All documents of the result, in order; without arrange(), all documents of the stores, of which those without a
+    /// number are left out.
+    std::span<const source_range> order() const { return order_; }
+    /// Whether documents of a store may come between those of another.
+    bool are_interleaved() const { return are_interleaved_; }
     const document_numbers& numbers(std::size_t store) const { return numbers_[store]; }
 
     /// The unit of the weights of the result, of stores of weights; nothing for others. Throws usage_error if a store has
@@ -76,6 +90,8 @@ class source_stores {
     std::vector<opened_store> stores_;
     std::vector<std::uint32_t> first_;
     std::vector<document_numbers> numbers_;
+    std::vector<source_range> order_;
+    bool are_interleaved_ = false;
     std::uint64_t positions_ = 0, excluded_ = 0;
     std::optional<int> weight_exponent_;
     float max_weight_ = 0;
