@@ -237,6 +237,7 @@ killed_after() {
     same_bytes before store
     ends_with 0 "${sync[@]}"
     says "1 added, 1 changed, 2 removed"
+    [ "$(counted store unchanged_documents)" -eq 37 ]
     quern build pages -o fresh --stem porter --quiet
     same_bytes fresh store
     ends_with 2 quern build pages -o store --sync --stem none

@@ -20,7 +20,6 @@ import collections
 import filecmp
 import os
 import random
-import re
 import shutil
 import signal
 import subprocess

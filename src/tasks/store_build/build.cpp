@@ -43,6 +43,8 @@
 #include "tasks/store_build/store_comparison.hpp"
 #include "tasks/store_build/store_to_update.hpp"
 #include "tasks/store_build/unchanged_stages.hpp"
+#include "tasks/store_sync/joined_index.hpp"
+#include "tasks/store_sync/unchanged_documents.hpp"
 
 namespace quern {
 namespace {
@@ -368,6 +370,12 @@ class build_run {
             source.excluded = excluded;
             source.duplicates = document_duplicates(folder_.folder(), journal_->duplicates()->sections);
         }
+        if (is_change() && !spool && !reason_not_to_join()) {
+            spool.emplace(options_, open_corpus(), old(), scratch_, ctx_);
+            if (spool->documents().size() == 0) spool->record().refuse_empty(options_);
+            clock_.end_stage("read", spool->input_bytes());
+            journal_->record = std::move(spool->record());
+        }
         source.old = old();
         if (spool) {
             source.corpus = spool->read_again(corpus_options_for(options_, ctx_).unit_bytes);
@@ -378,9 +386,12 @@ class build_run {
         }
         const std::uint64_t held =
             (spool ? spool->memory_bytes() : 0) + std::span(source.excluded).size_bytes();
-        index_outcome outcome =
-            make_index(options_, text, std::move(source), folder_.folder(), scratch_, clock_,
-                       with_remaining_memory(left, held, "the table of documents"));
+        const context remaining = with_remaining_memory(left, held, "the table of documents");
+        std::optional<index_outcome> joined;
+        if (is_change()) joined = join_with_store(text, spool ? &*spool : nullptr, source, remaining);
+        index_outcome outcome = joined ? *std::move(joined)
+                                       : make_index(options_, text, std::move(source), folder_.folder(),
+                                                    scratch_, clock_, remaining);
         if (read_files_) {
             read_files_->finish();
             journal_->counts["unchanged_files"] = read_files_->unchanged();
@@ -404,6 +415,54 @@ class build_run {
         journal_->stages = statistics_.stages;
         journal_->add(folder_.folder(), info);
         log_stage("index", "cpu");
+    }
+
+    /// Whether a store is replaced of which documents may stay.
+    bool is_change() const { return old_ || before_; }
+
+    /// Why the words and texts of the store that is replaced may be others than those that this program makes.
+    std::optional<std::string> reason_not_to_join() const {
+        const store_info& info = (old_ ? old_->store() : before_->store()).info();
+        if (info.verbatim || info.listed != word_listing::none)
+            return "word lines and lists of words are never taken over from a store";
+        if (!is_made_alike(options_.store, ctx_) || info.unicode_version != text::unicode_version())
+            return "the store was made by another version of Quern or zstd, or with another --seed";
+        return {};
+    }
+
+    /// The index, if most documents are in the store that is replaced; says why not. `read` is null if there is a reason.
+    std::optional<index_outcome> join_with_store(const text_options& text, const document_spool* read,
+                                                 const index_source& source, const context& ctx) {
+        std::optional<std::string> reason = reason_not_to_join();
+        if (!reason) {
+            try {
+                const auto find = [&](const auto& earlier) {
+                    return find_unchanged(*read, source.excluded, source.duplicates, earlier, options_, ctx);
+                };
+                const unchanged_documents unchanged = old_ ? find(*old_) : find(*before_);
+                clock_.end_stage("compare", 0);
+                const std::uint64_t all = unchanged.before.size(), others = all - unchanged.count;
+                if (unchanged.are_texts && unchanged.count >= others && unchanged.count != 0) {
+                    const joined_documents documents{*read, source.excluded, source.duplicates, unchanged,
+                                                     old()};
+                    index_outcome made = join_index(
+                        options_, text, documents, options_.store, folder_.folder(), clock_,
+                        with_remaining_memory(ctx, unchanged.memory_bytes(), "the list of documents"));
+                    journal_->counts["unchanged_documents"] = unchanged.count;
+                    ctx_.log(log_level::info,
+                             fmt::format("index: {} of {} documents indexed, the others from the store",
+                                         grouped(others), grouped(all)));
+                    return made;
+                }
+                reason = unchanged.are_texts
+                             ? fmt::format("{} of {} are new or changed", grouped(others), grouped(all))
+                             : "word lines and lists of words are never taken over from a store";
+            } catch (const damaged_store& damaged) {
+                reason = of_the_store(damaged);
+            }
+        }
+        ctx_.log(log_level::info, "index: all documents indexed: " + *reason);
+        return {};
     }
 
     /// A resumed build has them from the journal.

@@ -2,6 +2,7 @@
 #include "tasks/store_build/build_description.hpp"
 
 #include <fmt/format.h>
+#include <zstd.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -28,7 +29,9 @@ constexpr int version_of_stages = 3;
 constexpr const char *member_name = "inputs", *program_member = "made_by";
 
 std::string description_of_program(const context& ctx) {
-    return fmt::format("Quern {}, stages {}, seed {}", QUERN_VERSION, version_of_stages, ctx.seed);
+    // Texts that are taken over were compressed by the library of then.
+    return fmt::format("Quern {}, stages {}, zstd {}, seed {}", QUERN_VERSION, version_of_stages,
+                       ZSTD_versionString(), ctx.seed);
 }
 
 std::string checksum_of(const std::string& description) {

@@ -42,14 +42,20 @@ std::string entry_of(const document& d) {
 
 }  // namespace
 
-/// Consecutive documents.
+/// Consecutive documents, or some of them.
 class document_spool::unit : public io::corpus_unit {
   public:
     unit(const document_spool& spool, std::uint32_t first, std::uint32_t last, std::uint64_t bytes)
         : spool_(spool), first_(first), last_(last), bytes_(bytes) {}
+    unit(const document_spool& spool, std::span<const std::uint32_t> positions, std::uint64_t bytes)
+        : spool_(spool),
+          positions_(positions),
+          last_(static_cast<std::uint32_t>(positions.size())),
+          bytes_(bytes) {}
     bool parse_within(const io::reading_budget&, io::parsed_unit& parsed) override {
         parsed.documents.reserve(last_ - first_);
-        for (std::uint32_t d = first_; d < last_; ++d) parsed.documents.push_back(spool_.read(d));
+        for (std::uint32_t d = first_; d < last_; ++d)
+            parsed.documents.push_back(spool_.read(positions_.empty() ? d : positions_[d]));
         parsed.counts.documents = last_ - first_;
         parsed.named = spool_.record_.named;
         return true;
@@ -58,7 +64,8 @@ class document_spool::unit : public io::corpus_unit {
 
   private:
     const document_spool& spool_;
-    std::uint32_t first_, last_;
+    std::span<const std::uint32_t> positions_;  // if not all from first_ on
+    std::uint32_t first_ = 0, last_;
     std::uint64_t bytes_;
 };
 
@@ -68,12 +75,7 @@ class document_spool::redirect_unit : public io::corpus_unit {
     redirect_unit(const document_spool& spool, std::uint64_t begin, std::uint64_t end)
         : spool_(spool), begin_(begin), end_(end) {}
     bool parse_within(const io::reading_budget&, io::parsed_unit& parsed) override {
-        std::string bytes(end_ - begin_, '\0');
-        spool_.redirects_.read_at(begin_, bytes);
-        for (const char* at = bytes.data(); at != bytes.data() + bytes.size();) {
-            std::string from = take_string(at);
-            parsed.redirects.push_back({std::move(from), take_string(at)});
-        }
+        spool_.each_redirect(begin_, end_, [&](redirect r) { parsed.redirects.push_back(std::move(r)); });
         return true;
     }
     std::uint64_t raw_bytes() const override { return end_ - begin_; }
@@ -91,9 +93,7 @@ class document_spool::reader : public io::corpus_reader {
         const document_table& table = spool_.table_;
         const std::uint32_t first = next_;
         std::uint64_t bytes = 0;
-        for (; next_ < table.size() && bytes < unit_bytes_; ++next_) {
-            bytes += table.text_bytes(next_) + spool_.entry_ends_[next_] - spool_.entry_begin(next_);
-        }
+        for (; next_ < table.size() && bytes < unit_bytes_; ++next_) bytes += spool_.bytes_of(next_);
         consumed_ += bytes;
         if (next_ != first) return std::make_unique<unit>(spool_, first, next_, bytes);
         if (next_redirects_ == spool_.redirect_ends_.size()) return nullptr;
@@ -110,6 +110,34 @@ class document_spool::reader : public io::corpus_reader {
     std::uint64_t unit_bytes_, consumed_ = 0;
     std::uint32_t next_ = 0;
     std::size_t next_redirects_ = 0;
+};
+
+class document_spool::some_reader : public io::corpus_reader {
+  public:
+    some_reader(const document_spool& spool, std::span<const std::uint32_t> positions,
+                std::uint64_t unit_bytes)
+        : spool_(spool), positions_(positions), unit_bytes_(unit_bytes) {
+        for (const std::uint32_t position : positions) total_ += spool.bytes_of(position);
+    }
+
+    std::unique_ptr<io::corpus_unit> next() override {
+        std::size_t count = 0;
+        std::uint64_t bytes = 0;
+        while (count < positions_.size() && bytes < unit_bytes_)
+            bytes += spool_.bytes_of(positions_[count++]);
+        if (count == 0) return nullptr;
+        const auto some = positions_.first(count);
+        positions_ = positions_.subspan(count);
+        consumed_ += bytes;
+        return std::make_unique<unit>(spool_, some, bytes);
+    }
+    std::uint64_t consumed_bytes() const override { return consumed_; }
+    std::uint64_t total_bytes() const override { return total_; }
+
+  private:
+    const document_spool& spool_;
+    std::span<const std::uint32_t> positions_;  // those ahead
+    std::uint64_t unit_bytes_, consumed_ = 0, total_ = 0;
 };
 
 document_spool::document_spool(const build_options& options, std::unique_ptr<io::corpus_reader> corpus,
@@ -164,6 +192,12 @@ void document_spool::end_redirects() {
 }
 
 document document_spool::read(std::uint32_t document) const {
+    quern::document d = without_text(document);
+    d.text = table_.text(document);
+    return d;
+}
+
+document document_spool::without_text(std::uint32_t document) const {
     std::string entry(entry_ends_[document] - entry_begin(document), '\0');
     entries_.read_at(entry_begin(document), entry);
     const char* at = entry.data();
@@ -177,16 +211,34 @@ document document_spool::read(std::uint32_t document) const {
     d.links.resize(read_varint(at));
     for (std::string& link : d.links) link = take_string(at);
     d.id = table_.id(document);
-    d.text = table_.text(document);
     return d;
 }
 
-std::string document_spool::title(std::uint32_t document) const {
-    return read(document).title;
+void document_spool::each_redirect(const std::function<void(redirect)>& sink) const {
+    std::uint64_t begin = 0;
+    for (const std::uint64_t end : redirect_ends_) {
+        each_redirect(begin, end, sink);
+        begin = end;
+    }
+}
+
+void document_spool::each_redirect(std::uint64_t begin, std::uint64_t end,
+                                   const std::function<void(redirect)>& sink) const {
+    std::string bytes(end - begin, '\0');
+    redirects_.read_at(begin, bytes);
+    for (const char* at = bytes.data(); at != bytes.data() + bytes.size();) {
+        std::string from = take_string(at);
+        sink({std::move(from), take_string(at)});
+    }
 }
 
 std::unique_ptr<io::corpus_reader> document_spool::read_again(std::uint64_t unit_bytes) const {
     return std::make_unique<reader>(*this, unit_bytes);
+}
+
+std::unique_ptr<io::corpus_reader> document_spool::read_some(std::span<const std::uint32_t> positions,
+                                                             std::uint64_t unit_bytes) const {
+    return std::make_unique<some_reader>(*this, positions, unit_bytes);
 }
 
 }  // namespace quern

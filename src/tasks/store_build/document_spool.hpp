@@ -4,7 +4,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -29,10 +31,15 @@ class document_spool {
 
     /// Every document read, by position: ids and texts.
     const document_table& documents() const { return table_; }
-    std::string title(std::uint32_t document) const;
+    /// A document with everything but its text. Cost: one read of its entry.
+    document without_text(std::uint32_t document) const;
 
     /// The documents again, in order, then the redirects: units of about `unit_bytes`. The spool must outlive it.
     std::unique_ptr<io::corpus_reader> read_again(std::uint64_t unit_bytes) const;
+    /// Some of the documents again, without the redirects. `positions` rise, and outlive the reader.
+    std::unique_ptr<io::corpus_reader> read_some(std::span<const std::uint32_t> positions,
+                                                 std::uint64_t unit_bytes) const;
+    void each_redirect(const std::function<void(redirect)>& sink) const;
 
     reading_record& record() { return record_; }
     std::uint64_t input_bytes() const { return input_bytes_; }
@@ -43,6 +50,7 @@ class document_spool {
 
   private:
     class reader;
+    class some_reader;
     class unit;
     class redirect_unit;
 
@@ -53,6 +61,11 @@ class document_spool {
         return document == 0 ? 0 : entry_ends_[document - 1];
     }
     document read(std::uint32_t document) const;
+    std::uint64_t bytes_of(std::uint32_t document) const {
+        return table_.text_bytes(document) + entry_ends_[document] - entry_begin(document);
+    }
+    void each_redirect(std::uint64_t begin, std::uint64_t end,
+                       const std::function<void(redirect)>& sink) const;
 
     document_table table_;
     spill_file entries_, redirects_;  // of documents: flags, title, fields, links; of redirects: both names

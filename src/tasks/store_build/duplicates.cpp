@@ -85,7 +85,7 @@ duplicates_outcome leave_out_duplicates(const document_spool& spool, const store
         append_known(number + std::uint64_t{1});
         kept.append_value(number);
         ids.append(documents.id(duplicate.document));
-        titles.append(spool.title(duplicate.document));
+        titles.append(spool.without_text(duplicate.document).title);
         distances.append_value(static_cast<std::uint32_t>(duplicate.distance));
     }
     append_known(documents.size());

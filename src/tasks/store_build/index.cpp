@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tasks/store_build/index.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <iterator>
 #include <utility>
@@ -29,6 +31,13 @@ void add_steps(stage_clock& clock, const step_seconds& s) {
 }
 
 }  // namespace
+
+void warn_of_field_without_words(std::string_view name, const context& ctx) {
+    ctx.log(log_level::warning,
+            fmt::format("the indexed field '{}' has no words in any document: strings are searched, "
+                        "alone or in lists, and no other values",
+                        name));
+}
 
 index_outcome make_index(const build_options& options, const text_options& text, index_source source,
                          const std::filesystem::path& store, const scratch_folder& scratch,
@@ -75,10 +84,7 @@ index_outcome make_index(const build_options& options, const text_options& text,
     for (std::size_t i = 0; i < pieces.words_of_fields.size(); ++i) {
         auto merged = merge("merge fields", pieces.words_of_fields[i], store_layout::field_words(i), {});
         outcome.spilled_bytes += pieces.words_of_fields[i].spilled_bytes();
-        if (merged.vocabulary == 0)
-            ctx.log(log_level::warning, "the indexed field '" + options.indexed_fields[i] +
-                                            "' has no words in any document: strings are searched, alone or "
-                                            "in lists, and no other values");
+        if (merged.vocabulary == 0) warn_of_field_without_words(options.indexed_fields[i], ctx);
         std::ranges::move(merged.sections, std::back_inserter(field_sections));
     }
     clock.end_stage("merge", outcome.spilled_bytes);

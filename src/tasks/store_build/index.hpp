@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <string_view>
 
 #include "device/files/scratch_folder.hpp"
 #include "quern/base/context.hpp"
@@ -28,5 +29,8 @@ struct index_outcome {
 index_outcome make_index(const build_options& options, const text_options& text, index_source source,
                          const std::filesystem::path& store, const scratch_folder& scratch,
                          stage_clock& clock, const context& ctx);
+
+/// That an indexed field finds nothing.
+void warn_of_field_without_words(std::string_view name, const context& ctx);
 
 }  // namespace quern

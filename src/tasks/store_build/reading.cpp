@@ -240,8 +240,9 @@ class collection_reader {
             unit.words_in_order.push_back(all.end_document());
             unit.document_lengths.push_back(length.value_or(unit.words_in_order.back()));
             // A list contains only documents that have words.
-            if (unit.words_in_order.back() != 0 && source_.duplicates.count(number) != 0) {
-                for (const std::string& word : other_titles(number, d.title, analyzer)) titles.add(word);
+            const std::uint32_t in_store = source_.numbers.empty() ? number : source_.numbers[number];
+            if (unit.words_in_order.back() != 0 && source_.duplicates.count(in_store) != 0) {
+                for (const std::string& word : other_titles(in_store, d.title, analyzer)) titles.add(word);
             }
             titles.end_document();
             ++number;

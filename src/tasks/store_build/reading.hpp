@@ -75,11 +75,12 @@ struct collection_pieces {
 struct index_source {
     std::unique_ptr<io::corpus_reader> corpus;
     std::span<const excluded_document> excluded = {};
-    document_duplicates duplicates = {};       ///< of the new store
-    const store_to_update* old = nullptr;      ///< whose documents come first, with known near-duplicates
-    const store_comparison* before = nullptr;  ///< the store that is replaced, if changes are counted
-    std::string_view progress = "read";        ///< name of the progress stage
-    bool is_admitted = false;                  ///< its documents have already been admitted
+    document_duplicates duplicates = {};          ///< of the new store
+    std::span<const std::uint32_t> numbers = {};  ///< of its documents in the new store; empty: from 0 on
+    const store_to_update* old = nullptr;         ///< whose documents come first, with known near-duplicates
+    const store_comparison* before = nullptr;     ///< the store that is replaced, if changes are counted
+    std::string_view progress = "read";           ///< name of the progress stage
+    bool is_admitted = false;                     ///< its documents have already been admitted
 };
 
 /// The memory of indexing for a document: its text three times, its postings, its words while they are numbered, sorted

@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tasks/store_build/store_comparison.hpp"
 
-#include <string_view>
-
 namespace quern {
 
-void store_comparison::compare(const document& d, compared_documents& counts) const {
+std::optional<std::uint32_t> store_comparison::compare(const document& d, std::string_view text,
+                                                       compared_documents& counts) const {
     const auto number = finder_.find(d.id);
     if (!number) {
         ++counts.added;
-    } else if (is_same(d, *number)) {
+    } else if (is_same(d, text, *number)) {
         ++counts.same;
+        return number;
     } else {
         ++counts.changed;
     }
+    return {};
 }
 
-bool store_comparison::is_same(const document& d, std::uint32_t number) const {
+bool store_comparison::is_same(const document& d, std::string_view text, std::uint32_t number) const {
     if (store_.title(number) != d.title) return false;
     if (store_.fields() && store_.fields()->json(number) != d.fields) return false;
     block_of_texts& block = blocks_.local();
@@ -24,9 +25,9 @@ bool store_comparison::is_same(const document& d, std::uint32_t number) const {
         const std::uint64_t at = store_.block_of(number);
         block.first = store_.block(at).first;
         block.texts.clear();
-        store_.each_text(at, [&block](std::string_view text) { block.texts.emplace_back(text); });
+        store_.each_text(at, [&block](std::string_view one) { block.texts.emplace_back(one); });
     }
-    return block.texts.at(number - block.first) == d.text;
+    return block.texts.at(number - block.first) == text;
 }
 
 }  // namespace quern

@@ -6,7 +6,9 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "quern/base/document.hpp"
@@ -38,14 +40,17 @@ class store_comparison {
     std::uint64_t memory_bytes() const { return finder_.memory_bytes(); }
     /// Counts one document. Thread-safe. Cost: each text block once, if a thread's documents come in the order of the
     /// store.
-    void compare(const document& d, compared_documents& counts) const;
+    void compare(const document& d, compared_documents& counts) const { compare(d, d.text, counts); }
+    /// The same of a document with another text; returns its number in the store if it is the same there.
+    std::optional<std::uint32_t> compare(const document& d, std::string_view text,
+                                         compared_documents& counts) const;
 
   private:
     struct block_of_texts {
         std::uint32_t first = 0;  ///< document
         std::vector<std::string> texts;
     };
-    bool is_same(const document& d, std::uint32_t number) const;
+    bool is_same(const document& d, std::string_view text, std::uint32_t number) const;
 
     opened_store store_;
     document_finder finder_;
