@@ -9,7 +9,7 @@
 //
 // Lines, tab-separated. spmv: matrix, type, format, median seconds of a product, seconds to convert, bytes, Σ(x−μ)/μ and
 // Σ|x−μ|/|μ|, rows with μ = 0, the share of results that are not the exact sum rounded once (means of RUNS runs), and
-// the number of runs whose bits differ from the first's. rank: graph, storage, iterations to 1e-5, then the
+// the number of runs whose bits differ from the first's, and the format that was used. rank: graph, storage, iterations to 1e-5, then the
 // numbers of correct nodes among the first 100 and the first 10,000; the same three to 1e-13 or STEPS; seconds of an
 // iteration: of STEPS with a damping of 0.99 minus the first, divided by the iterations between. check: graph, the number of
 // correct nodes among the first 10,000, the number of exact ties among the others, the L1 distance, its promised bound, and
@@ -108,7 +108,7 @@ void measure_product(const char* name, const char* type, const generator::matrix
     square_matrix<Value> matrix{made.rows, made.offsets, made.column, {made.value.begin(), made.value.end()}};
     const std::vector<exact_value> exact = row_sums(matrix);
     const std::vector<Value> ones(matrix.rows, Value{1});
-    for (std::size_t s = 1; s < std::size(sparse_storage_names); ++s) {
+    for (std::size_t s = 0; s < std::size(sparse_storage_names); ++s) {  // also what `automatic` takes
         multiply_options options;
         options.storage = static_cast<sparse_storage>(s);
         options.repeat = 20;  // for the time
@@ -126,11 +126,12 @@ void measure_product(const char* name, const char* type, const generator::matrix
                 differing += same_bits(first.y, again.y) ? 0 : 1;
             }
             std::ranges::sort(first.seconds);
-            std::printf("%s\t%s\t%s\t%.9f\t%.6f\t%llu\t%.6Lg\t%.6Lg\t%zu\t%.6g\t%u\n", name, type,
+            std::printf("%s\t%s\t%s\t%.9f\t%.6f\t%llu\t%.6Lg\t%.6Lg\t%zu\t%.6g\t%u\t%s\n", name, type,
                         sparse_storage_names[s].data(), first.seconds[first.seconds.size() / 2],
                         first.conversion_seconds, static_cast<unsigned long long>(first.bytes),
                         sums.plain / counted, sums.absolute / counted, sums.zero_rows,
-                        static_cast<double>(sums.not_rounded) / counted / matrix.rows, differing);
+                        static_cast<double>(sums.not_rounded) / counted / matrix.rows, differing,
+                        sparse_storage_names[static_cast<std::size_t>(first.storage)].data());
         } catch (const std::exception& wrong) {  // ell, where padding would be most of it
             std::fprintf(stderr, "%s %s: %s\n", name, sparse_storage_names[s].data(), wrong.what());
         }

@@ -34,6 +34,18 @@ HWY_INLINE void sum_lanes(const entries<Value>& from, std::uint64_t begin, std::
     }
 }
 
+/// The lanes `left` of the width from `begin` on again, with sums that know whether they are exact. Stores these in y, and
+/// returns their lanes.
+HWY_INLINE std::uint64_t settle_exact(const entries<float>& from, std::uint64_t begin, std::uint64_t end,
+                                      std::uint64_t left, float* y) {
+    checked_sums sums = no_checked_sums();
+    for (std::uint64_t slot = begin; slot < end; slot += block_lanes) {
+        vector a, x;
+        if (load_padded(from, slot, a, x)) add_checked(a, x, sums);
+    }
+    return settle_checked(sums, left, y);
+}
+
 /// Floats have no c; it stays 0.
 HWY_INLINE bool settle_part(const row_part& row, float& y) {
     const doubles d;
@@ -96,7 +108,15 @@ HWY_INLINE void blocks_of(const entries<Value>& from, const lane_blocks& blocks,
         for (std::size_t l = 0; l < block_lanes; l += width) {
             lane_sums<Value> lane;
             load(sums, l, lane);
-            settled |= bits_of(settle(lane, hn::Set(d, terms), found + l)) << l;
+            std::uint64_t here = bits_of(settle(lane, hn::Set(d, terms), found + l));
+            if constexpr (std::is_same_v<Value, float>) {
+                constexpr std::uint64_t all = (std::uint64_t{1} << width) - 1;
+                if (HWY_UNLIKELY(here != all)) {
+                    here |=
+                        settle_exact(from, blocks.begin[b] + l, blocks.begin[b + 1], ~here & all, found + l);
+                }
+            }
+            settled |= here << l;
         }
         const bool continues = b != begin && rows[0] == rows[-1];
         const bool continued = b + 1 < end && rows[block_lanes] == rows[block_lanes - 1];

@@ -172,6 +172,44 @@ HWY_INLINE std::uint64_t bits_of(mask lanes) {
     return bytes[0] & ((1u << width) - 1);
 }
 
+// ---- Sums that know whether they are exact ----
+
+/// Sums of the products of floats, which are exact in double, and the magnitudes that the additions rounded away: 0 where a
+/// sum is exact, and then only its conversion to float rounds. Most sums that no bound settles are such ones: the sum of a
+/// few floats is often halfway between two others.
+struct checked_sums {
+    vector s, lost;
+};
+HWY_INLINE checked_sums no_checked_sums() {
+    return {hn::Zero(doubles()), hn::Zero(doubles())};
+}
+HWY_INLINE checked_sums joined(const checked_sums& a, const checked_sums& b) {
+    vector rest;
+    const vector sum = sum_of_two(a.s, b.s, rest);
+    return {sum, hn::Add(hn::Add(a.lost, b.lost), hn::Abs(rest))};
+}
+template <class Move>
+HWY_INLINE checked_sums moved(const checked_sums& a, const checked_sums& b, Move&& move) {
+    return {move(a.s, b.s), move(a.lost, b.lost)};
+}
+HWY_INLINE void add_checked(vector a, vector x, checked_sums& sums) {
+    sums = joined(sums, {hn::Mul(a, x), hn::Zero(doubles())});
+}
+/// Of the lanes `left`: stores the exact sums in y, and returns their lanes. Sums near the end of the range are left, as by
+/// settle().
+HWY_INLINE std::uint64_t settle_checked(const checked_sums& sums, std::uint64_t left, float* y) {
+    const doubles d;
+    float found[width];
+    hn::StoreU(hn::DemoteTo(floats(), sums.s), floats(), found);
+    const mask exact = hn::And(hn::Eq(sums.lost, hn::Zero(d)), hn::Le(hn::Abs(sums.s), hn::Set(d, 0x1p127)));
+    const std::uint64_t settled = bits_of(exact) & left;
+    for (std::uint64_t rest = settled; rest != 0; rest &= rest - 1) {
+        const auto lane = hwy::Num0BitsBelowLS1Bit_Nonzero64(rest);
+        y[lane] = found[lane];
+    }
+    return settled;
+}
+
 // ---- Entries ----
 
 /// x[index] where `present`, else 0. With 512 bits it uses intrinsics: GatherIndex keeps the old contents of its register, so

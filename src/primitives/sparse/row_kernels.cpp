@@ -18,29 +18,29 @@ namespace hn = hwy::HWY_NAMESPACE;
 /// lane i is row i. Vector j must hold row fold_order[j].
 constexpr std::size_t fold_order[8] = {0, 1, width == 8 ? 4 : 2, width == 8 ? 5 : 3, 2, 3, 6, 7};
 
-template <class Value>
-HWY_INLINE lane_sums<Value> folded(const lane_sums<Value>* rows) {
+template <class Sums>
+HWY_INLINE Sums folded(const Sums* rows) {
 #if HWY_TARGET == HWY_SCALAR
     return rows[0];
 #else
     const doubles d;
-    const auto pair_up = [&](const lane_sums<Value>& a, const lane_sums<Value>& b) HWY_ATTR {
+    const auto pair_up = [&](const Sums& a, const Sums& b) HWY_ATTR {
         return joined(moved(a, b, [d](vector v, vector w) HWY_ATTR { return hn::InterleaveLower(d, v, w); }),
                       moved(a, b, [d](vector v, vector w) HWY_ATTR { return hn::InterleaveUpper(d, v, w); }));
     };
     if constexpr (width == 2) {
         return pair_up(rows[0], rows[1]);
     } else {
-        const auto halves = [&](const lane_sums<Value>& a, const lane_sums<Value>& b) HWY_ATTR {
+        const auto halves = [&](const Sums& a, const Sums& b) HWY_ATTR {
             return joined(
                 moved(a, b, [d](vector v, vector w) HWY_ATTR { return hn::ConcatLowerLower(d, w, v); }),
                 moved(a, b, [d](vector v, vector w) HWY_ATTR { return hn::ConcatUpperUpper(d, w, v); }));
         };
-        const lane_sums<Value> first = halves(pair_up(rows[0], rows[1]), pair_up(rows[2], rows[3]));
+        const Sums first = halves(pair_up(rows[0], rows[1]), pair_up(rows[2], rows[3]));
         if constexpr (width == 4) {
             return first;
         } else {
-            const lane_sums<Value> second = halves(pair_up(rows[4], rows[5]), pair_up(rows[6], rows[7]));
+            const Sums second = halves(pair_up(rows[4], rows[5]), pair_up(rows[6], rows[7]));
             return joined(moved(first, second,
                                 [](vector v, vector w)
                                     HWY_ATTR { return hn::OddEvenBlocks(hn::SwapAdjacentBlocks(w), v); }),
@@ -76,19 +76,45 @@ HWY_INLINE lane_sums<Value> sum_readable_row(const entries<Value>& from, std::si
     return sums;
 }
 
+/// Rows of floats, those of the lanes `left`, by sums that know whether they are exact: `rows` where a vector held all products,
+/// otherwise sums made again. Stores the Values of the exact ones, and returns their lanes. The entries must be readable past the
+/// rows' ends.
+HWY_INLINE std::uint64_t settle_exact(const entries<float>& from, const std::uint64_t* begins,
+                                      const lane_sums<float>* rows, std::uint64_t left, float* y) {
+    checked_sums checked[width];
+    for (std::size_t j = 0; j < width; ++j) {
+        const std::size_t lane = fold_order[j];
+        checked[j] = {rows[j].s, hn::Zero(doubles())};
+        if (begins[lane + 1] - begins[lane] <= width || (left >> lane & 1) == 0) continue;
+        checked[j] = no_checked_sums();
+        for (std::size_t at = begins[lane]; at < begins[lane + 1]; at += width) {
+            vector a, x;
+            load_factors(from, at, std::min<std::size_t>(width, begins[lane + 1] - at), a, x);
+            add_checked(a, x, checked[j]);
+        }
+    }
+    return settle_checked(folded(checked), left, y);
+}
+
 /// Stores the settled rows, and appends the positions of the others among the current `count` rows, relative to `first`.
+/// `readable`: entries may be read past the rows' ends.
 template <class Value>
-HWY_INLINE std::size_t finish_rows(const lane_sums<Value>& sums, const std::int64_t* terms, std::size_t count,
+HWY_INLINE std::size_t finish_rows(const entries<Value>& from, const std::uint64_t* begins, bool readable,
+                                   const lane_sums<Value>* rows, const std::int64_t* terms, std::size_t count,
                                    std::size_t first, Value* y, std::uint32_t* open) {
     const doubles d;
+    const lane_sums<Value> sums = folded(rows);
     const vector n = hn::ConvertTo(d, hn::Load(indices64(), terms));
     const mask empty = hn::Eq(n, hn::Zero(d));  // its sum is +0, which has no bound if Value is double
     Value few[width];
     Value* const found = count == width ? y + first : few;
     const mask settled = hn::Or(settle(sums, hn::Add(n, hn::Set(d, width)), found), empty);
+    std::uint64_t left = ~bits_of(settled) & ((std::uint64_t{1} << count) - 1);
+    if constexpr (std::is_same_v<Value, float>) {
+        if (HWY_UNLIKELY(left != 0) && readable) left &= ~settle_exact(from, begins, rows, left, found);
+    }
     if (HWY_UNLIKELY(count != width)) std::copy_n(few, count, y + first);
     std::size_t opened = 0;
-    std::uint64_t left = ~bits_of(settled) & ((std::uint64_t{1} << count) - 1);
     for (; HWY_UNLIKELY(left != 0); left &= left - 1)
         open[opened++] = static_cast<std::uint32_t>(first + hwy::Num0BitsBelowLS1Bit_Nonzero64(left));
     return opened;
@@ -103,7 +129,8 @@ HWY_INLINE std::size_t rows_of(const entries<Value>& from, const std::uint64_t* 
         const std::uint64_t* const begins = offsets + first;
         lane_sums<Value> sums[width];
         HWY_ALIGN std::int64_t terms[width] = {};
-        if (HWY_LIKELY(count == width && begins[width] + 2 * width <= from.readable)) {
+        const bool readable = count == width && begins[width] + 2 * width <= from.readable;
+        if (HWY_LIKELY(readable)) {
             for (std::size_t j = 0; j < width; ++j) {
                 const std::size_t lane = fold_order[j];
                 terms[lane] = static_cast<std::int64_t>(begins[lane + 1] - begins[lane]);
@@ -118,7 +145,7 @@ HWY_INLINE std::size_t rows_of(const entries<Value>& from, const std::uint64_t* 
                 sums[j] = sum_row(from, begins[lane], begins[lane + 1]);
             }
         }
-        opened += finish_rows(folded(sums), terms, count, first, y, open + opened);
+        opened += finish_rows(from, begins, readable, sums, terms, count, first, y, open + opened);
     }
     return opened;
 }
