@@ -23,7 +23,7 @@ install(DIRECTORY include/quern DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(TARGETS ${capabilities} quern_base quern_device quern_primitives quern_io quern_text quern_ops quern_report quern_tasks
         EXPORT quern-targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(EXPORT quern-targets NAMESPACE quern:: DESTINATION ${config_folder})
-write_basic_package_version_file(${CMAKE_BINARY_DIR}/quern-config-version.cmake COMPATIBILITY SameMinorVersion)
+write_basic_package_version_file(${CMAKE_BINARY_DIR}/quern-config-version.cmake COMPATIBILITY SameMajorVersion)
 configure_file(cmake/quern-config.cmake ${CMAKE_BINARY_DIR}/quern-config.cmake @ONLY)
 install(FILES ${CMAKE_BINARY_DIR}/quern-config.cmake cmake/dependencies.cmake ${CMAKE_BINARY_DIR}/quern-config-version.cmake
         DESTINATION ${config_folder})

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The description of the API: web/openapi.json has everything but the parameters, which come from the tables of options.
+// The description of the API: web/openapi.json has everything but the version, and the parameters, which come from the tables of
+// options.
 #include <algorithm>
 #include <cctype>
 
@@ -166,6 +167,7 @@ std::string body_of(const std::vector<api_parameter>& parameters, std::span<cons
 
 std::string openapi_document(std::string_view file, std::span<const std::string_view> stores) {
     std::string text(file);
+    replace_all(text, "\"version of Quern\"", "\"" QUERN_VERSION "\"", false);
     const auto put = [&](std::string_view name, const std::vector<api_parameter>& parameters) {
         replace_all(text, "\"parameters of " + std::string(name) + "\"", list_of(parameters, stores), false);
     };

@@ -4,7 +4,7 @@
 
 setup() {
     [ "$(uname -s)" = Linux ]
-    wheel=$BATS_TEST_TMPDIR/quern_engine-0.1.0-cp311-cp311-manylinux_2_35_x86_64.whl
+    wheel=$BATS_TEST_TMPDIR/quern_engine-1.0.0-cp311-cp311-manylinux_2_35_x86_64.whl
     export SOURCE_DATE_EPOCH=1700000000
     mkdir "$BATS_TEST_TMPDIR/out"
 }
@@ -12,9 +12,9 @@ setup() {
 make_wheel() { # make_wheel LIBRARY: as auditwheel leaves it, with a module, this library and an SBOM that misses it
     python3 - "$wheel" "$1" <<'END'
 import json, sys, zipfile
-info = "quern_engine-0.1.0.dist-info"
-bom = {"bomFormat": "CycloneDX", "components": [{"name": "quern_engine", "purl": "pkg:pypi/quern_engine@0.1.0"}],
-       "dependencies": [{"ref": "pkg:pypi/quern_engine@0.1.0", "dependsOn": []}]}
+info = "quern_engine-1.0.0.dist-info"
+bom = {"bomFormat": "CycloneDX", "components": [{"name": "quern_engine", "purl": "pkg:pypi/quern_engine@1.0.0"}],
+       "dependencies": [{"ref": "pkg:pypi/quern_engine@1.0.0", "dependsOn": []}]}
 with zipfile.ZipFile(sys.argv[1], "w") as wheel:
     wheel.writestr(f"{info}/METADATA", "Metadata-Version: 2.4\nName: quern-engine\nLicense-File: LICENSE\n\n# Python\n")
     wheel.writestr(f"{info}/licenses/LICENSE", "Apache")
@@ -52,7 +52,7 @@ finish() { (cd "$QUERN_SOURCE" && scripts/finish-wheel "$wheel" "$BATS_TEST_TMPD
     [ "$output" = "$BATS_TEST_TMPDIR/out/$(basename "$wheel")" ]
     python3 - "$output" <<'END'
 import base64, csv, hashlib, io, json, sys, zipfile
-info = "quern_engine-0.1.0.dist-info"
+info = "quern_engine-1.0.0.dist-info"
 with zipfile.ZipFile(sys.argv[1]) as wheel:
     names = wheel.namelist()
     for package in ("libbz2-1.0", "libcli11-dev", "nlohmann-json3-dev"):
