@@ -53,7 +53,7 @@ class deflater {
         if (result != (last ? Z_STREAM_END : Z_OK) || stream_.avail_in != 0 || stream_.avail_out == 0) {
             throw std::logic_error("deflate broke its promise of room");
         }
-        out.resize(out.size() - stream_.avail_out);
+        out.erase(out.size() - stream_.avail_out);
         return out;
     }
     static const Bytef* as_bytes(std::string_view text) {

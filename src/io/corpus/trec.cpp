@@ -59,7 +59,7 @@ bool read_tag(std::string_view text, sgml_tag& tag) {
     const std::size_t end = text.substr(0, longest).find_first_of("<>", 1);
     if (end == std::string_view::npos || text[end] == '<') return false;
     std::size_t at = end_tag ? 2 : 1;
-    tag.name = end_tag ? "/" : "";
+    tag.name.assign(end_tag ? 1 : 0, '/');
     for (; at < end && " \t\r\n/"sv.find(text[at]) == std::string_view::npos; ++at) {
         tag.name += text[at] >= 'A' && text[at] <= 'Z' ? static_cast<char>(text[at] + 32) : text[at];
     }

@@ -109,11 +109,11 @@ void read_any(vector_reading& reading) {
 plain_name::plain_name(std::string_view path) : text(lower(file_name(path))) {
     for (const std::string_view ending : {".gz", ".bz2", ".zst", ".zstd", ".xz"}) {
         if (says_compressed || !text.ends_with(ending)) continue;
-        text.resize(text.size() - ending.size());
+        text.erase(text.size() - ending.size());
         says_compressed = true;
     }
     const std::size_t crop = text.find(".crop_nb_");
-    if (crop != std::string::npos) text.resize(crop);
+    if (crop != std::string::npos) text.erase(crop);
 }
 
 vector_file::vector_file() : state_(std::make_unique<state>()) {}
