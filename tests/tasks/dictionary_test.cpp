@@ -8,9 +8,11 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <map>
 #include <random>
 
+#include "io/store/section.hpp"
 #include "quern/base/choose_device.hpp"
 #include "quern/base/error.hpp"
 #include "tasks/dictionary/word_collector.hpp"
@@ -257,6 +259,29 @@ TEST_F(dictionary_task, refuses_every_cut_and_every_flipped_bit) {
             EXPECT_EQ(e.section(), "dictionary");
         }
     }
+}
+
+TEST_F(dictionary_task, of_another_version_says_what_to_do) {
+    const dictionary_options options = of_lines("one\ntwo\n");
+    made_of(options);
+    std::string payload(io::section_view(options.file, "dictionary").all());
+    const auto refusal_of_version = [&](std::uint32_t version) {
+        std::memcpy(payload.data() + 8, &version, sizeof version);
+        io::section_writer changed(file("changed"));
+        changed.append(payload);
+        changed.finish();
+        try {
+            word_dictionary::open(file("changed"));
+        } catch (const damaged_store& e) {
+            return std::string(e.what());
+        }
+        return std::string("none");
+    };
+    EXPECT_EQ(refusal_of_version(dictionary_format_version), "none");
+    EXPECT_THAT(refusal_of_version(dictionary_format_version + 1), HasSubstr("install a newer Quern"));
+    EXPECT_THAT(
+        refusal_of_version(1),
+        HasSubstr("has format version 1, but this program reads version 2; a Quern before 1.0 made it"));
 }
 
 TEST_F(dictionary_task, refuses_what_cannot_be_made) {

@@ -4,10 +4,13 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstring>
 #include <random>
 #include <sstream>
 
+#include "io/store/section.hpp"
 #include "quern/base/error.hpp"
+#include "quern/tasks/language_model.hpp"
 #include "quern/tasks/ngrams.hpp"
 #include "reference/kneser_ney_reference.hpp"
 #include "temporary_folder.hpp"
@@ -244,6 +247,29 @@ TEST_F(kneser_ney, refuses_what_it_cannot_do) {
                     o.prune = "0 1";
                 }),
                 HasSubstr("need smoothing by kneser-ney"));
+}
+
+TEST(compact_model_task, of_another_version_says_what_to_do) {
+    const temporary_folder folder;
+    const auto refusal_of_version = [&](std::uint32_t version) {
+        std::string head(128, '\0');
+        head.replace(0, 8, "QUERNLM\n");
+        std::memcpy(head.data() + 8, &version, sizeof version);
+        io::section_writer file(folder / "model");
+        file.append(head);
+        file.finish();
+        try {
+            read_compact_model_info(folder / "model");
+        } catch (const damaged_store& e) {
+            return std::string(e.what());
+        }
+        return std::string("none");
+    };
+    EXPECT_THAT(refusal_of_version(language_model_format_version), HasSubstr("has parts of wrong length"));
+    EXPECT_THAT(refusal_of_version(language_model_format_version + 1), HasSubstr("install a newer Quern"));
+    EXPECT_THAT(
+        refusal_of_version(1),
+        HasSubstr("has format version 1, but this program reads version 2; a Quern before 1.0 made it"));
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "base/hash.hpp"
 #include "device/files/mapped_pages.hpp"
 #include "device/files/watched_mapping.hpp"
+#include "io/store/format_version.hpp"
 
 namespace quern::io {
 namespace {
@@ -100,8 +101,8 @@ section_view::section_view(const std::filesystem::path& file, std::string name) 
     std::memcpy(&end, whole.data() + whole.size() - sizeof end, sizeof end);
     if (std::memcmp(end.magic, footer().magic, sizeof end.magic) != 0) fail("is truncated or not a section");
     if (end.own_checksum != end.sum()) fail("has a damaged footer");
-    if (end.version != section_version || end.block != block_bytes)
-        fail("has a version that this program cannot read");
+    if (end.version != section_version) fail(other_format_version(end.version, section_version));
+    if (end.block != block_bytes) fail("has blocks of a size that this program cannot read");
     if (end.payload_bytes > whole.size() ||
         padded(end.payload_bytes) + blocks_of(end.payload_bytes) * 8 + sizeof end != whole.size()) {
         fail("has a length that differs from its footer");

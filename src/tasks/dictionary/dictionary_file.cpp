@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "device/files/descriptor.hpp"
+#include "io/store/format_version.hpp"
 #include "quern/base/error.hpp"
 #include "tasks/store/manifest.hpp"
 
@@ -126,7 +127,7 @@ opened open(const std::filesystem::path& path) {
     const auto head = section.value<header>(0);
     if (std::memcmp(head.name, magic, sizeof magic) != 0) section.fail("is not a dictionary");
     if (head.version != dictionary_format_version)
-        section.fail("has a version that this program cannot read");
+        section.fail(io::other_format_version(head.version, dictionary_format_version));
     const std::uint64_t max = section.size();
     if (head.word_bytes > max || head.count_bytes > max || head.manifest_bytes > max ||
         padded(sizeof head + head.word_bytes) + head.count_bytes + head.manifest_bytes != max) {

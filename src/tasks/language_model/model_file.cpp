@@ -10,6 +10,7 @@
 #include "base/hash.hpp"
 #include "device/files/descriptor.hpp"
 #include "io/files/atomic_file.hpp"
+#include "io/store/format_version.hpp"
 #include "quern/base/error.hpp"
 #include "quern/tasks/language_model_option_table.hpp"
 #include "tasks/language_model/arpa_file.hpp"
@@ -90,7 +91,7 @@ model_file::model_file(const std::filesystem::path& path) {
     const auto head = section.value<file_head>(0);
     if (std::memcmp(head.name, magic, sizeof magic) != 0) section.fail("is no language model");
     if (head.version != language_model_format_version)
-        section.fail("has a version that this program cannot read");
+        section.fail(io::other_format_version(head.version, language_model_format_version));
     const std::uint64_t max = section.size();
     if (head.words > UINT32_MAX || head.letter_bytes > max || head.slots > max / 8 ||
         head.ngram_bytes > max || !std::has_single_bit(head.slots) || head.slots <= head.words ||

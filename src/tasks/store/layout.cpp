@@ -18,7 +18,8 @@ constexpr manifests::kind of_a_store = {manifest, "quern store", store_format_ve
 template <std::size_t N>
 std::size_t index_of(const std::string_view (&names)[N], const std::string& name) {
     const auto at = std::find(std::begin(names), std::end(names), name);
-    if (at == std::end(names)) throw std::runtime_error("unknown name: " + name);
+    if (at == std::end(names))
+        throw std::runtime_error("has the unknown name " + name + "; install a newer Quern");
     return static_cast<std::size_t>(at - std::begin(names));
 }
 

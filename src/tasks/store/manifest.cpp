@@ -10,6 +10,7 @@
 #include "base/hash.hpp"
 #include "device/cpu/pipeline.hpp"
 #include "io/files/mapped_file.hpp"
+#include "io/store/format_version.hpp"
 #include "quern/base/error.hpp"
 
 namespace quern::manifests {
@@ -29,11 +30,7 @@ void read(const std::filesystem::path& folder, const kind& of,
         nlohmann::json json = nlohmann::json::parse(file.text());
         if (json.at("format") != of.format) throw std::runtime_error(std::string(of.is_none));
         const unsigned version = json.at("version");
-        if (version != of.version) {
-            throw std::runtime_error(fmt::format(
-                "has format version {}, but this program reads version {}; {}", version, of.version,
-                version > of.version ? "install a newer Quern" : "build it again from its corpus"));
-        }
+        if (version != of.version) throw std::runtime_error(io::other_format_version(version, of.version));
         const std::uint64_t checksum = from_hex(json.at("checksum"));
         json.erase("checksum");
         if (hash64(json.dump()) != checksum) throw std::runtime_error("does not match its checksum");

@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "io/store/section.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <random>
 #include <string>
 
+#include "base/hash.hpp"
 #include "no_more_files.hpp"
 #include "temporary_folder.hpp"
 
 namespace quern::io::section_test {
 namespace {
 
+using ::testing::HasSubstr;
 using testing::read_file;
 using testing::temporary_folder;
 using testing::write_file;
@@ -91,6 +95,30 @@ TEST_P(section_test, refuses_another_section) {
     } catch (const damaged_store& e) {
         EXPECT_EQ(e.section(), "s");
     }
+}
+
+TEST_P(section_test, of_another_version_says_what_to_do) {
+    section_writer writer(file_);
+    writer.append(random_bytes(GetParam()));
+    writer.finish();
+    std::string whole = read_file(file_);
+    const auto refusal_of_version = [&](std::uint32_t version) {
+        char* const footer = whole.data() + whole.size() - 48;
+        std::memcpy(footer + 8, &version, sizeof version);
+        const std::uint64_t sum = hash64({footer, 40});
+        std::memcpy(footer + 40, &sum, sizeof sum);
+        write_file(file_, whole);
+        try {
+            section_view(file_, "s");
+        } catch (const damaged_store& e) {
+            return std::string(e.what());
+        }
+        return std::string("none");
+    };
+    EXPECT_EQ(refusal_of_version(1), "none");
+    EXPECT_THAT(refusal_of_version(2),
+                HasSubstr("has format version 2, but this program reads version 1; install a newer Quern"));
+    EXPECT_THAT(refusal_of_version(0), HasSubstr("a Quern before 1.0 made it"));
 }
 
 INSTANTIATE_TEST_SUITE_P(sizes, section_test, ::testing::Values(0, 1, 7, 8, 65'535, 65'536, 65'537, 300'000));
