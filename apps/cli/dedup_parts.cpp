@@ -51,7 +51,7 @@ void settle_parts(command_line& line, const dedup_parts_request& request, text_c
 }
 
 int dedup_parts(dedup_parts_request& request, session& job) {
-    if (request.cuts.empty() && request.kept.empty()) request.cuts = "-";
+    if (request.cuts.empty() && request.kept.empty()) request.cuts.assign(1, '-');
     std::optional<output> cuts, kept;
     if (!request.cuts.empty()) cuts = job.open({request.cuts});
     const bool to_folder = request.kept.ends_with('/');

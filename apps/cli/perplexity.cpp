@@ -145,7 +145,7 @@ int run_perplexity(const command& self, const std::vector<std::string>& argument
     std::string name;
     perplexity_result made = perplexity(options, job.ctx, [&](const perplexity_row& row) {
         name = row.id;
-        if (row.number != 0) name += ":" + std::to_string(row.number);
+        if (row.number != 0) name.append(1, ':').append(std::to_string(row.number));
         cells = {std::string_view(name), row.words, row.unknown, row.logarithm, row.perplexity};
         if (bits) cells.emplace_back(row.bits_per_byte);
         rows.row(cells);
