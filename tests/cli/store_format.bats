@@ -192,6 +192,7 @@ END
         cp kept "$file"
     done
     sed -i 's/"version": [0-9]*/"version": 3/' articles/store.json
+    echo '{"id": "new", "text": "A mill."}' >new.jsonl
     for command in 'search articles mill' 'count articles mill' 'verify articles' 'export articles --documents -' \
         'similar articles mill' 'build new.jsonl -o articles --update' 'merge articles pages -o merged'; do
         # shellcheck disable=SC2086 # words

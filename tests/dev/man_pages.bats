@@ -55,7 +55,7 @@ options_of() { "$QUERN" "$1" --help-all | grep -oE '^ {2,6}-(-[a-z0-9-]+|[a-zA-Z
     (cd / && TZ=Asia/Tokyo LC_ALL=C COLUMNS=20 "$QUERN" man build) >second
     cmp first second
     unset SOURCE_DATE_EPOCH
-    "$QUERN" man build | grep -q '^\.TH QUERN-BUILD 1 "" "quern [0-9.]*" "Quern Manual"$'
+    "$QUERN" man build | grep -q '^\.TH QUERN-BUILD 1 "" "quern [0-9.a-z-]*" "Quern Manual"$'
     SOURCE_DATE_EPOCH=0 "$QUERN" man build | grep -q '"1970-01-01"'
 }
 
