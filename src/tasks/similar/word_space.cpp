@@ -70,9 +70,8 @@ word_space::state::state(std::filesystem::path where, const context& ctx)
     neighbours = open_as(layout::neighbours);
     neighbour_scores = open_as(layout::neighbour_scores);
     if (info.dimensions != 0) vectors = open_as(layout::vectors);
-    const auto listed = std::ranges::find(info.sections, layout::relations, &store_section::name);
-    if (listed != info.sections.end()) relations = open_as(layout::relations);
-    of_triples = listed != info.sections.end();
+    of_triples = manifests::find_section(info.sections, layout::relations) != nullptr;
+    if (of_triples) relations = open_as(layout::relations);
     refuse_other_sizes();
     if (info.unicode_version != text::unicode_version() && !info.verbatim) {
         ctx.log(log_level::warning,

@@ -12,7 +12,7 @@ namespace quern {
 document_duplicates::document_duplicates(const std::filesystem::path& store,
                                          const std::vector<store_section>& listed) {
     namespace layout = store_layout;
-    if (std::ranges::find(listed, layout::duplicates_of, &store_section::name) == listed.end()) return;
+    if (manifests::find_section(listed, layout::duplicates_of) == nullptr) return;
     const auto open = [&](std::string_view name) { return layout::open_section(store, listed, name); };
     sections_ =
         std::make_shared<const sections>(sections{open(layout::duplicates_of), open(layout::copy_ids),

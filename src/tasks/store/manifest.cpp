@@ -74,14 +74,16 @@ std::vector<store_section> sections_of(const nlohmann::json& member) {
     return sections;
 }
 
+const store_section* find_section(const std::vector<store_section>& sections, std::string_view name) {
+    const auto at = std::ranges::find(sections, name, &store_section::name);
+    return at == sections.end() ? nullptr : &*at;
+}
+
 const store_section& listed(const std::filesystem::path& folder, const kind& of,
                             const std::vector<store_section>& sections, std::string_view name) {
-    const auto at = std::ranges::find(sections, name, &store_section::name);
-    if (at == sections.end()) {
-        throw damaged_store((folder / of.file).string(), "manifest",
-                            "does not list section " + std::string(name));
-    }
-    return *at;
+    if (const store_section* const found = find_section(sections, name)) return *found;
+    throw damaged_store((folder / of.file).string(), "manifest",
+                        "does not list section " + std::string(name));
 }
 
 std::filesystem::path file_of(const std::filesystem::path& folder, std::string_view section) {

@@ -40,6 +40,8 @@ std::uint64_t from_hex(const std::string& text);
 /// The member "sections" of a manifest, and back.
 nlohmann::json to_json(const std::vector<store_section>& sections);
 std::vector<store_section> sections_of(const nlohmann::json& member);
+/// The one of this name; null if it is not listed.
+const store_section* find_section(const std::vector<store_section>& sections, std::string_view name);
 /// The section `name` of a folder. Throws damaged_store if it is not listed.
 const store_section& listed(const std::filesystem::path& folder, const kind& of,
                             const std::vector<store_section>& sections, std::string_view name);

@@ -77,7 +77,7 @@ field_column::field_column(const std::filesystem::path& store, const std::vector
     const auto name = [&](layout::field_part part) { return layout::field_section(number, part); };
     values_ = layout::open_section(store, sections, name(layout::field_part::values));
     const std::string present = name(layout::field_part::present);
-    if (std::ranges::find(sections, present, &store_section::name) != sections.end())
+    if (manifests::find_section(sections, present) != nullptr)
         present_ = layout::open_section(store, sections, present);
     if (info_.type == field_type::list)
         ends_ = layout::open_section(store, sections, name(layout::field_part::ends));

@@ -56,11 +56,6 @@ names made_by(build_stage stage) {
     return {};
 }
 
-const store_section* section_of(const store_info& info, std::string_view name) {
-    const auto found = std::ranges::find(info.sections, name, &store_section::name);
-    return found == info.sections.end() ? nullptr : &*found;
-}
-
 bool are_equal(const store_section& a, const store_section& b) {
     return a.bytes == b.bytes && a.checksum == b.checksum;
 }
@@ -69,7 +64,8 @@ bool reads_the_same(build_stage stage, const store_info& before, const store_inf
     if (before.verbatim != now.verbatim || before.listed != now.listed || before.documents != now.documents)
         return false;
     for (const std::string_view name : read_by(stage)) {
-        const store_section *old = section_of(before, name), *made = section_of(now, name);
+        const store_section *old = manifests::find_section(before.sections, name),
+                            *made = manifests::find_section(now.sections, name);
         if (old == nullptr || made == nullptr || !are_equal(*old, *made)) return false;
     }
     if (stage != build_stage::vectors) return true;
@@ -97,7 +93,7 @@ std::optional<stage_outcome> unchanged_outcome(build_stage stage, const fs::path
     if (!before.stages.contains(stage) || !reads_the_same(stage, before, now)) return {};
     stage_outcome outcome;
     for (const std::string_view name : made_by(stage)) {
-        const store_section* section = section_of(before, name);
+        const store_section* section = manifests::find_section(before.sections, name);
         if (section == nullptr) return {};
         outcome.sections.push_back(*section);
     }
