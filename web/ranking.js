@@ -14,6 +14,7 @@ function fill(select, { schema, choices }) {
   const groups = Map.groupBy(choices, (choice) => choice.group);
   select.replaceChildren(...[...groups].flatMap(([group, of]) => (group && groups.size > 1 ? [element('optgroup', { label: group }, ...of.map(made))] : of.map(made))));
   select.dataset.initial = schema.default;
+  select.disabled = choices.length === 1;   // a sharded store has no feedback
   explanations.set(select.id, new Map(choices.map((choice) => [choice.value, choice.explanation])));
 }
 

@@ -29,9 +29,13 @@ std::filesystem::path cache_folder() {
 
 }  // namespace
 
+bool holds_store(const std::filesystem::path& path) {
+    return is_store(path) || is_sharded_store(path);
+}
+
 std::filesystem::path store_for(const std::filesystem::path& path, build_options corpus,
                                 const text_choice& text, session& job) {
-    if (is_store(path) || is_sharded_store(path)) {
+    if (holds_store(path)) {
         if (corpus.fields.any_chosen())
             throw usage_error(path.string() +
                               " is a store; --id-field, --text-field, --title-field and --link-field name "

@@ -74,8 +74,8 @@ int run_merge(const command& self, const std::vector<std::string>& arguments) {
     line.flag(
         "--sharded",
         "Write a sharded store instead: a small folder that names the stores, which stay where they are "
-        "and must not change. quern search finds in it what it would find in the merged store, with the "
-        "same scores.",
+        "and must not change. quern search, serve, mcp and count find in it what they would find in the "
+        "merged store, with the same scores.",
         sharded);
     declare_common(line, common, {.rows = false, .output = false, .gpu = true, .seed = true});
     line.example("quern merge monday tuesday -o week", "Two stores as one, with all stages.");

@@ -18,7 +18,6 @@
 #include "quern/base/rows.hpp"
 #include "quern/base/terminal_text.hpp"
 #include "quern/tasks/search_option_table.hpp"
-#include "quern/tasks/shards.hpp"
 #include "session.hpp"
 #include "values.hpp"
 
@@ -428,7 +427,7 @@ void refuse_idle_options(command_line& line, const search_request& request) {
         line.require_used(name, !request.query_vector.empty(), "requires --query-vector");
     line.require_used("--like-weight", request.like.has_value(), "requires --like");
     line.require_used("--facet-values", !request.search.facets.empty(), "requires --facets");
-    const bool builds = !is_store(request.path) && !is_sharded_store(request.path);
+    const bool builds = !holds_store(request.path);
     for (const char* name : {"--input-format", "--max-errors", "--files-from"})
         line.require_used(name, builds, "requires a corpus, but the first argument is a store");
 }
@@ -488,8 +487,7 @@ int run_search(const command& self, const std::vector<std::string>& arguments) {
     if (!line.given("--syntax"))
         request.search.syntax = interactive ? query_syntax::automatic : query_syntax::words;
     if (!line.given("--typos"))
-        request.search.typos = interactive && !is_sharded_store(request.path) ? typo_tolerance::automatic
-                                                                              : typo_tolerance::never;
+        request.search.typos = interactive ? typo_tolerance::automatic : typo_tolerance::never;
     if (!line.given("--phrases"))
         request.search.phrases = interactive || request.search.syntax != query_syntax::words;
     request.search.suggestions = interactive ? interactive_suggestions : 0;
@@ -499,7 +497,7 @@ int run_search(const command& self, const std::vector<std::string>& arguments) {
     read.insert(read.end(), {request.topics, request.text.stop_word_file()});
     output to = job.open_output(destination, std::move(read));
 
-    const bool from_store = is_store(request.path) || is_sharded_store(request.path);
+    const bool from_store = holds_store(request.path);
     const auto engine =
         job.stage("open", [&, store = store_for(request.path, request.corpus, request.text, job)] {
             return search_engine::open(store, job.ctx, request.vectors);

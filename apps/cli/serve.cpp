@@ -162,7 +162,7 @@ std::vector<server::store_source> sources_of(const serve_request& request, sessi
         sources.push_back({store_for(path, request.corpus, request.text, job), path});
         names.push_back(std::filesystem::canonical(path).filename().string());
         const std::string& form = request.corpus.input_format;
-        if (!is_store(path) && std::filesystem::is_directory(path) && (form.empty() || form == "folder"))
+        if (!holds_store(path) && std::filesystem::is_directory(path) && (form.empty() || form == "folder"))
             sources.back().folder = source_folder::open(path);
     }
     names = server::unique_names(names);
@@ -218,7 +218,7 @@ int run_serve(const command& self, const std::vector<std::string>& arguments) {
     job.follow_links = request.corpus.follow_links;
     request.dedup.fields = request.corpus.fields;  // of the documents that arrive
     const bool only_stores =
-        std::ranges::all_of(request.paths, [](const std::string& path) { return is_store(path); });
+        std::ranges::all_of(request.paths, [](const std::string& path) { return holds_store(path); });
     if (!request.dedup.store.empty() && only_stores) request.corpus.fields = {};
     const device_choice of_dedup = job.ctx.device;
     if (!request.dedup.store.empty()) job.ctx.device = {device_choice::kind::cpu};  // of searching

@@ -158,10 +158,10 @@ mcp_tool search_tool(const search_engine& engine, const site_limits& limits) {
     add("total");
     add("typos");
     add("fold");
-    add("field_weights",
-        "BM25F: weights of the title, the text and the indexed fields, as in title=3,text=1,abstract=2; 1 "
-        "for a "
-        "field that is not named. Only with the model bm25; titles then get no bonus.");
+    if (!engine.is_sharded())
+        add("field_weights",
+            "BM25F: weights of the title, the text and the indexed fields, as in title=3,text=1,abstract=2; "
+            "1 for a field that is not named. Only with the model bm25; titles then get no bonus.");
     if (!engine.store().fields.empty()) {
         for (const char* const name : {"filter", "sort", "facets", "facet_values"}) add(name);
         arguments.front().required = false;  // a filter is enough

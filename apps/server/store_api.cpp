@@ -46,6 +46,7 @@ std::string store_json(const served_store& store, std::span<const served_store> 
     json.member("words", info.words);
     json.member("vocabulary", info.vocabulary);
     json.member("postings", info.postings);
+    if (engine.is_sharded()) json.member("shards", std::uint64_t{engine.shards()});
     json.member("links", info.links);
     json.member("copies", info.duplicates);
     std::string stages;

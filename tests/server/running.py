@@ -93,6 +93,23 @@ def rich_store():
     return path
 
 
+def sharded_store():
+    """A store, and the same documents as three shards of a sharded store."""
+    whole, apart = folder() / "whole", folder() / "apart"
+    if not apart.exists():
+        documents = [document for pair in zip(rich_documents(), DOCUMENTS * 3) for document in pair]
+        documents = list({document["id"]: document for document in documents}.values())
+        lines = [json.dumps(document) + "\n" for document in documents]
+        third = len(lines) // 3
+        names = {"part-0": lines[:third - 5], "part-1": lines[third - 5:2 * third], "part-2": lines[2 * third:], "whole": lines}
+        for name, own in names.items():
+            (folder() / f"{name}.jsonl").write_text("".join(own))
+            subprocess.run([QUERN, "build", folder() / f"{name}.jsonl", "-o", folder() / name, "--skip", "all",
+                            "--keep-fields", "price,tag", "--quiet"], check=True)
+        subprocess.run([QUERN, "merge", *(folder() / f"part-{i}" for i in range(3)), "-o", apart, "--sharded", "--quiet"], check=True)
+    return whole, apart
+
+
 def fielded_store():
     """A store whose fields are searched."""
     path = folder() / "fielded"

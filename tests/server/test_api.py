@@ -11,7 +11,7 @@ import unittest
 from pathlib import Path
 from urllib.parse import quote, urlencode
 
-from running import DOCUMENTS, LONG_TEXT, PATIENCE, PICTURE, QUERN, Server, fielded_store, folder, needs, pages, rich_store, store
+from running import DOCUMENTS, LONG_TEXT, PATIENCE, PICTURE, QUERN, Server, fielded_store, folder, needs, pages, rich_store, sharded_store, store
 
 NEEDS = {"prior": "link_ranks", "expand": "thesaurus", "like": "document_vectors", "vector": "vectors"}  # parameters, and what a store must have for them
 BY_ID = {document["id"]: document for document in DOCUMENTS}
@@ -229,6 +229,62 @@ class IndexedFields(Api):
                                 ({"q": "grain", "field_weights": "summary=0.01", "field_b": "tags=0"}, ["b", "a"])):
             self.assertEqual([hit["id"] for hit in self.server.json("/api/search", **given)["hits"]], expected, given)
         self.assertIn("(expected title, summary, tags or text)", self.refused("/api/search?q=grain&field_weights=abstract%3D2"))
+
+
+class Shards(Api):
+    """A sharded store answers with the bytes of one store of all its documents, and refuses what it lacks by name."""
+
+    store = staticmethod(lambda: list(sharded_store()))
+
+    def bodies(self, path, **parameters):
+        """The answers of the store and of the sharded store, without the time they took."""
+        answers = [self.server.get(f"{path}?" + urlencode({**parameters, "store": name})) for name in ("whole", "apart")]
+        self.assertEqual([status for status, _, _ in answers], [200, 200], answers)
+        return [re.sub(r'"seconds":[^,]*,', "", body) for _, _, body in answers]
+
+    def test_searches(self):
+        for query in ("grain", "horse field", "hrose feild", "\"near the\" barn -cart", "wor* flour", "title:birds sparow~1", "absent", "*"):
+            for options in ({}, {"model": "dirichlet", "explain": 1, "total": 1}, {"typos": "2", "parts": 1}, {"prefix_last": 1, "parts": 1, "k": 30},
+                            {"fold": "accents", "sort": "-price", "k": 5, "offset": 3}, {"facets": "tag,price", "filter": "price < 20", "total": 1},
+                            {"correct": 1, "typos": "never", "suggestions": 3}, {"count": 1}, {"dependence": "sdm", "model": "ql"}):
+                with self.subTest(query=query, options=options):
+                    one, other = self.bodies("/api/search", q=query, **options)
+                    self.assertEqual(other, one)
+
+    def test_documents_completions_and_statistics(self):
+        for path, parameters in (("/api/documents", {"id": "ford", "q": "mil grinds"}), ("/api/documents", {"id": "über/ß €"}),
+                                 ("/api/documents", {"id": "page-100", "q": "ho", "prefix_last": 1}), ("/api/complete", {"q": "the ho"}),
+                                 ("/api/complete", {"q": "spar", "k": 2}), ("/api/complete", {"q": "hrose"}), ("/api/statistics", {}),
+                                 ("/api/statistics", {"words": 500}), ("/api/duplicates", {}), ("/api/words", {"q": "grain"})):
+            with self.subTest(path=path, parameters=parameters):
+                one, other = self.bodies(path, **parameters)
+                self.assertEqual(other, one)
+        self.refused("/api/documents?id=none&store=apart", 404)
+
+    def test_what_it_lacks(self):
+        described = self.server.json("/api/store", store="apart")
+        self.assertEqual((described["shards"], described["offers"]), (3, []))
+        self.assertNotIn("shards", self.server.json("/api/store", store="whole"))
+        for name, value, reason in (("feedback", "rm3", "(feedback)"), ("field_weights", "title=3", "(field_weights, field_b)"),
+                                    ("prior", "0.1", "prior: the store has no link ranks"), ("expand", "2", "expand: the store has no thesaurus"),
+                                    ("like", "ford", "like: the store has no document vectors"), ("vector", "[1]", "vector: the store has no vectors"),
+                                    ("order_model", "history", "(order_model)")):
+            more = "&model=ql&order=2" if name == "order_model" else ""
+            self.assertIn(reason, self.refused(f"/api/search?store=apart&q=grain&{name}={quote(value)}{more}"))
+        offered = {option["name"]: option for option in self.server.json("/api/options", store="apart")["options"]}
+        self.assertEqual([choice["value"] for choice in offered["feedback"]["choices"]], ["none"])
+        self.assertEqual(offered["order_model"]["schema"]["enum"], ["interpolated"])
+        self.assertEqual(len(offered["dependence"]["choices"]), 2)
+
+    def test_tools_of_agents(self):
+        def answers(name):
+            messages = [("search", {"query": "grain hrose", "k": 4}), ("read_document", {"id": "ford"}), ("count_phrase", {"phrase": "near the", "k": 3}),
+                        ("complete", {"query": "the ho"})]
+            sent = [json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": tool, "arguments": {**of, "store": name}}})
+                    for tool, of in messages]
+            return [self.server.post("/mcp", message)[2] for message in sent]
+        self.assertEqual(answers("apart"), answers("whole"))
+        self.assertNotIn('"isError":true', "".join(answers("apart")))
 
 
 class Lists(Api):

@@ -18,6 +18,7 @@
 #include "corpus_fixture.hpp"
 #include "quern/base/error.hpp"
 #include "quern/tasks/build.hpp"
+#include "quern/tasks/count.hpp"
 #include "quern/tasks/search.hpp"
 #include "quern/tasks/store.hpp"
 #include "temporary_folder.hpp"
@@ -30,17 +31,28 @@ using ::testing::HasSubstr;
 using testing::made_numbers;
 using testing::write_file;
 
+/// Spelt alike, some with accents.
+constexpr std::string_view near_words[] = {"mill",       "grain",     "mull",  "m\u00fcll", "mills",
+                                           "milling",    "grains",    "grian", "mall",      "millers",
+                                           "gr\u00e4in", "caf\u00e9", "cafe",  "graining",  "m\u00efll"};
+
 /// Documents whose words are of Zipf-like frequency; every document has a rare word, so that shards lack words of others.
 std::string made_corpus(std::size_t documents, std::uint64_t seed) {
     made_numbers next(seed);
+    const auto near_word = [&] { return near_words[next(1 + next(std::size(near_words)))]; };
     std::string corpus;
     for (std::size_t d = 0; d < documents; ++d) {
         std::string text = fmt::format("rare{}", d % 23);
         const std::uint64_t words = 1 + next(40);
         for (std::uint64_t w = 0; w < words; ++w) text += fmt::format(" w{}", next(1 + next(30)));
-        corpus +=
-            fmt::format(R"({{"id":"d{}","title":"w{} title","text":"{}","price":{},"tag":["t{}","t{}"]}})", d,
-                        next(20), text, next(50), next(3), next(3));
+        for (std::uint64_t w = next(3); w > 0; --w) text += fmt::format(" {}", near_word());
+        corpus += fmt::format(
+            R"({{"id":"d{}","title":"w{} title {}","text":"{}","price":{},"share":{},"day":"2024-05-{:02}",)",
+            d, next(20), next(4) == 0 ? near_word() : "", text, next(50), static_cast<double>(next(8)) / 8,
+            1 + next(9));
+        corpus += fmt::format(R"("sold":{},"kind":"k{}",)", next(2) == 0, next(5));
+        if (next(4) != 0) corpus += fmt::format(R"("place":"p{}",)", next(4));
+        corpus += fmt::format(R"("tag":["t{}","t{}"]}})", next(3), next(3));
         corpus += '\n';
     }
     return corpus;
@@ -66,6 +78,14 @@ std::string shown(const search_result& result) {
             text += fmt::format(" {} {} {}", word.word, word.distance, word.documents);
         text += '\n';
     }
+    for (const found_variants& of : result.variants) {
+        text += "variants of " + of.word + ":";
+        for (const auto& word : of.words)
+            text += fmt::format(" {} {} {}", word.word, word.distance, word.documents);
+        text += '\n';
+    }
+    text += fmt::format("words {}\nfacets {}\n", fmt::join(result.variant_words, ","),
+                        facets_json(result.facets));
     for (const search_hit& hit : result.hits)
         text += fmt::format("{} {} {} {:a} {} [{}] {} {} {}\n", hit.rank, hit.document, hit.id, hit.score,
                             hit.title, hit.snippet, hit.words, hit.fields, explanation_json(hit));
@@ -179,13 +199,114 @@ TEST_F(shards_test, options_give_what_one_store_gives) {
     ngrams.order = 3;
     add("no snippets").snippets = false;
     add("the best").k = 1;
+    for (const std::string_view order : {"price", "-day", "place,-price", "-sold,kind", "share"}) {
+        add("sort " + std::string(order)).sort = order;
+        add("the first by " + std::string(order)).sort = order;
+        cases.back().second.k = 6;
+        cases.back().second.offset = 2;
+    }
+    add("facets").facets = "price,share,day,sold,kind,place,tag";
+    cases.back().second.total = true;
+    add("facets of a filter").facets = "tag,price";
+    cases.back().second.filter = "sold = true";
+    cases.back().second.sort = "-place";
+    cases.back().second.facet_values = 2;
     for (const std::size_t shards : {2, 5}) {
         const auto parts = search_engine::open(sharded(corpus, shards), context_with());
         for (const auto& [name, options] : cases)
-            for (const std::string_view query : {"w1 w2 w3 w4", "rare4 w2 rare4 w1", "w0"})
+            for (const std::string_view query : {"w1 w2 w3 w4", "rare4 w2 rare4 w1", "w0", ""})
                 EXPECT_EQ(shown(parts.search(query, options, context_with(2))),
                           shown(whole.search(query, options, context_with(1))))
                     << name << ": " << query << " in " << shards;
+    }
+}
+
+TEST_F(shards_test, words_spelt_alike_are_those_of_one_store) {
+    const std::string corpus = made_corpus(110, 13);
+    const auto whole = search_engine::open(built(corpus, "whole"), context_with());
+    std::vector<search_options> cases;
+    for (const typo_tolerance typos :
+         {typo_tolerance::never, typo_tolerance::automatic, typo_tolerance::one, typo_tolerance::two}) {
+        for (const bool prefix_last : {false, true}) {
+            for (const folding fold : {folding::none, folding::accents}) {
+                search_options& options = cases.emplace_back();
+                options.typos = typos;
+                options.prefix_last = prefix_last;
+                options.fold = fold;
+                options.syntax = query_syntax::automatic;
+                options.explain = options.total = true;
+                options.suggestions = 2;
+                options.k = 40;
+            }
+        }
+    }
+    for (const std::size_t shards : {1, 2, 5}) {
+        const auto parts = search_engine::open(sharded(corpus, shards), context_with());
+        unsigned turn = 0;
+        for (search_options options : cases) {
+            for (const std::string_view query :
+                 {"mill", "mill w3", "mil", "grani w1", "gra", "mill~2 -grain", "title:mil~1 w2",
+                  "mul* grain", "+m\u00fcll caf\u00e9", "\"mill grain\" mull", "absent~1 graning", "cafe",
+                  "xyzt mi"}) {
+                options.ranking.model = models[turn++ % std::size(models)];
+                options.ranking.title_weight = turn % 3 == 0 ? 0.25 : 0;
+                EXPECT_EQ(shown(parts.search(query, options, context_with(1 + turn % 3))),
+                          shown(whole.search(query, options, context_with(1))))
+                    << query << " in " << shards << ", typos " << static_cast<int>(options.typos) << ", last "
+                    << options.prefix_last << ", fold " << static_cast<int>(options.fold);
+            }
+        }
+    }
+}
+
+TEST_F(shards_test, completions_and_counts_are_those_of_one_store) {
+    const std::string corpus = made_corpus(90, 17);
+    const fs::path of_whole = built(corpus, "whole");
+    const auto whole = search_engine::open(of_whole, context_with());
+    const auto counts = ngram_counter::open(of_whole, context_with());
+    const auto text_of = [](const completion_result& result) {
+        std::string text = fmt::format("{}|{}|{}", result.before, result.beginning, result.total);
+        for (const completed_word& of : result.words)
+            text += fmt::format(" {} {} {} {}", of.word, of.documents, of.occurrences, of.distance);
+        return text;
+    };
+    const auto summary_text = [](const collection_summary& of) {
+        std::string text =
+            fmt::format("{} {} {} {}", of.shortest, of.median, of.longest, of.linked_documents.size());
+        for (const auto& length : of.document_lengths)
+            text += fmt::format(" {}:{}", length.from, length.documents);
+        for (const auto& word : of.frequent_words)
+            text += fmt::format(" {} {} {}", word.word, word.documents, word.occurrences);
+        return text;
+    };
+    const auto count_text = [&](const ngram_counter& counter, std::string_view words) {
+        const ngram_occurrences found = counter.count(words, context_with(2));
+        std::string text = fmt::format("{} {} {} {}", fmt::join(found.words, " "),
+                                       fmt::join(found.unknown_words, " "), found.count, found.followed);
+        for (const ngram_document& of : found.documents)
+            text += fmt::format(" {} {} {} {}", of.document, counter.id(of.document), of.count, of.followed);
+        return text;
+    };
+    for (const std::size_t shards : {1, 3, 5}) {
+        const fs::path of_parts = sharded(corpus, shards);
+        const auto parts = search_engine::open(of_parts, context_with());
+        for (const std::string_view typed :
+             {"m", "w1 mi", "rar", "grnai", "mlil", "xyzt", "", "mill ", "w"}) {
+            for (const typo_tolerance typos :
+                 {typo_tolerance::never, typo_tolerance::automatic, typo_tolerance::one})
+                for (const std::size_t k : {1, 3, 100})
+                    EXPECT_EQ(text_of(parts.complete(typed, {k, typos}, context_with())),
+                              text_of(whole.complete(typed, {k, typos}, context_with())))
+                        << typed;
+        }
+        for (const std::size_t words : {0, 1, 7, 1000, 2000})
+            EXPECT_EQ(summary_text(parts.summary(words, 3, context_with())),
+                      summary_text(whole.summary(words, 3, context_with())));
+        EXPECT_EQ(parts.duplicated(0, 5, 5, context_with()).total, 0U);
+        const auto in_parts = ngram_counter::open(of_parts, context_with());
+        EXPECT_EQ(in_parts.documents(), counts.documents());
+        for (const std::string_view words : {"w0", "w0 w1", "rare3 w0", "rare3", "w1 absent", "mill"})
+            EXPECT_EQ(count_text(in_parts, words), count_text(counts, words));
     }
 }
 
@@ -253,27 +374,13 @@ TEST_F(shards_test, what_needs_one_store_is_refused_by_name) {
         change(options);
         return reason([&] { (void)parts.search("w1", options); });
     };
-    using enum typo_tolerance;
     EXPECT_THAT(refusal([](auto& o) { o.prior = 0.1; }),
                 HasSubstr("link ranks (prior), which needs one store"));
     EXPECT_THAT(refusal([](auto& o) { o.expand = 2; }), HasSubstr("a thesaurus (expand)"));
     EXPECT_THAT(refusal([](auto& o) { o.like = 1; }), HasSubstr("vectors of documents (like)"));
     EXPECT_THAT(refusal([](auto& o) { o.vector = {1.0F}; }), HasSubstr("hybrid search"));
     EXPECT_THAT(refusal([](auto& o) { o.feedback = feedback_method::rm3; }), HasSubstr("feedback"));
-    EXPECT_THAT(refusal([](auto& o) { o.typos = automatic; }), HasSubstr("words with typos (typos)"));
-    EXPECT_THAT(refusal([](auto& o) { o.prefix_last = true; }), HasSubstr("an unfinished word"));
-    EXPECT_THAT(refusal([](auto& o) { o.sort = "price"; }), HasSubstr("an order by fields (sort)"));
-    EXPECT_THAT(refusal([](auto& o) { o.facets = "tag"; }), HasSubstr("facets"));
     EXPECT_THAT(refusal([](auto& o) { o.field_weights = "title=3"; }), HasSubstr("weights of fields"));
-    EXPECT_THAT(reason([&] {
-                    search_options options;
-                    options.syntax = query_syntax::operators;
-                    (void)parts.search("w1~1", options);
-                }),
-                HasSubstr("words with typos"));
-    EXPECT_THAT(reason([&] { (void)parts.complete("w", {}, context_with()); }),
-                HasSubstr("completion of words"));
-    EXPECT_THAT(reason([&] { (void)parts.summary(1, 1, context_with()); }), HasSubstr("a summary"));
     EXPECT_THAT(reason([&] { (void)read_store_info(folder_ / "sharded_2"); }),
                 HasSubstr("is a sharded store"));
     EXPECT_FALSE(parts.has_link_ranks() || parts.has_thesaurus() || parts.has_document_vectors());

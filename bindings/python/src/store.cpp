@@ -16,6 +16,7 @@
 #include "quern/base/error.hpp"
 #include "quern/base/rows.hpp"
 #include "quern/tasks/search_option_table.hpp"
+#include "quern/tasks/shards.hpp"
 #include "quern/tasks/similar.hpp"
 #include "quern/tasks/store.hpp"
 #include "run.hpp"
@@ -39,12 +40,24 @@ std::string fingerprint_of_info(const store_info& info) {
     });
 }
 
+/// Of a sharded store: what tells its shards.
+std::string fingerprint_of_shards(const std::filesystem::path& path) {
+    return fingerprint_of_rows({"documents", "checksum"}, [&](row_writer& rows) {
+        for (const shard_info& shard : read_shards(path).shards) rows.row({shard.documents, shard.checksum});
+    });
+}
+
+std::string fingerprint_at(const std::filesystem::path& path) {
+    return is_sharded_store(path) ? fingerprint_of_shards(path) : fingerprint_of_info(read_store_info(path));
+}
+
 }  // namespace
 
 opened_folder::opened_folder(const std::filesystem::path& path, const context& ctx)
     : engine_(search_engine::open(path, ctx)),
       path_(std::filesystem::absolute(path).lexically_normal()),
-      fingerprint_(fingerprint_of_info(engine_.store())) {}
+      fingerprint_(engine_.is_sharded() ? fingerprint_of_shards(path_)
+                                        : fingerprint_of_info(engine_.store())) {}
 
 const ngram_counter& opened_folder::counter(const context& ctx) const {
     const std::lock_guard held(lock_);
@@ -57,7 +70,7 @@ const ngram_counter& opened_folder::counter(const context& ctx) const {
 }
 
 void opened_folder::check_unchanged() const {
-    if (fingerprint_of_info(read_store_info(path_)) != fingerprint_) {
+    if (fingerprint_at(path_) != fingerprint_) {
         throw usage_error(
             path_.string() +
             " is another store by now: it was replaced or updated since it was opened; open it again");

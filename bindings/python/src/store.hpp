@@ -22,7 +22,7 @@ class opened_folder {
 
     const search_engine& engine() const { return engine_; }
     const std::filesystem::path& path() const { return path_; }  ///< absolute
-    /// Of the rows that `quern info` writes: equal for equal stores.
+    /// Of the rows that `quern info` writes: equal for equal stores. Of a sharded store: of the checksums of its shards.
     const std::string& fingerprint() const { return fingerprint_; }
     /// Opened at the first call. Throws usage_error if another store is at the path by now.
     const ngram_counter& counter(const context& ctx) const;

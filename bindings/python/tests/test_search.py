@@ -255,6 +255,32 @@ def test_words_and_vectors_are_fused(tmp_path):
         quern.build(texts, tmp_path / "store", vectors=rows, update=True)
 
 
+# ---- Shards ----
+
+
+def test_a_sharded_store_is_one_store(tmp_path, command):
+    rows = corpus(90, 3)
+    whole = quern.build(rows, tmp_path / "whole", skip="all").store
+    for i, part in enumerate((rows[:20], rows[20:70], rows[70:])):
+        quern.build(part, tmp_path / f"part{i}", skip="all")
+    command("merge", *(tmp_path / f"part{i}" for i in range(3)), "-o", tmp_path / "apart", "--sharded", "--quiet")
+    apart = quern.open(tmp_path / "apart")
+    for query in ("mill word1", "mlil wrod12", "+tea -mill", '"word0 word1" stone', "word29*"):
+        for options in ({}, {"explain": True, "total": True}, {"model": "dirichlet", "typos": "2"}, {"prefix_last": True, "fold": "accents"}):
+            assert apart.search(query, **options) == whole.search(query, **options)
+            assert apart.search(query, **options).fingerprint == whole.search(query, **options).fingerprint
+    assert apart.search_many({"a": "mill", "b": "stone tea"}) == whole.search_many({"a": "mill", "b": "stone tea"})
+    assert apart.count("word0 word1").count == whole.count("word0 word1").count
+    assert apart.document("d3").text == whole.document("d3").text
+    again = pickle.loads(pickle.dumps(apart))
+    assert again.fingerprint == apart.fingerprint and again.search("mill") == whole.search("mill")
+    with pytest.raises(quern.UsageError, match="a sharded store does not have words of the best documents"):
+        apart.search("mill", feedback="rm3")
+    quern.build(rows[20:60], tmp_path / "part1", skip="all", force=True)
+    with pytest.raises(quern.UsageError, match="its shard .* was changed"):
+        quern.open(tmp_path / "apart")
+
+
 # ---- Many topics ----
 
 

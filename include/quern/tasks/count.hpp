@@ -31,6 +31,7 @@ struct ngram_occurrences {
 /// A store opened for counting; cheap to keep, thread-safe.
 class ngram_counter {
   public:
+    /// Also takes a sharded store (quern/tasks/shards.hpp), whose documents are numbered through its shards.
     /// Throws usage_error if there is no store, damaged_store with the section; warns through `ctx.on_log` if
     /// the store was made with another version of the Unicode data.
     static ngram_counter open(const std::filesystem::path& store, const context& ctx);

@@ -393,8 +393,8 @@ class search_engine {
   public:
     /// Opens a snapshot: later replacement or deletion of the store on disk does not affect this engine. A sharded store
     /// (quern/tasks/shards.hpp) is searched as the store of all its documents would be: the same hits, scores, order and
-    /// ties; documents are numbered through its shards. What needs one store is refused (usage_error): check(), complete(),
-    /// summary(), duplicated() and `vectors` say so.
+    /// ties; documents are numbered through its shards. What needs one store is refused (usage_error): check() and `vectors`
+    /// say so.
     /// Throws usage_error for a folder without a store, and for a shard that is missing or has changed; damaged_store with
     /// the section. Warns through `ctx.on_log` if the store was made with another version of the Unicode data. Ignores the
     /// device of `ctx`: single queries run on the CPU. `vectors`: of the documents, for hybrid search, instead of those in the store; throws as `build` for them.
@@ -420,7 +420,7 @@ class search_engine {
     std::vector<search_result> search(std::span<const search_topic> topics, const search_options& options,
                                       const context& ctx) const;
     /// The words of the store that complete the last word of `typed`: complete, exact. Cost: a pass over the numbers of
-    /// documents of the words that begin so; with typos a walk over the vocabulary.
+    /// documents of the words that begin so, of a sharded store over their letters, too; with typos a walk over the vocabulary.
     completion_result complete(std::string_view typed, const completion_options& options,
                                const context& ctx) const;
     /// The number of the document with this id. The first call makes a table of 6 bytes per document.
@@ -477,6 +477,7 @@ class search_engine {
     std::uint64_t documents() const;
     /// The number of stores that are searched: 1, or those of a sharded store.
     std::size_t shards() const;
+    bool is_sharded() const { return sharded_ != nullptr; }
     /// The store as a whole, with up to that many frequent words and documents of high link rank. Cost: passes over the
     /// lengths, the vocabulary's counts and the link ranks at the first call; up to 1,000 words and documents are kept.
     collection_summary summary(std::size_t words, std::size_t documents, const context& ctx) const;

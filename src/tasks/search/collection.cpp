@@ -5,7 +5,11 @@
 #include <algorithm>
 #include <cstddef>
 #include <functional>
+#include <map>
 #include <mutex>
+#include <optional>
+#include <queue>
+#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -13,15 +17,18 @@
 
 #include "tasks/search/collection_cache.hpp"
 #include "tasks/search/engine_state.hpp"
+#include "tasks/search/whole_statistics.hpp"
 #include "tasks/shared/highest.hpp"
+#include "tasks/store/stop_words_of_language.hpp"
 #include "tasks/store/store_summary.hpp"
+#include "tasks/store/words_of_stores.hpp"
 
 namespace quern {
 namespace {
 
-void add_lengths(collection_summary& summary, std::span<const std::uint32_t> lengths) {
+void add_lengths(collection_summary& summary, std::vector<std::uint32_t> lengths) {
     if (lengths.empty()) return;
-    std::vector<std::uint32_t> sorted(lengths.begin(), lengths.end());
+    std::vector<std::uint32_t>& sorted = lengths;
     const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>((sorted.size() - 1) / 2);
     std::ranges::nth_element(sorted, middle);
     summary.median = *middle;
@@ -35,7 +42,8 @@ void add_lengths(collection_summary& summary, std::span<const std::uint32_t> len
 collection_summary summary_of(const opened_store& store, std::size_t words, std::size_t documents,
                               const context& ctx) {
     collection_summary summary;
-    add_lengths(summary, store.collection().document_lengths);
+    const std::span<const std::uint32_t> lengths = store.collection().document_lengths;
+    add_lengths(summary, {lengths.begin(), lengths.end()});
     ctx.check_stop();
 
     const word_index& index = store.words();
@@ -61,17 +69,60 @@ collection_summary summary_of(const opened_store& store, std::size_t words, std:
     return summary;
 }
 
+/// The same of all shards; they have no link ranks.
+collection_summary summary_of(const whole_statistics& whole, const store_info& info, std::size_t words,
+                              const context& ctx) {
+    collection_summary summary;
+    std::vector<std::uint32_t> lengths;
+    for (const opened_store* const shard : whole.shards()) {
+        const std::span<const std::uint32_t> own = shard->collection().document_lengths;
+        lengths.insert(lengths.end(), own.begin(), own.end());
+    }
+    add_lengths(summary, std::move(lengths));
+    ctx.check_stop();
+
+    std::vector<std::string> looked_up;  // words by the numbers that `find` gives them
+    std::map<std::string, std::uint32_t, std::less<>> numbers;
+    counted_vocabulary counted{info.text, info.verbatim, info.words, {}, {}};
+    counted.find = [&](std::string_view word) -> std::optional<std::uint32_t> {
+        if (whole.of_word(word).documents == 0) return {};
+        const auto [at, is_new] =
+            numbers.try_emplace(std::string(word), static_cast<std::uint32_t>(looked_up.size()));
+        if (is_new) looked_up.emplace_back(word);
+        return at->second;
+    };
+    counted.frequency = [&](std::uint32_t number) { return whole.of_word(looked_up[number]).occurrences; };
+    std::set<std::string_view> stop_words;
+    for (const std::uint32_t number : stop_words_in(counted)) stop_words.insert(looked_up[number]);
+
+    using counted_word = collection_summary::word;
+    const auto before = [](const counted_word& a, const counted_word& b) {
+        return a.occurrences != b.occurrences ? a.occurrences > b.occurrences : a.word < b.word;
+    };
+    std::priority_queue<counted_word, std::vector<counted_word>, decltype(before)> best(
+        before);  // the last on top
+    for_each_word(whole.shards(), {}, ctx, [&](std::string_view word, const whole_counts& counts) {
+        if (words == 0 || (best.size() == words && best.top().occurrences >= counts.occurrences)) return;
+        if (stop_words.contains(word)) return;
+        if (best.size() == words) best.pop();
+        best.push({std::string(word), counts.documents, counts.occurrences});
+    });
+    for (; !best.empty(); best.pop()) summary.frequent_words.push_back(best.top());
+    std::ranges::reverse(summary.frequent_words);
+    return summary;
+}
+
 }  // namespace
 
 collection_summary search_engine::summary(std::size_t words, std::size_t documents,
                                           const context& ctx) const {
-    require_one_store("a summary of the collection");
+    const auto made = [&](std::size_t of_words, std::size_t of_documents) {
+        if (sharded_ != nullptr) return summary_of(*state_->statistics, store(), of_words, ctx);
+        return summary_of(state_->store, of_words, of_documents, ctx);
+    };
     collection_cache& kept = state_->collected;
-    if (words > kept.kept_words || documents > kept.kept_documents)
-        return summary_of(state_->store, words, documents, ctx);
-    std::call_once(kept.summary_once, [&] {
-        kept.summary = summary_of(state_->store, kept.kept_words, kept.kept_documents, ctx);
-    });
+    if (words > kept.kept_words || documents > kept.kept_documents) return made(words, documents);
+    std::call_once(kept.summary_once, [&] { kept.summary = made(kept.kept_words, kept.kept_documents); });
     collection_summary summary = kept.summary;
     summary.frequent_words.resize(std::min(summary.frequent_words.size(), words));
     summary.linked_documents.resize(std::min(summary.linked_documents.size(), documents));
@@ -80,7 +131,7 @@ collection_summary search_engine::summary(std::size_t words, std::size_t documen
 
 duplicated_documents search_engine::duplicated(std::size_t offset, std::size_t k, std::size_t copies,
                                                const context& ctx) const {
-    require_one_store("a list of near-duplicates");
+    // Shards have none.
     const document_duplicates& all = state_->store.duplicates();
     collection_cache& kept = state_->collected;
     std::call_once(kept.groups_once, [&] {

@@ -183,7 +183,8 @@ struct search_engine::prepared {
     std::shared_ptr<const document_bits> filter;  // null: none
     std::optional<field_order> order;
     std::optional<facet_counter> facets;
-    std::shared_ptr<known_words> known;                   // null: the options need more than lists of words
+    std::vector<const folded_words*> folded;  // if accents are ignored: of the store, or of all shards
+    std::shared_ptr<known_words> known;       // null: the options need more than lists of words
     std::vector<std::unique_ptr<const prepared>> others;  // of the second shard and those after it
 };
 

@@ -30,19 +30,19 @@ int sign_of(std::strong_ordering order) {
     return std::is_lt(order) ? -1 : std::is_gt(order) ? 1 : 0;
 }
 
-int compare_values(const field_column& column, std::uint32_t a, std::uint32_t b) {
+int compare_values(const field_column& column, std::uint32_t a, const field_column& other, std::uint32_t b) {
     switch (column.info().type) {
         case field_type::integer:
         case field_type::date:
-            return sign_of(column.integer(a) <=> column.integer(b));
+            return sign_of(column.integer(a) <=> other.integer(b));
         case field_type::number: {
-            const double x = column.number(a), y = column.number(b);
+            const double x = column.number(a), y = other.number(b);
             return x < y ? -1 : y < x ? 1 : 0;
         }
         case field_type::boolean:
-            return sign_of(column.boolean(a) <=> column.boolean(b));
+            return sign_of(column.boolean(a) <=> other.boolean(b));
         case field_type::text:
-            return sign_of(column.text(a) <=> column.text(b));
+            return sign_of(column.text(a) <=> other.text(b));
         case field_type::list:
         case field_type::json:
             break;
@@ -100,19 +100,21 @@ field_order::field_order(const opened_store& store, std::string_view fields) {
     }
 }
 
-int field_order::compare(std::uint32_t a, std::uint32_t b) const {
-    for (const auto& [column, descending] : keys_) {
-        const bool has_a = column->has(a), has_b = column->has(b);
+int field_order::compare(std::uint32_t a, const field_order& other, std::uint32_t b) const {
+    for (std::size_t i = 0; i < keys_.size(); ++i) {
+        const field_column &one = *keys_[i].column, &two = *other.keys_[i].column;
+        const bool has_a = one.has(a), has_b = two.has(b);
         if (has_a != has_b) return has_a ? -1 : 1;
         if (!has_a) continue;
-        if (const int order = compare_values(*column, a, b); order != 0) return descending ? -order : order;
+        if (const int order = compare_values(one, a, two, b); order != 0)
+            return keys_[i].descending ? -order : order;
     }
     return 0;
 }
 
 void field_order::keep_first(std::vector<scored_document>& documents, std::size_t k) const {
     const auto before = [&](const scored_document& a, const scored_document& b) {
-        const int order = compare(a.document, b.document);
+        const int order = compare(a.document, *this, b.document);
         return order != 0 ? order < 0 : search_detail::ranks_before(a, b);
     };
     const std::size_t kept = std::min(k, documents.size());
@@ -132,18 +134,27 @@ facet_counter::facet_counter(const opened_store& store, std::string_view fields)
 
 std::vector<search_facet> facet_counter::count(std::span<const std::uint32_t> documents, std::size_t values,
                                                const context& ctx) const {
+    const found_documents all{this, documents};
+    return count(std::span(&all, 1), values, ctx);
+}
+
+std::vector<search_facet> facet_counter::count(std::span<const found_documents> found, std::size_t values,
+                                               const context& ctx) {
     std::vector<search_facet> facets;
-    for (const field_column* const column : columns_) {
+    for (std::size_t field = 0; field < found.front().fields->columns_.size(); ++field) {
         search_facet& made = facets.emplace_back();
-        made.field = column->info().name;
-        made.type = column->info().type;
-        // `take(document)` for each one that has the field.
+        made.field = found.front().fields->columns_[field]->info().name;
+        made.type = found.front().fields->columns_[field]->info().type;
+        // `take(column, document)` for each one that has the field.
         const auto each = [&](const auto& take) {
-            for (std::size_t i = 0; i < documents.size(); ++i) {
-                if (i % documents_between_checks == 0) ctx.check_stop();
-                if (!column->has(documents[i])) continue;
-                ++made.documents;
-                take(documents[i]);
+            for (const auto& [fields, documents] : found) {
+                const field_column& column = *fields->columns_[field];
+                for (std::size_t i = 0; i < documents.size(); ++i) {
+                    if (i % documents_between_checks == 0) ctx.check_stop();
+                    if (!column.has(documents[i])) continue;
+                    ++made.documents;
+                    take(column, documents[i]);
+                }
             }
         };
         const auto number_text = [](const auto& value) { return fmt::format("{}", value); };
@@ -151,36 +162,37 @@ std::vector<search_facet> facet_counter::count(std::span<const std::uint32_t> do
         switch (made.type) {
             case field_type::integer:
                 count_into<std::int64_t>(made, values, number_text, [&](const auto& add) {
-                    each([&](std::uint32_t d) { add(column->integer(d)); });
+                    each([&](const field_column& of, std::uint32_t d) { add(of.integer(d)); });
                 });
                 break;
             case field_type::date:
                 count_into<std::int64_t>(made, values, text_of_date, [&](const auto& add) {
-                    each([&](std::uint32_t d) { add(column->date(d)); });
+                    each([&](const field_column& of, std::uint32_t d) { add(of.date(d)); });
                 });
                 break;
             case field_type::number:
                 count_into<double>(
                     made, values, [](double value) { return shortest(value); },
-                    [&](const auto& add) { each([&](std::uint32_t d) { add(column->number(d)); }); });
+                    [&](const auto& add) {
+                        each([&](const field_column& of, std::uint32_t d) { add(of.number(d)); });
+                    });
                 break;
             case field_type::boolean:
                 count_into<bool>(made, values, number_text, [&](const auto& add) {
-                    each([&](std::uint32_t d) { add(column->boolean(d)); });
+                    each([&](const field_column& of, std::uint32_t d) { add(of.boolean(d)); });
                 });
                 break;
             case field_type::text:
                 count_into<std::string_view>(made, values, plain_text, [&](const auto& add) {
-                    each([&](std::uint32_t d) { add(column->text(d)); });
+                    each([&](const field_column& of, std::uint32_t d) { add(of.text(d)); });
                 });
                 break;
             case field_type::list:
                 count_into<std::string_view>(made, values, plain_text, [&](const auto& add) {
                     std::vector<std::string_view> own;
-                    each([&](std::uint32_t d) {
+                    each([&](const field_column& of, std::uint32_t d) {
                         own.clear();
-                        for (auto [at, end] = column->list(d); at != end; ++at)
-                            own.push_back(column->list_item(at));
+                        for (auto [at, end] = of.list(d); at != end; ++at) own.push_back(of.list_item(at));
                         // A value counts once per document.
                         std::ranges::sort(own);
                         own.erase(std::ranges::unique(own).begin(), own.end());

@@ -25,13 +25,15 @@ class field_order {
     /// Cost: O(n log k) comparisons.
     void keep_first(std::vector<scored_document>& documents, std::size_t k) const;
 
+    /// Negative if document a comes before document b of another store, 0 if the fields do not tell. `other`: of that
+    /// store, by the same fields, which have the same types there.
+    int compare(std::uint32_t a, const field_order& other, std::uint32_t b) const;
+
   private:
     struct key {
         const field_column* column;
         bool descending;
     };
-    /// Negative if a comes before b, 0 if the fields do not tell.
-    int compare(std::uint32_t a, std::uint32_t b) const;
 
     std::vector<key> keys_;
 };
@@ -45,6 +47,15 @@ class facet_counter {
     /// Over these documents, ascending. Cost: a look-up in a hash table for each value, memory for each different one.
     std::vector<search_facet> count(std::span<const std::uint32_t> documents, std::size_t values,
                                     const context& ctx) const;
+
+    /// Documents of a store, and the fields of that store.
+    struct found_documents {
+        const facet_counter* fields;
+        std::span<const std::uint32_t> documents;
+    };
+    /// Over the documents of several stores, whose fields have the same names and types.
+    static std::vector<search_facet> count(std::span<const found_documents> found, std::size_t values,
+                                           const context& ctx);
 
   private:
     std::vector<const field_column*> columns_;

@@ -57,7 +57,8 @@ std::vector<std::string> discriminative_words(const opened_store& store, const w
 query_plan::query_plan(const opened_store& store, const whole_statistics* whole, const word_space* thesaurus,
                        analysed_query query, const search_options& options, std::uint64_t memory,
                        const context& ctx, const words_of_text& words_of, const folded_words* folded,
-                       const near_finders& near, const field_ranking* fields, bool by_terms)
+                       std::span<const folded_words* const> all_folded, const near_finders& near,
+                       const field_ranking* fields, bool by_terms)
     : store_(store),
       whole_(whole),
       ctx_(ctx),
@@ -68,6 +69,7 @@ query_plan::query_plan(const opened_store& store, const whole_statistics* whole,
       has_other_titles_(store.duplicates().size() != 0),
       typos_(options.typos),
       folded_(folded),
+      all_folded_(all_folded),
       near_(near),
       collection_(store.collection()) {
     if (whole_ != nullptr) collection_.whole = whole_->collection();
@@ -83,17 +85,20 @@ query_plan::query_plan(const opened_store& store, const whole_statistics* whole,
         add_words();
     }
     if (has_made_parts) add_made_parts(finder());
-    add_variants(finder(), options.ranking, !options.count);
-    first_pair_ = terms_.size();
+    first_found_ = terms_.size();
+    add_variants(finder());
     if (has_pairs) add_pairs(options);
     if (options.order > 1 && options.ngrams == order_model::interpolated) add_ngrams(options);
     if (options.expand != 0) add_similar(*thesaurus, options);
     const bool has_histories = options.order > 1 && options.ngrams == order_model::history;
     if (has_histories) add_histories(options.order, memory);
-    if (whole_ == nullptr) finish(options, by_terms);
+    if (whole_ == nullptr) finish(bounds(options.ranking), options, by_terms);
 }
 
-void query_plan::finish(const search_options& options, bool by_terms) {
+void query_plan::finish(std::span<const search_detail::shard_bounds> bounds, const search_options& options,
+                        bool by_terms) {
+    weigh_variants(bounds);
+    if (!options.count) show_variants();
     for (const auto& [key, made] : made_) {
         if (made.term && terms_[*made.term].list.scored_documents() == 0)
             unknown_.push_back(names_[*made.term]);
@@ -115,15 +120,17 @@ std::vector<whole_counts> query_plan::counts() const {
     return counts;
 }
 
-void query_plan::set_whole_counts(std::span<const whole_counts> counts, const search_options& options,
-                                  bool by_terms) {
+void query_plan::set_whole_counts(std::span<const whole_counts> counts) {
     for (std::size_t i = 0; i < terms_.size(); ++i) terms_[i].list.whole = counts[i];
-    for (std::size_t i = terms_.size(); i > first_pair_; --i) {
+    set_counts_of_variants();
+    for (std::size_t i = terms_.size(); i > first_found_; --i) {
         if (terms_[i - 1].list.scored_documents() != 0) continue;
         terms_.erase(terms_.begin() + static_cast<std::ptrdiff_t>(i - 1));
         names_.erase(names_.begin() + static_cast<std::ptrdiff_t>(i - 1));
     }
-    finish(options, by_terms);
+    std::size_t term = first_found_;
+    for (const variant_request& request : scored_variants_)
+        for (made_tier& tier : variants_.at(request)) tier.term = term++;
 }
 
 bool query_plan::is_known(const std::string& word) const {

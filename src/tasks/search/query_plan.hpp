@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "ops/search/document_filter.hpp"
+#include "ops/search/part_bounds.hpp"
 #include "ops/search/query_lists.hpp"
 #include "quern/ops/field_search.hpp"
 #include "quern/ops/search.hpp"
@@ -37,24 +38,33 @@ namespace quern {
 std::vector<std::string> discriminative_words(const opened_store& store, const whole_statistics* whole,
                                               const std::vector<std::string>& words);
 
+/// The order of found_variants::words.
+void sort_variants(std::vector<suggested_words::known>& words);
+
 class query_plan {
   public:
     /// The store and the context must outlive it. Throws out_of_memory if histories need more than `memory` bytes,
     /// `interrupted` if the stop flag is raised. Uses `thesaurus` if options.expand is not 0. `by_terms`: whether the ranking may
     /// find what the query requires; else view() says it also for counts. `fields`: if they have
     /// weights; then the terms are those of search_fields. `whole`: null, or the counts of all shards, of which the store is one:
-    /// the plan is then to be finished by set_whole_counts.
+    /// the plan is then to be finished by set_whole_counts and finish. `all_folded`: of all shards, if `folded` is not null.
     query_plan(const opened_store& store, const whole_statistics* whole, const word_space* thesaurus,
                analysed_query query, const search_options& options, std::uint64_t memory, const context& ctx,
-               const words_of_text& words_of, const folded_words* folded, const near_finders& near,
+               const words_of_text& words_of, const folded_words* folded,
+               std::span<const folded_words* const> all_folded, const near_finders& near,
                const field_ranking* fields, bool by_terms);
     query_plan(const query_plan&) = delete;  // lists point into it
     query_plan& operator=(const query_plan&) = delete;
 
     /// Of a shard: the documents and occurrences of each term here. The plans of all shards have the same terms in the same order.
     std::vector<whole_counts> counts() const;
-    /// Of a shard: the sums of these over all shards. Finishes the plan.
-    void set_whole_counts(std::span<const whole_counts> counts, const search_options& options, bool by_terms);
+    /// Of a shard: the sums of these over all shards.
+    void set_whole_counts(std::span<const whole_counts> counts);
+    /// Of a shard, after that: what decides the weights of words with typos and unfinished ones, in the same order in all shards.
+    std::vector<search_detail::shard_bounds> bounds(const ranking_options& ranking);
+    /// Finishes the plan. `bounds`: those of all shards together.
+    void finish(std::span<const search_detail::shard_bounds> bounds, const search_options& options,
+                bool by_terms);
 
     search_query view() const;
     /// For search_requiring: which terms of view() every result must have; empty if the view says all. Only with `by_terms`.
@@ -76,7 +86,7 @@ class query_plan {
     const std::vector<std::string>& unknown() const { return unknown_; }
     const std::vector<std::string>& unknown_words() const { return unknown_words_; }  ///< of these, the words
     const std::vector<similar_word>& similar() const { return similar_; }             ///< sorted
-    /// What stands for words of the query, by these.
+    /// What stands for words of the query, by these. Of a shard: in the same order in all shards, also if it has none.
     const std::vector<found_variants>& variants() const { return shown_variants_; }
     /// All of these words, each once, in byte order.
     const std::vector<std::string>& variant_words() const { return variant_words_; }
@@ -116,11 +126,10 @@ class query_plan {
         posting_list list, titles;
         std::span<const posting_list> fields;
         std::span<const std::uint32_t> documents;
+        std::size_t term = 0;      // if the word is scored
         std::uint32_t weight = 0;  // of its term
     };
 
-    /// What needs the counts of all terms.
-    void finish(const search_options& options, bool by_terms);
     /// Whether the collection has a word, if it is not one of titles of near-duplicates alone.
     bool is_known(const std::string& word) const;
     void add_words();
@@ -135,7 +144,18 @@ class query_plan {
     void add_weighted_words();
     /// What stands for a word of a part besides itself.
     variant_request request_of(const query_part& part, const std::string& word) const;
-    void add_variants(const part_finder& finder, const ranking_options& ranking, bool explained);
+    void add_variants(const part_finder& finder);
+    /// Drops the variants that no shard has documents of.
+    void set_counts_of_variants();
+    void weigh_variants(std::span<const search_detail::shard_bounds> bounds);
+    void show_variants();
+    /// Whether has(store, its folded words) is true of the store, or of any shard.
+    template <typename Has>
+    bool any_store(const Has& has) const;
+    bool any_has(const std::string& word) const;
+    bool any_begins(const std::string& beginning) const;
+    /// Whether edits are those of beginnings of words: there is neither the word nor one that begins with it.
+    bool seeks_beginnings(const variant_request& request) const;
     std::vector<made_tier> make_tiers(const part_finder& finder, const variant_request& request);
     void show_variants(const variant_request& request, const std::vector<made_tier>& tiers);
     /// The lists of the word itself.
@@ -178,17 +198,19 @@ class query_plan {
     const bool with_titles_, has_other_titles_;
     const typo_tolerance typos_;
     const folded_words* const folded_;  // if accents are ignored
+    const std::span<const folded_words* const> all_folded_;
     const near_finders& near_;
     collection_view collection_;
     std::optional<search_detail::token_stream> tokens_;  // if there is a phrase or a history
     std::vector<query_term> terms_;
     std::vector<std::string> names_;  // of the terms
-    std::size_t first_pair_ = 0;      // of the terms: pairs and n-grams, which may be in no document
+    std::size_t first_found_ = 0;  // of the terms: variants, pairs and n-grams, which may be in no document
     std::deque<search_detail::made_list> lists_;        // of the made parts
     std::deque<std::vector<std::uint32_t>> documents_;  // of the made parts
     std::deque<std::vector<posting_list>> lists_of_fields_;
     std::map<part_key, made_part> made_;
     std::map<variant_request, std::vector<made_tier>> variants_;
+    std::vector<variant_request> scored_variants_;  // whose tiers are terms, in this order
     std::vector<found_variants> shown_variants_;
     std::vector<std::string> variant_words_;
     std::optional<search_detail::history_finder> histories_;

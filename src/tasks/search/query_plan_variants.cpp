@@ -38,17 +38,48 @@ void add_to(documents_of_tier& documents, const std::vector<phrase_posting>& fou
 
 }  // namespace
 
+void sort_variants(std::vector<suggested_words::known>& words) {
+    std::ranges::sort(words, [](const auto& a, const auto& b) {
+        if (a.distance != b.distance) return a.distance < b.distance;
+        return a.documents != b.documents ? a.documents > b.documents : a.word < b.word;
+    });
+}
+
+template <typename Has>
+bool query_plan::any_store(const Has& has) const {
+    if (whole_ == nullptr) return has(store_, folded_);
+    const std::span<const opened_store* const> shards = whole_->shards();
+    for (std::size_t i = 0; i < shards.size(); ++i)
+        if (has(*shards[i], folded_ == nullptr ? nullptr : all_folded_[i])) return true;
+    return false;
+}
+
+bool query_plan::any_has(const std::string& word) const {
+    return any_store([&](const opened_store& store, const folded_words*) { return has_word(store, word); });
+}
+
+bool query_plan::any_begins(const std::string& beginning) const {
+    return any_store([&](const opened_store& store, const folded_words* folded) {
+        return !(folded == nullptr ? words_beginning_with(store, beginning)
+                                   : folded->beginning_with(beginning))
+                    .empty();
+    });
+}
+
+bool query_plan::seeks_beginnings(const variant_request& request) const {
+    if (request.beginning.empty() || any_begins(request.beginning)) return false;
+    if (folded_ == nullptr) return !any_has(request.word);
+    return !any_store(
+        [&](const opened_store&, const folded_words* folded) { return !folded->like(request.word).empty(); });
+}
+
 variant_request query_plan::request_of(const query_part& part, const std::string& word) const {
     variant_request request{word, part.field, part.edits, part.beginning};
     if (part.edits != 0 || typos_ == typo_tolerance::never) return request;
     if (part.quoted || part.excluded || part.prefix || part.is_phrase()) return request;
     const std::string& typed = part.beginning.empty() ? word : part.beginning;
     const auto known = [&] {
-        if (part.folded || has_word(store_, word)) return true;
-        if (part.beginning.empty()) return false;
-        return !(folded_ == nullptr ? words_beginning_with(store_, part.beginning)
-                                    : folded_->beginning_with(part.beginning))
-                    .empty();
+        return part.folded || any_has(word) || (!part.beginning.empty() && any_begins(part.beginning));
     };
     if (typos_ == typo_tolerance::automatic && known()) return request;
     request.edits = max_typos(folded_ == nullptr ? typed : text::without_accents(typed));
@@ -64,10 +95,15 @@ const std::vector<query_plan::made_tier>* query_plan::tiers_of(const query_part&
 }
 
 query_term query_plan::lists_of(const variant_request& request) {
-    if (const auto at = made_.find(part_key(false, request.field, 0, {request.word})); at != made_.end())
-        return {.list = at->second.list, .titles = at->second.titles, .fields = at->second.fields};
+    if (const auto at = made_.find(part_key(false, request.field, 0, {request.word})); at != made_.end()) {
+        const made_part& made = at->second;
+        return {.list = made.term ? terms_[*made.term].list : made.list,
+                .titles = made.titles,
+                .fields = made.fields};
+    }
     const posting_list titles = store_.title_words().find(request.word);
-    const posting_list list = store_.words().find(request.word);
+    posting_list list = store_.words().find(request.word);
+    if (whole_ != nullptr) list.whole = whole_->of_word(request.word);
     return {.list = list.document_frequency != 0 ? list : titles,
             .titles = titles,
             .fields = fields_of_term(request.word)};
@@ -84,7 +120,8 @@ std::vector<query_plan::made_tier> query_plan::make_tiers(const part_finder& fin
         std::ranges::set_union(nearer, in_titles, std::back_inserter(both));
         nearer = std::move(both);
     }
-    for (variant_tier& tier : variants_of(store_, request, folded_, near_, ctx_)) {
+    for (variant_tier& tier : variants_of(store_, request, seeks_beginnings(request), folded_, near_, ctx_)) {
+        if (tier.words.empty() && whole_ == nullptr) continue;
         ctx_.check_stop();
         part_documents found = finder.find_any(tier.words, request.field, with_titles_, in_fields());
         remove(found.found, nearer);
@@ -92,7 +129,7 @@ std::vector<query_plan::made_tier> query_plan::make_tiers(const part_finder& fin
         for (auto& field : found.fields) remove(field, nearer);
         // Titles of near-duplicates belong to their kept documents.
         if (found.found.empty()) found.found = found.titles;
-        if (found.found.empty()) continue;
+        if (found.found.empty() && whole_ == nullptr) continue;  // other shards may have some
         add_to(nearer, found.found);
         add_to(nearer, found.titles);
         auto& made = tiers.emplace_back();
@@ -107,7 +144,7 @@ std::vector<query_plan::made_tier> query_plan::make_tiers(const part_finder& fin
     return tiers;
 }
 
-void query_plan::add_variants(const part_finder& finder, const ranking_options& ranking, bool shown) {
+void query_plan::add_variants(const part_finder& finder) {
     std::map<variant_request, std::uint32_t> counts;
     for (const query_part& part : query_.parts) {
         if (part.prefix || part.is_phrase()) continue;
@@ -121,30 +158,64 @@ void query_plan::add_variants(const part_finder& finder, const ranking_options& 
     for (const auto& [request, count] : counts) {
         auto& tiers = variants_[request] = make_tiers(finder, request);
         if (count == 0) continue;
-        query_term own = lists_of(request);
-        const auto bounds_of = [&](const query_term& term) {
-            return fields_ != nullptr
-                       ? search_detail::field_bounds_of(collection_, term, *fields_)
-                       : search_detail::bounds_of(collection_, term.list, term.titles, ranking);
-        };
-        if (!made_.contains(part_key(false, request.field, 0, {request.word})))
-            own.list = list_of_term(own.list, own.titles, request.word);
-        const auto exact = bounds_of(own);
+        scored_variants_.push_back(request);
         for (made_tier& tier : tiers) {
-            query_term term{.list = tier.list, .count = count, .titles = tier.titles, .fields = tier.fields};
-            tier.weight =
-                search_detail::weight_below(exact.least, bounds_of(term), max_weight(tier.tier.distance));
-            term.weight = tier.weight;
-            terms_.push_back(term);
+            tier.term = terms_.size();
+            terms_.push_back(
+                {.list = tier.list, .count = count, .titles = tier.titles, .fields = tier.fields});
             names_.push_back(request.word +
                              (tier.tier.distance == 0 ? "*" : "~" + std::to_string(tier.tier.distance)));
         }
-        if (shown) show_variants(request, tiers);
     }
-    if (shown)
-        for (const query_part& part : query_.parts)
-            if (part.folded && !part.excluded)
-                std::ranges::move(words_of(part), std::back_inserter(variant_words_));
+}
+
+void query_plan::set_counts_of_variants() {
+    for (const variant_request& request : scored_variants_) {
+        std::erase_if(variants_.at(request), [&](made_tier& tier) {
+            tier.list.whole = terms_[tier.term].list.whole;
+            return tier.list.scored_documents() == 0;
+        });
+    }
+}
+
+std::vector<search_detail::shard_bounds> query_plan::bounds(const ranking_options& ranking) {
+    std::vector<search_detail::shard_bounds> bounds;
+    const auto add = [&](const query_term& term) {
+        bounds.push_back(
+            fields_ != nullptr
+                ? search_detail::shard_bounds{search_detail::field_bounds_of(collection_, term, *fields_), {}}
+                : search_detail::bounds_in_shard(collection_, term.list, term.titles, ranking));
+    };
+    for (const variant_request& request : scored_variants_) {
+        query_term own = lists_of(request);
+        if (!made_.contains(part_key(false, request.field, 0, {request.word})))
+            own.list = list_of_term(own.list, own.titles, request.word);
+        add(own);
+        for (const made_tier& tier : variants_.at(request))
+            add({.list = tier.list, .titles = tier.titles, .fields = tier.fields});
+    }
+    return bounds;
+}
+
+void query_plan::weigh_variants(std::span<const search_detail::shard_bounds> bounds) {
+    for (const variant_request& request : scored_variants_) {
+        const std::int64_t least = bounds.front().together().least;
+        bounds = bounds.subspan(1);
+        for (made_tier& tier : variants_.at(request)) {
+            tier.weight =
+                search_detail::weight_below(least, bounds.front().together(), max_weight(tier.tier.distance));
+            terms_[tier.term].weight = tier.weight;
+            bounds = bounds.subspan(1);
+        }
+    }
+}
+
+void query_plan::show_variants() {
+    for (const variant_request& request : scored_variants_) show_variants(request, variants_.at(request));
+    if (whole_ == nullptr) std::erase_if(shown_variants_, [](const auto& of) { return of.words.empty(); });
+    for (const query_part& part : query_.parts)
+        if (part.folded && !part.excluded)
+            std::ranges::move(words_of(part), std::back_inserter(variant_words_));
     std::ranges::sort(variant_words_);
     variant_words_.erase(std::ranges::unique(variant_words_).begin(), variant_words_.end());
 }
@@ -165,11 +236,7 @@ void query_plan::show_variants(const variant_request& request, const std::vector
         }
         std::ranges::move(words, std::back_inserter(variant_words_));
     }
-    if (shown.words.empty()) return;
-    std::ranges::sort(shown.words, [](const auto& a, const auto& b) {
-        if (a.distance != b.distance) return a.distance < b.distance;
-        return a.documents != b.documents ? a.documents > b.documents : a.word < b.word;
-    });
+    sort_variants(shown.words);
     shown_variants_.push_back(std::move(shown));
 }
 

@@ -291,6 +291,7 @@ search_engine::prepared::prepared(const state& of, const search_options& options
         filter = of.filters.find(of.store, options.filter, of.query_memory, ctx);
     if (!trimmed(options.sort).empty()) order.emplace(of.store, options.sort);
     if (!trimmed(options.facets).empty()) facets.emplace(of.store, options.facets);
+    if (const folded_words* const own = of.folded(options)) folded = {own};
     if (finds_plain_words(of.store, options) && (of.statistics == nullptr || options.order <= 1)) {
         std::vector<std::uint32_t> weights;
         if (options.order > 1) weights = fixed_order_weights(options.order_weights, options.order);
@@ -321,8 +322,17 @@ std::shared_ptr<const search_engine::prepared> search_engine::prepare(const sear
     if (sharded_ == nullptr) return std::make_shared<prepared>(*state_, options, ctx);
     sharded_->check(options);
     auto lists = std::make_shared<prepared>(*state_, options, ctx);
-    for (std::size_t i = 1; i < sharded_->shards.size(); ++i)
-        lists->others.push_back(std::make_unique<prepared>(*sharded_->shards[i], options, ctx));
+    std::vector<std::unique_ptr<prepared>> others;
+    std::vector<const folded_words*> folded = lists->folded;
+    for (std::size_t i = 1; i < sharded_->shards.size(); ++i) {
+        others.push_back(std::make_unique<prepared>(*sharded_->shards[i], options, ctx));
+        folded.insert(folded.end(), others.back()->folded.begin(), others.back()->folded.end());
+    }
+    lists->folded = folded;
+    for (auto& of : others) {
+        of->folded = folded;
+        lists->others.push_back(std::move(of));
+    }
     return lists;
 }
 
@@ -377,17 +387,15 @@ std::unique_ptr<search_engine::planned_query> search_engine::state::plan(std::st
                                                                          bool by_terms) const {
     auto analysed_parts = analysed(finds_all(query, options) ? std::string_view() : query, options.syntax,
                                    options.phrases, options.prefix_last);
-    if (statistics != nullptr &&
-        std::ranges::any_of(analysed_parts.parts, [](const query_part& part) { return part.edits != 0; }))
-        throw sharded::not_with_shards("words with typos (word~1)");
     const folded_words* const folded_of_store = folded(options);
     if (folded_of_store != nullptr)
-        fold_accents(analysed_parts,
-                     [&](std::string_view word) { return folded_of_store->has_others(word); });
+        fold_accents(analysed_parts, [&](std::string_view word) {
+            return std::ranges::any_of(lists.folded, [&](const auto* of) { return of->has_others(word); });
+        });
     auto made = std::make_unique<planned_query>(
         store, statistics.get(), lists.thesaurus, std::move(analysed_parts), options, query_memory, ctx,
         [this](std::string_view text, text::token_list& words) { words_of(text, words); }, folded_of_store,
-        near, lists.fields ? &*lists.fields : nullptr, by_terms);
+        lists.folded, near, lists.fields ? &*lists.fields : nullptr, by_terms);
     made->finds_all = finds_all(query, options);
     if (statistics == nullptr) point_at_plan(*made, options, lists);
     return made;

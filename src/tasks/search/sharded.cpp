@@ -5,11 +5,14 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
+#include <map>
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <string_view>
+#include <utility>
 
-#include "base/ascii.hpp"
 #include "device/cpu/pipeline.hpp"
 #include "ops/search/search_impl.hpp"
 #include "quern/tasks/shards.hpp"
@@ -51,6 +54,26 @@ store_info info_of(const std::vector<const opened_store*>& stores, const shards_
     return all;
 }
 
+/// Of all shards: `of` has those of each one, in the same order.
+std::vector<found_variants> joined(const std::vector<const std::vector<found_variants>*>& of) {
+    std::vector<found_variants> all;
+    for (std::size_t i = 0; i < of.front()->size(); ++i) {
+        std::map<std::string_view, suggested_words::known> words;
+        for (const auto* const variants : of) {
+            for (const suggested_words::known& word : (*variants)[i].words) {
+                const auto [at, is_new] = words.try_emplace(word.word, word);
+                if (!is_new) at->second.documents += word.documents;
+            }
+        }
+        if (words.empty()) continue;
+        auto& made = all.emplace_back();
+        made.word = (*of.front())[i].word;
+        for (auto& [word, known] : words) made.words.push_back(std::move(known));
+        sort_variants(made.words);
+    }
+    return all;
+}
+
 }  // namespace
 
 search_engine::sharded::sharded(const std::filesystem::path& store, std::uint64_t memory,
@@ -88,14 +111,9 @@ void search_engine::sharded::check(const search_options& options) const {
         {options.expand != 0, "a thesaurus (expand)"},
         {options.like.has_value(), "vectors of documents (like)"},
         {!options.vector.empty(), "hybrid search (vectors)"},
-        {options.feedback != feedback_method::none, "feedback"},
+        {options.feedback != feedback_method::none, "words of the best documents (feedback)"},
         {options.order > 1 && options.ngrams == order_model::history, "words after a history (order_model)"},
-        {options.fold != folding::none, "a search without accents (fold)"},
-        {options.typos != typo_tolerance::never, "words with typos (typos)"},
-        {options.prefix_last, "an unfinished word (prefix_last)"},
         {weighs_fields(options), "weights of fields (field_weights, field_b)"},
-        {!trimmed(options.sort).empty(), "an order by fields (sort)"},
-        {!trimmed(options.facets).empty(), "facets"},
     };
     for (const auto& [given, what] : refused)
         if (given) throw not_with_shards(what);
@@ -122,20 +140,37 @@ search_engine::sharded::plans search_engine::sharded::plan(std::string_view quer
             sums[t].occurrences += counts[t].occurrences;
         }
     }
+    std::vector<std::vector<search_detail::shard_bounds>> bounds(shards.size());
     for_each_shard(shards.size(), ctx, [&](std::size_t i) {
-        planned[i]->planned.set_whole_counts(sums, options, true);
+        planned[i]->planned.set_whole_counts(sums);
+        bounds[i] = planned[i]->planned.bounds(options.ranking);
+    });
+    for (const auto& of : std::span(bounds).subspan(1))
+        for (std::size_t b = 0; b < of.size(); ++b) bounds.front()[b].add(of[b]);
+    for_each_shard(shards.size(), ctx, [&](std::size_t i) {
+        planned[i]->planned.finish(bounds.front(), options, true);
         state::point_at_plan(*planned[i], options, of_shard(lists, i));
     });
     return planned;
 }
 
 std::vector<scored_document> search_engine::sharded::merged(
-    std::vector<std::vector<scored_document>> rankings, std::size_t k) const {
+    std::vector<std::vector<scored_document>> rankings, std::size_t k, const prepared& lists) const {
+    const auto ranks_before = [&](const scored_document& a, const scored_document& b) {
+        if (lists.order) {
+            const std::size_t one = shard_of(a.document), two = shard_of(b.document);
+            const int order = of_shard(lists, one)
+                                  .order->compare(a.document - first[one], *of_shard(lists, two).order,
+                                                  b.document - first[two]);
+            if (order != 0) return order < 0;
+        }
+        return search_detail::ranks_before(a, b);
+    };
     std::vector<scored_document> all;
     for (std::size_t i = 0; i < rankings.size(); ++i) {
         const auto before = static_cast<std::ptrdiff_t>(all.size());
         for (const scored_document& of : rankings[i]) all.push_back({of.document + first[i], of.fixed_score});
-        std::inplace_merge(all.begin(), all.begin() + before, all.end(), search_detail::ranks_before);
+        std::inplace_merge(all.begin(), all.begin() + before, all.end(), ranks_before);
         all.resize(std::min(all.size(), k));
     }
     return all;
@@ -161,7 +196,7 @@ std::optional<search_result> search_engine::sharded::plain_result(std::string_vi
         if (of->total) result.total = result.total.value_or(0) + *of->total;
         rankings.push_back(std::move(of->ranking));
     }
-    const std::vector<scored_document> ranking = merged(std::move(rankings), options.k);
+    const std::vector<scored_document> ranking = merged(std::move(rankings), options.k, lists);
     for (std::size_t i = options.offset; i < ranking.size(); ++i) {
         scored_document local = ranking[i];
         const state& shard = shard_with(local.document);
@@ -177,10 +212,8 @@ std::vector<search_hit> search_engine::sharded::hits(std::span<const scored_docu
     const std::size_t begin = std::min(options.offset, ranking.size());
     std::vector<search_hit> hits(ranking.size() - begin);
     std::vector<std::vector<std::size_t>> of_shards(shards.size());  // places in the ranking
-    for (std::size_t i = begin; i < ranking.size(); ++i) {
-        const auto after = std::ranges::upper_bound(first, ranking[i].document);
-        of_shards[static_cast<std::size_t>(after - first.begin()) - 1].push_back(i);
-    }
+    for (std::size_t i = begin; i < ranking.size(); ++i)
+        of_shards[shard_of(ranking[i].document)].push_back(i);
     for_each_shard(shards.size(), ctx, [&](std::size_t s) {
         if (options.explain) shards[s]->check_explanations(of_shards[s].size(), *planned[s]);
         for (const std::size_t i : of_shards[s]) {
@@ -194,6 +227,23 @@ std::vector<search_hit> search_engine::sharded::hits(std::span<const scored_docu
     return hits;
 }
 
+std::vector<search_facet> search_engine::sharded::facets(const plans& planned, const search_options& options,
+                                                         const prepared& lists, search_result& result,
+                                                         const context& ctx) const {
+    std::vector<std::vector<std::uint32_t>> documents(shards.size());
+    for_each_shard(shards.size(), ctx, [&](std::size_t i) {
+        documents[i] = shards[i]->matching(*planned[i], of_shard(lists, i));
+    });
+    std::vector<facet_counter::found_documents> found;
+    std::uint64_t total = 0;
+    for (std::size_t i = 0; i < shards.size(); ++i) {
+        found.push_back({&*of_shard(lists, i).facets, documents[i]});
+        total += documents[i].size();
+    }
+    if (options.total || options.count) result.total = total;
+    return facet_counter::count(found, options.facet_values, ctx);
+}
+
 search_result search_engine::sharded::result(std::string_view query, const search_options& options,
                                              const prepared& lists, const context& ctx) const {
     if (auto plain = plain_result(query, options, lists, ctx)) return std::move(*plain);
@@ -205,7 +255,17 @@ search_result search_engine::sharded::result(std::string_view query, const searc
     result.unknown_words = one.planned.unknown();
     result.syntax = one.planned.syntax();
     result.syntax_note = one.planned.syntax_note();
-    if (options.total || options.count) {
+    std::vector<const std::vector<found_variants>*> variants;
+    for (const auto& of : planned) {
+        variants.push_back(&of->planned.variants());
+        std::ranges::copy(of->planned.variant_words(), std::back_inserter(result.variant_words));
+    }
+    std::ranges::sort(result.variant_words);
+    result.variant_words.erase(std::ranges::unique(result.variant_words).begin(), result.variant_words.end());
+    result.variants = joined(variants);
+    if (lists.facets) {
+        result.facets = facets(planned, options, lists, result, ctx);
+    } else if (options.total || options.count) {
         std::vector<std::uint64_t> found(shards.size());
         for_each_shard(shards.size(), ctx, [&](std::size_t i) {
             found[i] = shards[i]->count_found(*planned[i], of_shard(lists, i));
@@ -221,9 +281,12 @@ search_result search_engine::sharded::result(std::string_view query, const searc
     if (options.count) return result;
     std::vector<std::vector<scored_document>> rankings(shards.size());
     for_each_shard(shards.size(), ctx, [&](std::size_t i) {
-        rankings[i] = shards[i]->ranked(*planned[i], options, of_shard(lists, i), options.k, ctx);
+        const prepared& of = of_shard(lists, i);
+        const std::size_t k = of.order ? shards[i]->store.info().documents : options.k;
+        rankings[i] = shards[i]->ranked(*planned[i], options, of, k, ctx);
+        if (of.order) of.order->keep_first(rankings[i], options.k);
     });
-    result.hits = hits(merged(std::move(rankings), options.k), planned, options, lists, ctx);
+    result.hits = hits(merged(std::move(rankings), options.k, lists), planned, options, lists, ctx);
     return result;
 }
 
@@ -233,9 +296,12 @@ std::optional<std::uint32_t> search_engine::sharded::find(std::string_view id) c
     return {};
 }
 
+std::size_t search_engine::sharded::shard_of(std::uint32_t document) const {
+    return static_cast<std::size_t>(std::ranges::upper_bound(first, document) - first.begin()) - 1;
+}
+
 const search_engine::state& search_engine::sharded::shard_with(std::uint32_t& document) const {
-    const auto after = std::ranges::upper_bound(first, document);
-    const auto shard = static_cast<std::size_t>(after - first.begin()) - 1;
+    const std::size_t shard = shard_of(document);
     document -= first[shard];
     return *shards[shard];
 }

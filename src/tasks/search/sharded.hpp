@@ -30,7 +30,9 @@ struct search_engine::sharded : std::enable_shared_from_this<search_engine::shar
     search_result result(std::string_view query, const search_options& options, const prepared& lists,
                          const context& ctx) const;
     std::optional<std::uint32_t> find(std::string_view id) const;
-    /// The shard with a document, whose number becomes that in the shard; of an invalid number the last shard.
+    /// The place in `shards` of the one with a document; of an invalid number the last one.
+    std::size_t shard_of(std::uint32_t document) const;
+    /// The shard with a document, whose number becomes that in the shard.
     const state& shard_with(std::uint32_t& document) const;
     void warm_up() const;
 
@@ -44,8 +46,10 @@ struct search_engine::sharded : std::enable_shared_from_this<search_engine::shar
     plans plan(std::string_view query, const search_options& options, const prepared& lists,
                const context& ctx) const;
     /// The k best of the shards' rankings, as numbered through them. Each ranking is that of its shard's numbers.
-    std::vector<scored_document> merged(std::vector<std::vector<scored_document>> rankings,
-                                        std::size_t k) const;
+    std::vector<scored_document> merged(std::vector<std::vector<scored_document>> rankings, std::size_t k,
+                                        const prepared& lists) const;
+    std::vector<search_facet> facets(const plans& planned, const search_options& options,
+                                     const prepared& lists, search_result& result, const context& ctx) const;
     /// Of a query that is only words whose lists all shards keep; else nothing.
     std::optional<search_result> plain_result(std::string_view query, const search_options& options,
                                               const prepared& lists, const context& ctx) const;

@@ -21,6 +21,7 @@ class whole_statistics {
     float max_weight() const { return max_weight_; }                ///< of stores of weights
     /// The documents and occurrences of a word; 0 if no shard has it. Cost: a look-up in each dictionary.
     whole_counts of_word(std::string_view word) const;
+    std::span<const opened_store* const> shards() const { return shards_; }
 
   private:
     std::vector<const opened_store*> shards_;

@@ -66,24 +66,18 @@ std::uint32_t max_typos(std::string_view word) {
 }
 
 std::vector<variant_tier> variants_of(const opened_store& store, const variant_request& request,
-                                      const folded_words* folded, const near_finders& near,
-                                      const context& ctx) {
+                                      bool of_beginnings, const folded_words* folded,
+                                      const near_finders& near, const context& ctx) {
     std::vector<variant_tier> tiers;
-    bool of_beginnings = false;
     if (!request.beginning.empty()) {
         auto& completions = tiers.emplace_back();
         completions.words = folded == nullptr ? words_beginning_with(store, request.beginning)
                                               : folded->beginning_with(request.beginning);
-        const bool begins_none = completions.words.empty();
         drop(completions.words, store, request.word);
-        const bool has_it =
-            folded == nullptr ? has_word(store, request.word) : !folded->like(request.word).empty();
-        of_beginnings = begins_none && !has_it;
     }
     if (request.edits != 0)
         std::ranges::move(near_tiers(store, request, of_beginnings, folded, near, ctx),
                           std::back_inserter(tiers));
-    std::erase_if(tiers, [](const variant_tier& tier) { return tier.words.empty(); });
     return tiers;
 }
 

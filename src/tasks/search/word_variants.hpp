@@ -44,11 +44,11 @@ struct near_finders {
     text::near_word_finder words, title_words;
 };
 
-/// The tiers that have words, the nearest first. Words that begin with the word come before those with edits; if there is
-/// neither the word nor a word that begins with it, the edits are those of beginnings of words.
+/// The nearest first, some perhaps without words; their number and distances depend on the request alone. Words that begin with
+/// the word come before those with edits. `of_beginnings`: whether the edits are those of beginnings of words.
 /// `folded`: null, or words count by their forms without accents.
 std::vector<variant_tier> variants_of(const opened_store& store, const variant_request& request,
-                                      const folded_words* folded, const near_finders& near,
-                                      const context& ctx);
+                                      bool of_beginnings, const folded_words* folded,
+                                      const near_finders& near, const context& ctx);
 
 }  // namespace quern

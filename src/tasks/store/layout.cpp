@@ -165,7 +165,7 @@ store_info read_manifest(const std::filesystem::path& store) {
 }
 
 bool lists_section(const store_info& info, std::string_view name) {
-    return std::ranges::find(info.sections, name, &store_section::name) != info.sections.end();
+    return manifests::find_section(info.sections, name) != nullptr;
 }
 
 io::section_view open_section(const std::filesystem::path& store, const std::vector<store_section>& sections,
@@ -187,8 +187,8 @@ store_info read_store_info(const std::filesystem::path& store) {
         if (is_sharded_store(store))
             throw usage_error(
                 store.string() +
-                " is a sharded store, which only quern search, info and verify take (expected a "
-                "store; quern merge makes one of its shards)");
+                " is a sharded store, which only quern search, serve, mcp, count, info and verify take "
+                "(expected a store; quern merge makes one of its shards)");
         std::error_code unseen;
         throw usage_error(store.string() +
                           (std::filesystem::exists(store, unseen) ? ": not a store" : ": no such store"));

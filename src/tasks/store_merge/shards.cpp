@@ -5,8 +5,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <deque>
-#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -19,6 +17,7 @@
 #include "quern/tasks/store.hpp"
 #include "tasks/shared/output_folder.hpp"
 #include "tasks/store/shards_manifest.hpp"
+#include "tasks/store/words_of_stores.hpp"
 #include "tasks/store_merge/source_stores.hpp"
 
 namespace quern {
@@ -35,12 +34,6 @@ shards_options checked_shards(const shards_options& request) {
     for (const fs::path& store : options.stores) {
         if (is_sharded_store(store))
             throw usage_error(store.string() + " is a sharded store (expected stores: name its shards)");
-        const store_info info = read_store_info(store);
-        if (info.duplicates != 0)
-            throw usage_error(
-                fmt::format("{} excluded {} near-duplicate{}, which are decided over all "
-                            "documents together: build it with --skip duplicates",
-                            store.string(), info.duplicates, info.duplicates == 1 ? "" : "s"));
         if (!seen.insert(resolved_folder(store)).second)
             throw usage_error(store.string() + " is given twice (expected different stores)");
     }
@@ -49,6 +42,15 @@ shards_options checked_shards(const shards_options& request) {
         {.name = "sharded store", .is_one = is_sharded_store, .files = {shards_file}, .has_sections = false},
         options.force);
     return options;
+}
+
+void check_duplicates(const source_stores& stores) {
+    for (std::size_t i = 0; i < stores.size(); ++i)
+        if (const std::uint64_t excluded = stores[i].info().duplicates; excluded != 0)
+            throw usage_error(
+                fmt::format("{} excluded {} near-duplicate{}, which are decided over all "
+                            "documents together: build it with --skip duplicates",
+                            stores.name(i).string(), excluded, excluded == 1 ? "" : "s"));
 }
 
 /// Filters read the values of a field by its type, so it must be that of the merged store.
@@ -85,29 +87,13 @@ void check_weights(const source_stores& stores) {
                 stores[i].info().weight_exponent));
 }
 
-/// Distinct words of all dictionaries, walked together.
+/// Distinct words of all dictionaries.
 std::uint64_t vocabulary_of(const source_stores& stores, const context& ctx) {
-    struct walked {
-        text::dictionary_view::walker words;
-        std::optional<std::string_view> word;
-    };
-    std::deque<walked> walkers;
-    for (const opened_store& store : stores.all()) {
-        auto& of = walkers.emplace_back(text::dictionary_view::walker(store.words().dictionary(), 0),
-                                        std::optional<std::string_view>());
-        of.word = of.words.next();
-    }
+    std::vector<const opened_store*> all;
+    for (const opened_store& store : stores.all()) all.push_back(&store);
     std::uint64_t distinct = 0;
-    for (std::string least;; ++distinct) {
-        if (distinct % 65'536 == 0) ctx.check_stop();
-        const walked* first = nullptr;
-        for (const walked& of : walkers)
-            if (of.word && (first == nullptr || *of.word < *first->word)) first = &of;
-        if (first == nullptr) return distinct;
-        least = *first->word;
-        for (walked& of : walkers)
-            if (of.word && *of.word == least) of.word = of.words.next();
-    }
+    for_each_word(all, {}, ctx, [&](std::string_view, const whole_counts&) { ++distinct; });
+    return distinct;
 }
 
 }  // namespace
@@ -116,6 +102,7 @@ shards_info write_shards(const shards_options& request, const context& ctx) {
     const io::name_lock only_one(checked_shards(request).store);
     const shards_options options = checked_shards(request);
     const source_stores stores(options.stores);
+    check_duplicates(stores);
     check_fields(stores);
     check_weights(stores);
     if (stores.size() > 1) stores.refuse_common_ids(ctx);
