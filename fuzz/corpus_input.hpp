@@ -45,13 +45,12 @@ inline void require(bool holds) {
 /// JSON, with numbers of any size: nlohmann's parser ends at one beyond a double, and calls the text malformed.
 inline bool is_json(const std::string& text) {
     try {
-        static_cast<void>(nlohmann::json::parse(text));
+        return !nlohmann::json::parse(text).is_discarded();
     } catch (const nlohmann::json::out_of_range&) {
         return true;
     } catch (const nlohmann::json::parse_error&) {
         return false;
     }
-    return true;
 }
 
 /// The complete input as one text.

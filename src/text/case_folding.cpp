@@ -114,13 +114,14 @@ case_folding::form case_folding::fold(std::string_view word) {
 std::size_t case_folding::end_of_piece(std::string_view word, std::size_t from) const {
     if (word.size() - from <= longest_whole) return word.size();
     const auto* bytes = reinterpret_cast<const std::uint8_t*>(word.data());
-    std::size_t at = from + longest_whole;
-    U8_SET_CP_START(bytes, from, at);
-    while (at < word.size()) {
-        const std::size_t begin = at;
+    const auto first = static_cast<std::int32_t>(from), size = static_cast<std::int32_t>(word.size());
+    auto at = static_cast<std::int32_t>(from + longest_whole);
+    U8_SET_CP_START(bytes, first, at);
+    while (at < size) {
+        const std::int32_t begin = at;
         char32_t c;
-        U8_NEXT_OR_FFFD(bytes, at, word.size(), c);
-        if (folding_->hasBoundaryBefore(static_cast<UChar32>(c))) return begin;
+        U8_NEXT_OR_FFFD(bytes, at, size, c);
+        if (folding_->hasBoundaryBefore(static_cast<UChar32>(c))) return static_cast<std::size_t>(begin);
     }
     return word.size();
 }

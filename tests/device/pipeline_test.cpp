@@ -74,7 +74,9 @@ TEST(pipeline_test, one_large_piece_at_a_time_is_done_when_all_before_it_are_don
         line.in_parallel_or_alone([&](piece& p, bool alone) {
             if (!alone && found_large(p.number)) return false;
             EXPECT_EQ(alone, found_large(p.number) || known_when_filled(p.number)) << p.number;
-            if (alone) EXPECT_EQ(done, p.number);
+            if (alone) {
+                EXPECT_EQ(done, p.number);
+            }
             return true;
         });
         line.in_order([&](piece& p) {

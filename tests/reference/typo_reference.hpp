@@ -10,6 +10,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <stdexcept>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -79,6 +80,8 @@ inline std::pair<std::int64_t, std::int64_t> part_bounds_of(const query_word& of
             case ranking_model::dirichlet:
                 part = canonical_log(1.0 + f / (options.mu * cf / total));
                 break;
+            default:
+                throw std::logic_error("the reference does not have this model");
         }
         least = std::min(least, rounded(part));
         largest = std::max(largest, rounded(part));

@@ -225,32 +225,39 @@ struct written_runs : ::testing::Test {
     fs::path two = fs::temp_directory_path() / ("quern-fuse-2-" + std::to_string(::getpid()));
 };
 
+fuse_request request(std::vector<fs::path> runs, std::vector<std::optional<std::string_view>> texts = {}) {
+    fuse_request made;
+    made.runs = std::move(runs);
+    made.texts = std::move(texts);
+    return made;
+}
+
 TEST_F(written_runs, in_memory_are_fused_like_files) {
     const std::string expected = "a Q0 z 1 11 quern\na Q0 x 2 3 quern\nb Q0 y 1 1 quern\n";
-    EXPECT_EQ(fused({.runs = {one, two}}), expected);
-    EXPECT_EQ(fused({.runs = {"one", "two"}, .texts = {first_run, second_run}}), expected);
-    EXPECT_EQ(fused({.runs = {one, "two"}, .texts = {std::nullopt, second_run}}), expected);
+    EXPECT_EQ(fused(request({one, two})), expected);
+    EXPECT_EQ(fused(request({"one", "two"}, {first_run, second_run})), expected);
+    EXPECT_EQ(fused(request({one, "two"}, {std::nullopt, second_run})), expected);
 }
 
 TEST_F(written_runs, in_memory_are_named_in_errors) {
     try {
-        fused({.runs = {one, "memory"}, .texts = {std::nullopt, "a Q0 z 1 9 t\na Q0 z 2 8 t\n"}});
+        fused(request({one, "memory"}, {std::nullopt, "a Q0 z 1 9 t\na Q0 z 2 8 t\n"}));
         FAIL();
     } catch (const invalid_input& refused) {
         EXPECT_EQ(refused.path(), "memory");
         EXPECT_EQ(refused.line(), 2);
     }
-    EXPECT_THROW(fused({.runs = {one, two}, .texts = {first_run}}), usage_error);
+    EXPECT_THROW(fused(request({one, two}, {first_run})), usage_error);
 }
 
 TEST_F(written_runs, weights_in_memory_count_like_those_of_a_file) {
-    fuse_request request{.runs = {one, two}};
-    request.weights_by_topic = {{"a", {1, 0.5}}};
-    EXPECT_EQ(fused(request), "a Q0 z 1 6.5 quern\na Q0 x 2 3 quern\nb Q0 y 1 1 quern\n");
-    request.weights_by_topic = {{"a", {1}}};
-    EXPECT_THROW(fused(request), usage_error);
-    request.weights_by_topic = {{"a", {1, std::nan("")}}};
-    EXPECT_THROW(fused(request), usage_error);
+    fuse_request weighted = request({one, two});
+    weighted.weights_by_topic = {{"a", {1, 0.5}}};
+    EXPECT_EQ(fused(weighted), "a Q0 z 1 6.5 quern\na Q0 x 2 3 quern\nb Q0 y 1 1 quern\n");
+    weighted.weights_by_topic = {{"a", {1}}};
+    EXPECT_THROW(fused(weighted), usage_error);
+    weighted.weights_by_topic = {{"a", {1, std::nan("")}}};
+    EXPECT_THROW(fused(weighted), usage_error);
 }
 
 TEST_F(written_runs, are_read_topic_by_topic) {

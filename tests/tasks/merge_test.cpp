@@ -156,8 +156,12 @@ TEST_F(merge_test, gives_the_index_of_all_documents_for_any_cuts) {
             if (documents != 400) continue;
             // Both kinds of blocks are tested.
             EXPECT_GT(counts["copied_text_blocks"], 5U);
-            if (parts == 1) EXPECT_EQ(counts["copied_text_blocks"], counts["text_blocks"]);
-            if (parts == 5) EXPECT_LT(counts["copied_text_blocks"], counts["text_blocks"]);
+            if (parts == 1) {
+                EXPECT_EQ(counts["copied_text_blocks"], counts["text_blocks"]);
+            }
+            if (parts == 5) {
+                EXPECT_LT(counts["copied_text_blocks"], counts["text_blocks"]);
+            }
         }
     }
 }

@@ -168,8 +168,9 @@ TEST(near_words_test, sketches_exclude_no_near_word) {
                     ASSERT_TRUE(std::ranges::is_sorted(positions));
                     ASSERT_LT(positions.size(), size / 2);
                     for (std::uint32_t i = 0; i < size; ++i)
-                        if (size % 50 == 0 && distance(words[i], requested) <= bound)
+                        if (size % 50 == 0 && distance(words[i], requested) <= bound) {
                             ASSERT_TRUE(std::ranges::binary_search(positions, i)) << words[i];
+                        }
                 }
     });
 }

@@ -247,7 +247,9 @@ TEST(arrow, any_changed_byte_is_survived) {
             changed[at] = static_cast<char>(changed[at] ^ (1 << (at % 8)));
             try {
                 const std::string all = read_within(changed, 4 << 20);
-                if (at % 16 == 0) EXPECT_EQ(read_within(changed, 1), all) << name << ' ' << at;
+                if (at % 16 == 0) {
+                    EXPECT_EQ(read_within(changed, 1), all) << name << ' ' << at;
+                }
             } catch (const invalid_input&) {
             } catch (const out_of_memory&) {
             }

@@ -7,6 +7,7 @@
 #include <optional>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "io/corpus/json_scan.hpp"
@@ -29,6 +30,18 @@ corpus_options with_fields(const document_fields& fields) {
     options.fields = fields;
     options.keep_records = true;
     return options;
+}
+
+document_fields keeping(std::vector<std::string> names, std::string id = {}) {
+    document_fields fields;
+    fields.kept = std::move(names);
+    fields.id = std::move(id);
+    return fields;
+}
+document_fields text_in(std::string name) {
+    document_fields fields;
+    fields.text = {std::move(name)};
+    return fields;
 }
 
 parsed_unit read(std::string_view bytes, const document_fields& fields,
@@ -313,7 +326,7 @@ TEST(fields, hostile_values) {
     EXPECT_THAT(issues(read(many + "}\n", fields)), ElementsAre("1: more than 1000 fields"));
     // Beyond what the fast reader nests.
     const std::string deeper(5000, '['), deeper_end(5000, ']');
-    all = read("{\"text\":\"t\",\"x\":" + deeper + deeper_end + ",\"y\":1}\n", {.kept = {"y"}});
+    all = read("{\"text\":\"t\",\"x\":" + deeper + deeper_end + ",\"y\":1}\n", keeping({"y"}));
     ASSERT_EQ(all.documents.size(), 1U);
     EXPECT_EQ(all.documents[0].fields, R"({"y":1})");
 }
@@ -340,7 +353,7 @@ TEST(fields, tables_have_named_columns) {
     EXPECT_THAT(issues(all), ElementsAre("5: the links are not a JSON array of strings or integers"));
     EXPECT_EQ(missing_fields(fields, all.named), "");
 
-    const auto tsv = read("n\ttext\turl\n1\ta\tu\n", {.id = "url", .kept = {"n", "url"}}, corpus_form::tsv);
+    const auto tsv = read("n\ttext\turl\n1\ta\tu\n", keeping({"n", "url"}, "url"), corpus_form::tsv);
     EXPECT_THAT(ids(tsv), ElementsAre("u"));
     EXPECT_EQ(tsv.documents[0].fields, R"({"n":"1","url":"u"})");
 }
@@ -354,9 +367,9 @@ TEST(fields, a_table_without_the_named_columns_is_refused) {
         }
         return std::string();
     };
-    EXPECT_EQ(reason("id,text\na,b\n", {.text = {"txt"}}, corpus_form::csv),
+    EXPECT_EQ(reason("id,text\na,b\n", text_in("txt"), corpus_form::csv),
               R"(the first record is not a heading with columns for "txt"; found "id", "text")");
-    EXPECT_EQ(reason("a\tb\n", {.id = "url"}, corpus_form::tsv).substr(0, 67),
+    EXPECT_EQ(reason("a\tb\n", keeping({}, "url"), corpus_form::tsv).substr(0, 67),
               R"(the first record is not a heading with columns for "url" and "text")");
 }
 

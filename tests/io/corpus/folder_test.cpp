@@ -179,7 +179,9 @@ TEST(folder, a_file_or_a_pipe_of_bytes_is_one_document) {
         all = read_all({pipe}, options);
         writer.join();
         ASSERT_EQ(all.documents.size(), limit == bytes.size() ? 1U : 0U);
-        if (!all.documents.empty()) EXPECT_EQ(all.documents[0].text, bytes);
+        if (!all.documents.empty()) {
+            EXPECT_EQ(all.documents[0].text, bytes);
+        }
     }
 }
 

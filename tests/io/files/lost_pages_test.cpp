@@ -85,7 +85,7 @@ TEST_F(lost_pages, read_as_zeros_and_are_reported) {
         [&] {
             const mapped_file file(path);
             if (touched(file.text().data() + size - 1) != 'x') _exit(3);
-            ::truncate(path.c_str(), 10);
+            fs::resize_file(path, 10);
             if (touched(file.text().data() + size - 1) != 0 || touched(file.text().data()) != 'x') _exit(4);
         },
         "vectors: was cut");
@@ -96,7 +96,7 @@ TEST_F(lost_pages, of_a_store_are_damage_of_its_section) {
     expect_lost<damaged_store>(
         [&] {
             const section_view section(path, "texts");
-            ::truncate(path.c_str(), 0);
+            fs::resize_file(path, 0);
             try {
                 section.all();
                 _exit(5);
@@ -112,7 +112,7 @@ TEST_F(lost_pages, of_joined_files_are_reported) {
         [&] {
             joined_files texts;
             texts.append(path, size);
-            ::truncate(path.c_str(), 0);
+            fs::resize_file(path, 0);
             if (touched(texts.bytes().data() + size / 2) != 0) _exit(3);
         },
         "texts: was cut");
@@ -124,7 +124,7 @@ TEST_F(lost_pages, keep_results_from_their_names) {
         [&] {
             const mapped_file file(path);
             atomic_file result(out);
-            ::truncate(path.c_str(), 0);
+            fs::resize_file(path, 0);
             result.append({file.text().data(), 1});
             try {
                 result.commit();
@@ -158,10 +158,10 @@ TEST_F(lost_pages, a_file_that_grows_or_is_replaced_by_name_is_none) {
     const fs::path path = made("vectors"), section_path = made_section();
     const mapped_file file(path);
     const section_view section(section_path, "texts");
-    ::truncate(path.c_str(), 2 * size);
+    fs::resize_file(path, 2 * size);
     fs::rename(made("other", 5), section_path);
     EXPECT_NO_THROW(check_mapped_files());
-    ::truncate(path.c_str(), size / 2);
+    fs::resize_file(path, size / 2);
     EXPECT_THROW(check_mapped_files(), io_error);
 }
 

@@ -165,7 +165,9 @@ TEST(edge_list, a_heading_of_columns_is_passed_over) {
         EXPECT_THAT(shown(graph_of("\xef\xbb\xbf" + std::string(heading) + "\r\n1\t2\r\n")),
                     ElementsAre("1>2"))
             << heading;
-        if (!heading.starts_with('"')) EXPECT_THAT(shown(graph_of("#\n" + text)), SizeIs(3)) << heading;
+        if (!heading.starts_with('"')) {
+            EXPECT_THAT(shown(graph_of("#\n" + text)), SizeIs(3)) << heading;
+        }
     }
     EXPECT_THAT(shown(graph_of("source,target")), ElementsAre("source>target"));
     EXPECT_THAT(shown(graph_of("source,target,1\na,b\n")), SizeIs(2));

@@ -166,7 +166,9 @@ TEST(wikipedia_damage_test, a_truncated_dump_keeps_what_it_has) {
         const auto part = read(whole.substr(0, n));
         EXPECT_LE(part.issues.size(), 1u) << n;
         // The number of pages lost is unknown. Before the end of its root tag it is not yet a dump.
-        if (n >= whole.find('>') + 1 && n <= whole.rfind("</")) EXPECT_EQ(part.counts.incomplete, 1) << n;
+        if (n >= whole.find('>') + 1 && n <= whole.rfind("</")) {
+            EXPECT_EQ(part.counts.incomplete, 1) << n;
+        }
     }
     EXPECT_EQ(read(whole).counts.incomplete, 0);
     EXPECT_EQ(read(page("A", "a") + "<page><title>B").counts.incomplete,

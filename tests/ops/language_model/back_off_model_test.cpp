@@ -61,7 +61,7 @@ void check(unsigned order, std::uint32_t vocabulary, std::size_t ngrams, std::mt
     for (std::uint32_t w = 0; w < vocabulary; ++w) model[{w}] = {number(), number()};
     for (std::size_t i = 0; i < ngrams && order > 1; ++i) {
         words ngram(2 + random() % (order - 1));
-        for (std::uint32_t& w : ngram) w = random() % vocabulary;
+        for (std::uint32_t& w : ngram) w = static_cast<std::uint32_t>(random() % vocabulary);
         model[ngram] = {number(), number()};
     }
     back_off_model::repeated_ngram repeated;
@@ -71,7 +71,7 @@ void check(unsigned order, std::uint32_t vocabulary, std::size_t ngrams, std::mt
     back_off_model::history history;
     words before;
     for (int i = 0; i < 500; ++i) {
-        const std::uint32_t word = random() % vocabulary;
+        const auto word = static_cast<std::uint32_t>(random() % vocabulary);
         // The same additions in another order: they differ by roundings of float64.
         EXPECT_NEAR(made.score(word, history), slow_score(model, before, word), 1e-12);
         before.push_back(word);

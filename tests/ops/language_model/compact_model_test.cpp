@@ -167,7 +167,9 @@ TEST(compact_model, quantised_scores_are_near) {
         for (std::size_t i = 0; i < exact.size(); ++i)
             error += std::abs(exact[i] - found[i]) / static_cast<double>(exact.size());
         EXPECT_LT(error, 32.0 / (1 << bits)) << bits;
-        if (bits < 16) EXPECT_GT(error, 0) << bits;  // 16 bits suffice for all of them
+        if (bits < 16) {
+            EXPECT_GT(error, 0) << bits;
+        }  // 16 bits suffice for all of them
     }
 }
 
