@@ -1,6 +1,6 @@
-# quern_room(NAME DEPENDS…): one module of src/ as one static library, quern_NAME, of all its .cpp files except those in
+# quern_module(NAME DEPENDS…): one module of src/ as one static library, quern_NAME, of all its .cpp files except those in
 # folders named papers. Several of them are compiled as one (joined.cmake).
-function(quern_room name)
+function(quern_module name)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
   list(FILTER sources EXCLUDE REGEX "/papers/")
   if(NOT sources)
