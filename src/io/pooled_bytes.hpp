@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one piece of a file (a page, a buffer) is read or decompressed into. The pieces of a file are of similar sizes, and
-// fresh memory costs the system more than the decompression of some codecs: large blocks are used again.
+// Memory for the pieces of a file (pages, buffers) that are read or decompressed. Pieces are of similar sizes, and
+// fresh memory costs the system more than the decompression of some codecs: large blocks are reused.
 #pragma once
 
 #include <algorithm>

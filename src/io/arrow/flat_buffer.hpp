@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tables of FlatBuffers (flatbuffers.dev/internals), out of bytes that may be damaged: every step checks the bounds. A table is
-// a place in the bytes: nothing is copied, and nothing is read before it is asked for.
+// Tables of FlatBuffers (flatbuffers.dev/internals), out of bytes that may be damaged: every step checks the bounds. A
+// table is a position in the bytes: nothing is copied, and fields are read on request.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ template <class Number>
     requires std::is_arithmetic_v<Number>
 Number number_at(std::string_view bytes, std::uint64_t at) {
     if (at > bytes.size() || bytes.size() - at < sizeof(Number))
-        throw fault("its metadata name a place after their end");
+        throw fault("its metadata refer to a position after their end");
     Number value;
     std::memcpy(&value, bytes.data() + at, sizeof value);
     return value;
@@ -75,7 +75,7 @@ class flat_table {
   private:
     flat_table(std::string_view bytes, std::uint64_t at) : bytes_(bytes), at_(at) {
         const std::int64_t fields = static_cast<std::int64_t>(at) - number_at<std::int32_t>(bytes, at);
-        if (fields < 0) throw fault("its metadata name a place before their beginning");
+        if (fields < 0) throw fault("its metadata refer to a position before their beginning");
         fields_ = static_cast<std::uint64_t>(fields);
         fields_bytes_ = number_at<std::uint16_t>(bytes, fields_);
     }

@@ -49,19 +49,19 @@ std::optional<raw_message> message_at(std::string_view bytes, std::uint64_t at) 
 }
 
 batch_header parse_batch(const flat_table& batch) {
-    batch_header made;
-    made.rows = positive(batch.number<std::int64_t>(0, 0), "number of rows");
-    made.nodes = batch.vector(1, pair_bytes);
-    made.buffers = batch.vector(2, pair_bytes);
-    made.view_buffers = batch.vector(4, sizeof(std::int64_t));
+    batch_header result;
+    result.rows = positive(batch.number<std::int64_t>(0, 0), "number of rows");
+    result.nodes = batch.vector(1, pair_bytes);
+    result.buffers = batch.vector(2, pair_bytes);
+    result.view_buffers = batch.vector(4, sizeof(std::int64_t));
     if (batch.has(3)) {  // compression
         const flat_table how = batch.table(3);
         const auto codec = how.number<std::int8_t>(0, 0);
         if (how.number<std::int8_t>(1, 0) != 0 || codec < 0 || codec > 1)
             throw fault("compressed in a way that is not known; write it again with zstd or lz4");
-        made.compression = codec == 0 ? batch_header::codec::lz4 : batch_header::codec::zstd;
+        result.compression = codec == 0 ? batch_header::codec::lz4 : batch_header::codec::zstd;
     }
-    return made;
+    return result;
 }
 
 /// A dictionary or a record batch; nothing for other kinds.
@@ -70,22 +70,22 @@ std::optional<message> parse_message(std::string_view bytes, const raw_message& 
     checked_version(table);
     const std::uint64_t body = positive(table.number<std::int64_t>(3, 0), "length of a body");
     if (body > bytes.size() - raw.body) throw fault("a message ends after the end of the file");
-    message made;
-    made.body = bytes.substr(raw.body, body);
-    made.end = raw.body + body;
+    message result;
+    result.body = bytes.substr(raw.body, body);
+    result.end = raw.body + body;
     const auto kind = table.number<std::uint8_t>(1, 0);
     const flat_table header = table.table(2);
     if (kind == batch_kind) {
-        made.batch = parse_batch(header);
+        result.batch = parse_batch(header);
     } else if (kind == dictionary_kind) {
-        made.is_dictionary = true;
-        made.dictionary = header.number<std::int64_t>(0, 0);
-        made.batch = parse_batch(header.table(1));
-        made.is_delta = header.number<std::uint8_t>(2, 0) != 0;
+        result.is_dictionary = true;
+        result.dictionary = header.number<std::int64_t>(0, 0);
+        result.batch = parse_batch(header.table(1));
+        result.is_delta = header.number<std::uint8_t>(2, 0) != 0;
     } else {
         return std::nullopt;
     }
-    return made;
+    return result;
 }
 
 }  // namespace
@@ -168,10 +168,10 @@ std::optional<message> message_reader::next_of_stream() {
         if (!raw) return std::nullopt;
         if (raw->table().number<std::uint8_t>(1, 0) == schema_kind)
             throw fault("a second description of its columns; split the stream there");
-        auto made = parse_message(file_->bytes(), *raw);
-        if (!made) throw fault("a message of an unknown kind");
-        at_ = made->end;
-        return made;
+        auto result = parse_message(file_->bytes(), *raw);
+        if (!result) throw fault("a message of an unknown kind");
+        at_ = result->end;
+        return result;
     }
 }
 
@@ -186,16 +186,16 @@ std::optional<message> message_reader::next_of_file() {
         positive(number_at<std::int64_t>(blocks.bytes, number * block_bytes), "place of a message");
     if (at >= file_->bytes().size()) throw fault("a message lies after the end of the file");
     const auto raw = message_at(file_->bytes(), at);
-    auto made = raw ? parse_message(file_->bytes(), *raw) : std::nullopt;
-    if (!made || made->is_dictionary != is_dictionary)
+    auto result = raw ? parse_message(file_->bytes(), *raw) : std::nullopt;
+    if (!result || result->is_dictionary != is_dictionary)
         throw fault("its footer names a message of another kind");
-    return made;
+    return result;
 }
 
 std::optional<message> message_reader::next() {
-    auto made = file_->is_stream_ ? next_of_stream() : next_of_file();
-    if (made) made->pool = file_->pool_;
-    return made;
+    auto result = file_->is_stream_ ? next_of_stream() : next_of_file();
+    if (result) result->pool = file_->pool_;
+    return result;
 }
 
 }  // namespace quern::io::arrow

@@ -38,7 +38,7 @@ void unlz4(std::string_view packed, std::span<char> plain) {
         throw out_of_memory("LZ4 decompression", 1U << 18, 0);
     const std::unique_ptr<LZ4F_dctx, free_context> context(made);
     LZ4F_decompressOptions_t options{};
-    options.stableDst = 1;  // what was made stays where it is: later blocks may refer to it there
+    options.stableDst = 1;  // earlier output stays in place: later blocks may refer to it
     while (true) {
         std::size_t to = plain.size(), from = packed.size();
         const std::size_t next =
@@ -89,7 +89,7 @@ class message_parts {
             throw fault("a buffer ends after the end of its message");
         return from_.body.substr(begin, length);
     }
-    /// What decompressing it makes; 0 if it is stored as it is.
+    /// Its decompressed size; 0 if it is not compressed.
     std::uint64_t unpacked_bytes(std::uint64_t number) const {
         const std::string_view bytes = stored(number);
         if (from_.batch.compression == batch_header::codec::none || bytes.empty()) return 0;
@@ -231,7 +231,7 @@ class array_loader {
     }
 
   public:
-    /// That offsets stay within `end` elements. Of a list this is known only with its elements.
+    /// Checks that offsets stay within `end` elements, which for a list are known only once these are loaded.
     static void check(const array& made, const field& its, std::uint64_t end) {
         if (made.length == 0) return;
         if (its.width == 4) {
@@ -267,7 +267,7 @@ class array_loader {
     array made_;
 };
 
-/// That the elements of lists and groups are there.
+/// Checks that the elements of lists and groups exist.
 void check_elements(const arrow_schema& schema, const field& its, const std::vector<array>& arrays,
                     const array& made, std::span<const std::uint32_t> fields) {
     for (const std::uint32_t child : its.children) {
@@ -413,22 +413,22 @@ std::uint64_t unpacked_bytes(const arrow_schema& schema, std::span<const std::ui
 std::vector<array> load(const arrow_schema& schema, std::span<const std::uint32_t> fields,
                         const message& from, const dictionaries& known, std::uint64_t max_bytes) {
     message_parts parts(from, max_bytes);
-    std::vector<array> made(schema.fields.size());
+    std::vector<array> result(schema.fields.size());
     for (const std::uint32_t number : fields) {
         const field& its = schema.fields[number];
         array_loader loader(parts, its, its.node, parts.first_buffer(its));
         if (its.how == layout::views && !its.encoded)
             loader.view_buffers = parts.view_buffers(its.views_before);
         const auto entries = known.find(number);
-        made[number] = loader.load(entries == known.end() ? nullptr : entries->second);
+        result[number] = loader.load(entries == known.end() ? nullptr : entries->second);
     }
     for (const std::uint32_t number : fields) {
         const field& its = schema.fields[number];
-        if (!its.is_part && made[number].length != from.batch.rows)
+        if (!its.is_part && result[number].length != from.batch.rows)
             throw fault("a column has another number of values than its record batch");
-        check_elements(schema, its, made, made[number], fields);
+        check_elements(schema, its, result, result[number], fields);
     }
-    return made;
+    return result;
 }
 
 std::shared_ptr<const array> load_entries(const field& its, const message& from, std::uint64_t max_bytes) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The columns of a record batch: its buffers, decompressed if need be, and checked as a whole. What is loaded can be read
-// without a further check: a batch is damaged, or all of its values can be read.
+// The columns of a record batch: its buffers, decompressed if need be, and checked as a whole. Loaded values can be
+// read without further checks: either a batch is damaged, or all of its values can be read.
 #pragma once
 
 #include <cstdint>
@@ -41,7 +41,7 @@ struct array {
     std::uint64_t key(const field& its, std::uint64_t at) const;
 };
 
-/// The entries of a dictionary, as they are at a place of the file: its first part and what was added.
+/// The entries of a dictionary at a position of the file: its first part and later additions.
 class dictionary {
   public:
     /// With another part; `before` may be null.
@@ -50,7 +50,7 @@ class dictionary {
     std::uint64_t size() const { return ends_.back(); }
     /// The part with entry `key`, and its number there.
     std::pair<const array*, std::uint64_t> at(std::uint64_t key) const;
-    /// What an entry takes in the mean.
+    /// The mean bytes of an entry.
     std::uint64_t mean_bytes() const;
     /// Of what was decompressed.
     std::uint64_t memory_bytes() const;
@@ -66,7 +66,7 @@ using dictionaries = std::map<std::uint32_t, std::shared_ptr<const dictionary>>;
 /// The fields that are needed for some leaves of `schema.columns`, in their order and once each.
 std::vector<std::uint32_t> fields_of(const arrow_schema& schema, std::span<const std::size_t> leaves);
 
-/// What load() decompresses for these fields: 0 if nothing is compressed. Throws fault.
+/// The bytes that load() decompresses for these fields: 0 if nothing is compressed. Throws fault.
 std::uint64_t unpacked_bytes(const arrow_schema& schema, std::span<const std::uint32_t> fields,
                              const message& from);
 

@@ -27,7 +27,7 @@ enum class layout : std::uint8_t {
     unread       ///< a type that is not read; only its buffers are counted
 };
 
-/// What a stored value becomes as a value of a column.
+/// The conversion of a stored value to a value of a column.
 enum class conversion : std::uint8_t {
     none,
     to_int32,           ///< of 8 or 16 bits with sign

@@ -49,7 +49,7 @@ class block_decoder {
         void operator()(std::uint32_t* pages) const noexcept;
     };
 
-    std::unique_ptr<std::uint32_t[], free_pages> links_;  ///< see inverse_bwt
+    std::unique_ptr<std::uint32_t[], free_pages> links_;  ///< see chain_walker
     std::vector<std::uint8_t> column_;                    ///< last column of the sorted rotations
     std::vector<std::uint8_t> arena_;
 };

@@ -27,37 +27,37 @@ std::shared_ptr<piece> piece_reader::next() {
             break;
         }
     }
-    auto made = std::make_shared<piece>();
-    made->start_bit = start_;
-    made->end_bit = end;
-    made->begins_block = begins_block_;
-    made->state = begins_block_ ? piece::progress::waiting : piece::progress::done;
+    auto result = std::make_shared<piece>();
+    result->start_bit = start_;
+    result->end_bit = end;
+    result->begins_block = begins_block_;
+    result->state = begins_block_ ? piece::progress::waiting : piece::progress::done;
     const auto from = static_cast<std::ptrdiff_t>(start_ / 8 - base_);
     const auto to = static_cast<std::ptrdiff_t>((end + 7) / 8 - base_);
-    made->packed.reserve(static_cast<std::size_t>(to - from) + padding);
-    made->packed.assign(buffer_.begin() + from, buffer_.begin() + to);
-    made->packed.resize(made->packed.size() + padding);
+    result->packed.reserve(static_cast<std::size_t>(to - from) + padding);
+    result->packed.assign(buffer_.begin() + from, buffer_.begin() + to);
+    result->packed.resize(result->packed.size() + padding);
     const std::uint64_t keep = end / 8;
     buffer_.erase(buffer_.begin(), buffer_.begin() + static_cast<std::ptrdiff_t>(keep - base_));
     base_ = keep;
     start_ = end;
     begins_block_ = next_begins_block;
-    return made;
+    return result;
 }
 
 bool piece_reader::read_more() {
     constexpr std::size_t more = std::size_t{1} << 17;
     const std::size_t had = buffer_.size();
     buffer_.resize(had + more);
-    std::size_t got = 0;
+    std::size_t bytes_read = 0;
     try {
-        got = input_.read({reinterpret_cast<char*>(buffer_.data()) + had, more});
+        bytes_read = input_.read({reinterpret_cast<char*>(buffer_.data()) + had, more});
     } catch (...) {
         buffer_.resize(had);
         throw;
     }
-    buffer_.resize(had + got);
-    ended_ = got == 0;
+    buffer_.resize(had + bytes_read);
+    ended_ = bytes_read == 0;
     return !ended_;
 }
 

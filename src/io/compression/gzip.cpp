@@ -49,9 +49,9 @@ class gzip_decoder final : public decoder {
             if (!bytes.empty()) inflate(bytes);
             if (failure_ != 0 && state_->avail_out == capacity) fail();
         }
-        const std::uint32_t made = capacity - state_->avail_out;
-        plain_ += made;
-        return made;
+        const std::uint32_t result = capacity - state_->avail_out;
+        plain_ += result;
+        return result;
     }
 
     /// Searches from the damaged member on, not from the damage: what decoded wrongly may hold the next member. The

@@ -133,9 +133,9 @@ class read_ahead final : public decoder {
 /// The same bytes and exceptions as `inner`'s, at the same positions. Cancels `input` if the result is destroyed before
 /// its end, so that waiting for a pipe ends too.
 std::unique_ptr<decoder> make_read_ahead(std::unique_ptr<decoder> inner, raw_input& input) {
-    auto made = std::make_unique<read_ahead>(std::move(inner), input);
-    if (!made->start()) return made->take_inner();
-    return made;
+    auto result = std::make_unique<read_ahead>(std::move(inner), input);
+    if (!result->start()) return result->take_inner();
+    return result;
 }
 
 using make_decoder = std::unique_ptr<decoder> (*)(raw_input&);

@@ -33,24 +33,24 @@ constexpr bool is_literal(unsigned tag) {
 
 constexpr element element_of(unsigned tag) {
     const unsigned kind = tag & 3U, high = tag >> 2U;
-    element made;
+    element result;
     if (is_literal(tag) && high >= max_literal_in_tag) {
-        made.number_bytes = static_cast<std::uint8_t>(high - max_literal_in_tag + 1);
+        result.number_bytes = static_cast<std::uint8_t>(high - max_literal_in_tag + 1);
     } else if (kind == 1) {
-        made.length = static_cast<std::uint8_t>(4 + (high & 7U));
-        made.number_bytes = 1;
-        made.offset_above = static_cast<std::uint16_t>(high >> 3U << 8U);
+        result.length = static_cast<std::uint8_t>(4 + (high & 7U));
+        result.number_bytes = 1;
+        result.offset_above = static_cast<std::uint16_t>(high >> 3U << 8U);
     } else {
-        made.length = static_cast<std::uint8_t>(high + 1);
-        made.number_bytes = static_cast<std::uint8_t>(kind == 3 ? 4 : kind);
+        result.length = static_cast<std::uint8_t>(high + 1);
+        result.number_bytes = static_cast<std::uint8_t>(kind == 3 ? 4 : kind);
     }
-    return made;
+    return result;
 }
 
 constexpr std::array<element, 256> elements = [] {
-    std::array<element, 256> made{};
-    for (unsigned tag = 0; tag < made.size(); ++tag) made[tag] = element_of(tag);
-    return made;
+    std::array<element, 256> result{};
+    for (unsigned tag = 0; tag < result.size(); ++tag) result[tag] = element_of(tag);
+    return result;
 }();
 
 std::uint32_t number_of(const char* at, std::size_t bytes) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A record batch that is not compressed is read where it lies, in units of some of its rows. A compressed one is a unit as a
+// An uncompressed record batch is read in place, in units of some of its rows. A compressed one is a unit as a
 // whole, unless it is large, or has dictionaries or views: then it is decompressed when it is cut, and its units share what was
 // decompressed.
 #include "io/corpus/arrow_corpus.hpp"
@@ -25,7 +25,7 @@ using arrow::fault;
 using arrow::ipc_file;
 using arrays = std::shared_ptr<const std::vector<arrow::array>>;
 
-/// What all units of a file share.
+/// State shared by all units of a file.
 struct document_plan {
     std::shared_ptr<const ipc_file> file;
     column_documents documents;
@@ -227,20 +227,20 @@ class arrow_reader final : public column_reader_base {
 
     batch_rows cut() {
         constexpr std::uint64_t max_rows = 65536;
-        batch_rows made = batch_;
+        batch_rows result = batch_;
         if (!weights_) {
-            made.count = std::exchange(left_, 0);
-            return made;
+            result.count = std::exchange(left_, 0);
+            return result;
         }
-        made.bytes = 0;
-        while (made.count < std::min(left_, max_rows) && (made.count == 0 || made.bytes < unit_bytes_))
-            made.bytes += weights_->of(made.first + made.count++);
-        left_ -= made.count;
-        batch_.first += made.count;
-        batch_.line += made.count;
+        result.bytes = 0;
+        while (result.count < std::min(left_, max_rows) && (result.count == 0 || result.bytes < unit_bytes_))
+            result.bytes += weights_->of(result.first + result.count++);
+        left_ -= result.count;
+        batch_.first += result.count;
+        batch_.line += result.count;
         if (left_ == 0) batch_.loaded.reset();
         if (left_ == 0) weights_.reset();
-        return made;
+        return result;
     }
 
     std::shared_ptr<const document_plan> plan_;

@@ -22,9 +22,9 @@ constexpr std::uint64_t bytes_an_entry = 2 * (2 * sizeof(std::uint16_t) + sizeof
 
 template <class Number>
 Number number_of(const char* bytes) {
-    Number made;
-    std::memcpy(&made, bytes, sizeof made);
-    return made;
+    Number result;
+    std::memcpy(&result, bytes, sizeof result);
+    return result;
 }
 
 template <class Number>

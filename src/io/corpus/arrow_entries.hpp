@@ -44,7 +44,7 @@ class arrow_entries final : public entry_source {
     std::deque<std::uint64_t> too_large_rows_ = {};
 };
 
-/// The weight of rows, for units of about equal size: what they become in documents, about.
+/// The weight of rows, for units of about equal size: the approximate size of their documents.
 class arrow_weights {
   public:
     /// Of leaves whose fields are loaded in `arrays`.

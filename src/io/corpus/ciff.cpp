@@ -209,7 +209,7 @@ class ciff_unit final : public corpus_unit {
             const auto number = first_ + static_cast<std::uint32_t>(i);
             if (too_large(bytes[i])) {
                 reject(out, path_, 0,
-                       fmt::format("document '{}' needs more memory than there is", documents[i].id));
+                       fmt::format("document '{}' needs more memory than is available", documents[i].id));
                 continue;
             }
             if (counted[i] != index_->length(number))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The documents of files whose values lie in columns: which columns are read, and what a row becomes.
+// The documents of columnar files: which columns are read, and the document of a row.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@
 
 namespace quern::io {
 
-/// What all units of a file share: which columns are read, and what for. Immutable; any threads.
+/// Shared by all units of a file: which columns are read, and their use. Immutable; any threads.
 class column_documents {
   public:
     /// Of the file `name` with these columns. Throws invalid_input as choose_columns() does.

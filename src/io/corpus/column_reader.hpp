@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the readers of files of columns (Parquet, Arrow) have in common.
+// Shared by the readers of columnar files (Parquet, Arrow).
 #pragma once
 
 #include <algorithm>
@@ -26,7 +26,7 @@ class column_unit : public corpus_unit {
     virtual const column_documents& documents() const = 0;
     /// Adds the documents of the rows, or the reasons against them. Throws out_of_memory unless the budget is the last one.
     virtual void read_rows(const reading_budget& budget, const context& ctx, parsed_unit& out) = 0;
-    /// Gives up what only read_rows() needs.
+    /// Frees what only read_rows() needs.
     virtual void forget_rows() = 0;
 
   private:

@@ -62,7 +62,7 @@ struct named_members {
     void add(const named_members& more);
 };
 
-/// The contents of a unit. Issues are in input order; `counts` agrees with them.
+/// The contents of a unit. Issues are in input order; `counts` includes them.
 struct parsed_unit {
     std::vector<document> documents;  ///< in input order
     std::vector<redirect> redirects;

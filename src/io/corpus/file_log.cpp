@@ -84,13 +84,13 @@ std::string key_text(std::string_view key) {
 }  // namespace
 
 document file_record::made_of(const folder_file& file) const {
-    document made;
-    made.id = relative;
-    made.title = title;
-    made.text = text;
-    made.links.assign(links.begin(), links.end());
-    made.path = file.path.native();
-    return made;
+    document result;
+    result.id = relative;
+    result.title = title;
+    result.text = text;
+    result.links.assign(links.begin(), links.end());
+    result.path = file.path.native();
+    return result;
 }
 
 file_log::file_log(const std::filesystem::path& earlier, const std::filesystem::path& made,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What was read of the files of folders, kept for the next time: a file that has not changed since is not read again.
+// The documents that were read from files of folders, kept for the next run: a file that has not changed since is not
+// read again.
 //
 // A log is a section: a key (16 bytes), then zstd frames with records of about a MiB, each after its length and that of its
 // records (u32). Records are in the order of the inputs and of the walk, so that neither reading nor writing needs memory

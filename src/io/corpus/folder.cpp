@@ -153,7 +153,7 @@ class folder_reader final : public corpus_reader {
     std::uint64_t total_bytes() const override { return 0; }
 
   private:
-    /// Everything before a file with records has been read, and so has what was noted on the way.
+    /// Everything before a file with records has been read, including the notes of the walk.
     void go_to(const std::string& relative) {
         parsed_unit noted;
         while (auto file = walk_.next(noted)) {

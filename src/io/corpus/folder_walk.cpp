@@ -114,22 +114,22 @@ bool folder_walk::takes_link(const entry& found, const fs::path& path, parsed_un
 }
 
 folder_walk::entry folder_walk::examine(const fs::path& path) {
-    entry made;
-    made.name = path.filename().native();
+    entry result;
+    result.name = path.filename().native();
     struct stat status {};
     if (lstat(path.c_str(), &status) != 0) {
-        made.failed = errno;
-        return made;
+        result.failed = errno;
+        return result;
     }
-    made.link = S_ISLNK(status.st_mode);
-    if (made.link && stat(path.c_str(), &status) != 0) {
-        made.failed = errno;
-        return made;
+    result.link = S_ISLNK(status.st_mode);
+    if (result.link && stat(path.c_str(), &status) != 0) {
+        result.failed = errno;
+        return result;
     }
-    made.file = S_ISREG(status.st_mode);
-    made.bytes = made.file ? static_cast<std::uint64_t>(status.st_size) : 0;
-    if (S_ISDIR(status.st_mode)) made.name += '/';
-    return made;
+    result.file = S_ISREG(status.st_mode);
+    result.bytes = result.file ? static_cast<std::uint64_t>(status.st_size) : 0;
+    if (S_ISDIR(status.st_mode)) result.name += '/';
+    return result;
 }
 
 void folder_walk::enter(std::string relative, bool outside, parsed_unit& notes) {

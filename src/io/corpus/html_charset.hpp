@@ -8,8 +8,8 @@
 namespace quern::io {
 
 /// In this order: a byte-order mark; valid UTF-8, whatever is declared (except for encodings with escape sequences);
-/// the declared encoding (<meta charset>, http-equiv, an XML declaration); else the repair of mend_utf8, described in
-/// `done`.
+/// the declared encoding (<meta charset>, http-equiv, an XML declaration); else as repair_utf8 does; `done` describes
+/// the repair.
 std::string decode_html(std::string_view bytes, std::string& done);
 
 /// By the encoding that browsers use for a name ("latin1" is Windows-1252); false if there is none of this name.

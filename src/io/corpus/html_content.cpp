@@ -104,8 +104,9 @@ class main_text {
         return 2 * scriptless <= sums_[0].text;
     }
 
-    /// What declares itself navigation, header, footer …; and what is for readers without scripts, unless it is most of
-    /// the page. Tags left open may put the whole page into its header: what holds the declared main part is not left out.
+    /// Elements that declare themselves navigation, header, footer …; and those for readers without scripts, unless
+    /// they are most of the page. Tags left open may put the whole page into its header: what holds the declared main
+    /// part is not left out.
     void leave_out_declared() {
         add_up();
         const bool for_scripts = has_text_besides_scriptless();

@@ -15,7 +15,7 @@ std::uint64_t choice_memory(const html_blocks& page);
 /// For each element whether its text belongs to the page's main text.
 std::vector<bool> choose_main_text(const html_blocks& page);
 
-/// Everything, but for what is only for readers without scripts, unless it is most of the page.
+/// Everything except elements only for readers without scripts, unless these are most of the page.
 std::vector<bool> choose_shown_text(const html_blocks& page);
 
 }  // namespace quern::io

@@ -17,8 +17,8 @@ constexpr std::size_t longest_name = 32;
 
 const std::unordered_map<std::string_view, std::string>& name_index() {
     static const auto index = [] {
-        std::unordered_map<std::string_view, std::string> made;
-        made.reserve(2200);
+        std::unordered_map<std::string_view, std::string> result;
+        result.reserve(2200);
         std::string_view rest = named_references;
         while (!rest.empty()) {
             const std::string_view item = rest.substr(0, rest.find(' '));
@@ -32,9 +32,9 @@ const std::unordered_map<std::string_view, std::string>& name_index() {
                 at = std::from_chars(at + 1, end, point, 16).ptr;
                 append_utf8(point, characters);
             }
-            made.emplace(item.substr(0, equals), std::move(characters));
+            result.emplace(item.substr(0, equals), std::move(characters));
         }
-        return made;
+        return result;
     }();
     return index;
 }
@@ -98,14 +98,14 @@ constexpr std::string_view open_names =
 
 const std::unordered_set<std::string_view>& open_name_index() {
     static const auto index = [] {
-        std::unordered_set<std::string_view> made;
+        std::unordered_set<std::string_view> result;
         std::string_view rest = open_names;
         while (rest.size() > 1) {
             rest.remove_prefix(1);
-            made.insert(rest.substr(0, rest.find(' ')));
+            result.insert(rest.substr(0, rest.find(' ')));
             rest.remove_prefix(rest.find(' '));
         }
-        return made;
+        return result;
     }();
     return index;
 }

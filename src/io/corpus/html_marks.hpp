@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an element's tag says of its part in the page: attributes, and words of its class and id.
+// An element's role in the page by its tag: attributes, and words of its class and id.
 #pragma once
 
 #include <cstdint>

@@ -64,17 +64,17 @@ std::string fields_writer::finish() {
 kept_members keep_members(const json_value& record, const document_fields& fields,
                           std::span<const std::string> used, named_members& named) {
     fields_writer writer;
-    kept_members made;
+    kept_members result;
     const auto add = [&](std::string_view name, const json_value& value) {
         if (value.depth() > fields_writer::max_depth) {
             std::string shown(name.substr(0, 40));
             repair_utf8(shown);
-            made.problem = "the field \"" + shown + "\" is nested deeper than " +
-                           std::to_string(fields_writer::max_depth) + " levels";
+            result.problem = "the field \"" + shown + "\" is nested deeper than " +
+                             std::to_string(fields_writer::max_depth) + " levels";
             return;
         }
         if (writer.size() == max_kept_fields) {
-            made.problem = "more than " + std::to_string(max_kept_fields) + " fields";
+            result.problem = "more than " + std::to_string(max_kept_fields) + " fields";
             return;
         }
         std::string compact;
@@ -82,7 +82,7 @@ kept_members keep_members(const json_value& record, const document_fields& field
         writer.add_json(name, std::move(compact));
     };
     if (fields.keeps_all()) {
-        for (json_parts parts(record); made.problem.empty() && parts.next();) {
+        for (json_parts parts(record); result.problem.empty() && parts.next();) {
             const std::string name = parts.name();
             if (std::ranges::find(used, name) == used.end()) add(name, parts.value());
         }
@@ -95,8 +95,8 @@ kept_members keep_members(const json_value& record, const document_fields& field
             add(fields.kept[i], *found);
         }
     }
-    made.fields = writer.finish();
-    return made;
+    result.fields = writer.finish();
+    return result;
 }
 
 std::string missing_fields(const document_fields& fields, const named_members& named) {
@@ -105,15 +105,15 @@ std::string missing_fields(const document_fields& fields, const named_members& n
         if (i < named.seen.size() && named.seen[i] != 0) continue;
         std::string option = "--" + std::string(names[i].first);
         std::ranges::replace(option, '_', '-');
-        std::string said = "no record has a field \"" + names[i].second + "\" (" + option + ")";
+        std::string message = "no record has a field \"" + names[i].second + "\" (" + option + ")";
         if (!named.any_record)
-            return said +
+            return message +
                    ": fields are those of JSON lines, of CSV and TSV with a heading and of the front matter "
                    "of "
                    "Markdown, and there are none";
         for (std::size_t k = 0; k < named.found.size(); ++k)
-            said += (k == 0 ? "; the first has \"" : ", \"") + named.found[k] + "\"";
-        return said;
+            message += (k == 0 ? "; the first has \"" : ", \"") + named.found[k] + "\"";
+        return message;
     }
     return {};
 }

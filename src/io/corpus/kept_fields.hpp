@@ -41,7 +41,7 @@ class fields_writer {
     std::unordered_map<std::string, std::size_t> places_;
 };
 
-/// What the kept fields of a JSON record became.
+/// The kept fields of a JSON record, or the reason to reject it.
 struct kept_members {
     std::string fields;   ///< document::fields
     std::string problem;  ///< why the record is rejected; else empty
@@ -52,8 +52,8 @@ struct kept_members {
 kept_members keep_members(const json_value& record, const document_fields& fields,
                           std::span<const std::string> used, named_members& named);
 
-/// Why the records that were read cannot be what the user meant: no record has one of the named fields. Empty if all
-/// names were found.
+/// The error if no record has one of the named fields, which the user must have misspelled. Empty if all names were
+/// found.
 std::string missing_fields(const document_fields& fields, const named_members& named);
 
 }  // namespace quern::io

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which columns of a Parquet file are what in a document.
+// The columns of a Parquet file for each part of a document.
 #pragma once
 
 #include <cstddef>

@@ -23,7 +23,7 @@ std::uint64_t pages_share(std::uint64_t bytes) {
     return bytes / 4 * 3;
 }
 
-/// What all units of a file share.
+/// State shared by all units of a file.
 struct document_plan {
     std::shared_ptr<const parquet_file> file;
     column_documents documents;

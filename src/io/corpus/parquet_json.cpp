@@ -13,7 +13,7 @@ using parquet::meaning;
 using parquet::schema;
 using parquet::schema_node;
 
-/// What write() has of a row.
+/// The state of write() in a row.
 struct parquet_json_writer::row {
     std::string& out;
     std::span<column_entries> entries;
@@ -61,32 +61,32 @@ bool parquet_json_writer::is_list_around(std::uint32_t list) const {
 
 parquet_json_writer::column parquet_json_writer::make(std::uint32_t node, std::string_view name) {
     const schema_node& its = columns_.nodes[node];
-    column made;
-    append_json_text(made.name, name);
-    made.name += ':';
-    name_bytes_ += made.name.size() + sizeof "null";
-    made.is_repeated = its.repeats == parquet::repetition::repeated;
-    made.node = node;
-    made.definition = its.definition;
-    made.repetition = its.repetition_level;
-    made.first_leaf = leaves_.size();
-    const bool is_wrapper = !made.is_repeated && its.children.size() == 1 &&
+    column result;
+    append_json_text(result.name, name);
+    result.name += ':';
+    name_bytes_ += result.name.size() + sizeof "null";
+    result.is_repeated = its.repeats == parquet::repetition::repeated;
+    result.node = node;
+    result.definition = its.definition;
+    result.repetition = its.repetition_level;
+    result.first_leaf = leaves_.size();
+    const bool is_wrapper = !result.is_repeated && its.children.size() == 1 &&
                             columns_.nodes[its.children.front()].repeats == parquet::repetition::repeated;
     if (its.leaf != schema_node::no_leaf) {
-        made.content = form::value;
+        result.content = form::value;
         leaves_.push_back(its.leaf);
     } else {
         for (const std::uint32_t part : its.children)
-            if (has_json_form(columns_, part)) made.parts.push_back(make(part, columns_.nodes[part].name));
+            if (has_json_form(columns_, part)) result.parts.push_back(make(part, columns_.nodes[part].name));
     }
     if (is_wrapper && its.means.what == meaning::list) {
-        made.content = form::list;
-        if (is_list_around(node)) made.parts.front().content = form::around;
+        result.content = form::list;
+        if (is_list_around(node)) result.parts.front().content = form::around;
     } else if (is_wrapper && its.means.what == meaning::map) {
-        made.content = has_text_keys(made.parts.front()) ? form::map : form::list;
+        result.content = has_text_keys(result.parts.front()) ? form::map : form::list;
     }
-    made.leaf_count = leaves_.size() - made.first_leaf;
-    return made;
+    result.leaf_count = leaves_.size() - result.first_leaf;
+    return result;
 }
 
 bool parquet_json_writer::has_text_keys(const column& of) const {

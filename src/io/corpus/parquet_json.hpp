@@ -22,7 +22,7 @@ class parquet_json_writer {
 
     /// The leaves that it reads, in the order in which write() expects their entries; one may occur twice.
     const std::vector<std::size_t>& leaves() const { return leaves_; }
-    /// What the names of a row take.
+    /// The bytes of the names in a row.
     std::uint64_t name_bytes() const { return name_bytes_; }
 
     /// Appends the object of a row. `entries`: of each leaf, at the row's first entry; afterwards at the next row's, or at

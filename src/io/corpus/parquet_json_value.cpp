@@ -26,9 +26,9 @@ constexpr std::int32_t max_decimal_scale = 200;
 
 template <class Number>
 Number number_of(std::string_view value) {
-    Number made;
-    std::memcpy(&made, value.data(), sizeof made);
-    return made;
+    Number result;
+    std::memcpy(&result, value.data(), sizeof result);
+    return result;
 }
 
 template <class Number>

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t rows_at_once = 1024;
 constexpr std::uint64_t max_rows_of_a_unit = 65536;
-/// What an entry of a list may become in a document, besides its bytes.
+/// The size of an entry of a list in a document, in addition to its bytes.
 constexpr std::uint64_t bytes_an_entry = 32;
 
 }  // namespace
@@ -144,22 +144,22 @@ void parquet_cutter::take_rows(parquet_rows& made, const context& ctx) {
 
 std::optional<parquet_rows> parquet_cutter::next(const context& ctx) {
     if (!begin_group()) return std::nullopt;
-    parquet_rows made;
-    made.group = group_ - 1;
-    made.first = row_;
+    parquet_rows result;
+    result.group = group_ - 1;
+    result.first = row_;
     const auto lose_rest = [&](std::string why) {
-        made.damage = std::move(why);
-        made.lost = std::exchange(rows_left_, 0);
-        rows_done_ += made.lost;
+        result.damage = std::move(why);
+        result.lost = std::exchange(rows_left_, 0);
+        rows_done_ += result.lost;
     };
     try {
-        take_rows(made, ctx);
+        take_rows(result, ctx);
     } catch (const invalid_input& why) {
         lose_rest(why.reason());
     } catch (const out_of_memory& why) {
         lose_rest(why.what());
     }
-    return made;
+    return result;
 }
 
 }  // namespace quern::io

@@ -20,8 +20,8 @@ std::string repeated_ids::settle(std::string id) {
     if (insert(key)) return id;
     std::uint64_t& number = last_.try_emplace(key, 1).first->second;
     while (true) {
-        std::string made = id + '#' + std::to_string(++number);
-        if (insert(key_of(made))) return made;
+        std::string result = id + '#' + std::to_string(++number);
+        if (insert(key_of(result))) return result;
     }
 }
 

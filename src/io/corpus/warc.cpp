@@ -154,18 +154,18 @@ class warc_window {
     void fill(std::size_t count) {
         ctx_.check_stop();
         if (at_ > look_back) {
-            const std::size_t gone = at_ - look_back;
-            std::memmove(bytes_.data(), bytes_.data() + gone, end_ - gone);
-            base_ += gone;
-            end_ -= gone;
+            const std::size_t dropped = at_ - look_back;
+            std::memmove(bytes_.data(), bytes_.data() + dropped, end_ - dropped);
+            base_ += dropped;
+            end_ -= dropped;
             at_ = look_back;
         }
         const std::size_t needed = std::max(end_ + piece_bytes, at_ + count);
         if (bytes_.size() < needed) bytes_.resize(needed);
         try {
-            const std::size_t got = source_->read(std::span(bytes_).subspan(end_));
-            at_end_ = got == 0;
-            end_ += got;
+            const std::size_t bytes_read = source_->read(std::span(bytes_).subspan(end_));
+            at_end_ = bytes_read == 0;
+            end_ += bytes_read;
         } catch (const invalid_input& failed) {
             const auto next = source_->resume();
             if (next) {
@@ -225,11 +225,11 @@ class warc_reader final : public corpus_reader {
     /// With room for a unit and its last record; not for the first unit, which may be that of a small file.
     byte_buffer usual_buffer() {
         constexpr std::uint64_t max_bytes = 8 << 20;
-        byte_buffer made(buffers_);
+        byte_buffer result(buffers_);
         const std::uint64_t bytes = std::min(options_.unit_bytes, max_bytes);
-        if (buffers_) made.reserve(bytes + bytes / 8);
+        if (buffers_) result.reserve(bytes + bytes / 8);
         if (!buffers_) buffers_ = std::make_shared<buffer_pool>();
-        return made;
+        return result;
     }
 
     /// One record, or a part of the file that is none. False at the end.

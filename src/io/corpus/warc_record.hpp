@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One record of a WARC file: what it is by its headers, and its document.
+// One record of a WARC file: its kind by its headers, and its document.
 #pragma once
 
 #include <cstddef>
@@ -42,7 +42,7 @@ struct warc_item {
     std::size_t begin = 0, size = 0;  ///< of the block, in the unit
 };
 
-/// What a unit of read_warc holds, before it is parsed: to compare with other readers of WARC.
+/// The contents of a unit of read_warc before it is parsed: to compare with other readers of WARC.
 class warc_blocks {
   public:
     virtual ~warc_blocks() = default;

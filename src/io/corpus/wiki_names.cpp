@@ -131,21 +131,21 @@ void for_each_name(std::string_view list, Use use) {
 }
 
 name_set folded_set(std::string_view list) {
-    name_set made;
-    for_each_name(list, [&](std::string_view name) { made.insert(folded_name(name)); });
-    return made;
+    name_set result;
+    for_each_name(list, [&](std::string_view name) { result.insert(folded_name(name)); });
+    return result;
 }
 
 std::unordered_map<std::string, int> namespace_index() {
-    std::unordered_map<std::string, int> made;
-    for_each_name(file_names, [&](std::string_view name) { made.emplace(folded_name(name), 6); });
-    for_each_name(category_names, [&](std::string_view name) { made.emplace(folded_name(name), 14); });
+    std::unordered_map<std::string, int> result;
+    for_each_name(file_names, [&](std::string_view name) { result.emplace(folded_name(name), 6); });
+    for_each_name(category_names, [&](std::string_view name) { result.emplace(folded_name(name), 14); });
     for_each_name(english_namespaces, [&](std::string_view item) {
         const std::size_t equals = item.find('=');
-        made.insert_or_assign(folded_name(item.substr(equals + 1)),
-                              std::stoi(std::string(item.substr(0, equals))));
+        result.insert_or_assign(folded_name(item.substr(equals + 1)),
+                                std::stoi(std::string(item.substr(0, equals))));
     });
-    return made;
+    return result;
 }
 
 }  // namespace
@@ -182,9 +182,9 @@ bool is_behaviour_switch(std::string_view word) {
     }
     if (!ascii) return true;
     static const name_set switches = [] {
-        name_set made;
-        for_each_name(ascii_switches, [&](std::string_view name) { made.emplace(name); });
-        return made;
+        name_set result;
+        for_each_name(ascii_switches, [&](std::string_view name) { result.emplace(name); });
+        return result;
     }();
     return switches.contains(std::string(word));
 }

@@ -222,7 +222,7 @@ class edge_parser {
         return ids;
     }
 
-    /// Whether a carriage return is among the skipped characters.
+    /// Whether the skipped characters include a carriage return.
     static bool has_return(const plain_line& line) {
         const char* const rest = line.second_end;
         return rest != line.end &&

@@ -22,18 +22,18 @@ template <class Link>
 named_graph numbered(std::uint64_t size, ids_read ids, id_range range, const Link& link_at,
                      const context& ctx) {
     cpu_place place(ctx);
-    named_graph made;
-    made.link_list = large_array<link>(place.memory(), "the links of a graph", size);
+    named_graph result;
+    result.link_list = large_array<link>(place.memory(), "the links of a graph", size);
     for (std::uint64_t i = 0; i < size; ++i) {
         if (i % between_stops == 0) ctx.check_stop();
-        made.link_list[i] = link_at(i);
+        result.link_list[i] = link_at(i);
     }
     range.begin = 0;
     range.end = size;
     ids.ranges = {range};
-    made.names = number_nodes(place, made.link_list.span(), ids, input);
-    made.link_list.settle();
-    return made;
+    result.names = number_nodes(place, result.link_list.span(), ids, input);
+    result.link_list.settle();
+    return result;
 }
 
 void check_names(std::span<const std::string_view> names) {

@@ -66,10 +66,10 @@ class edge_reader {
     }
 
     std::uint64_t table_bytes(const link_block& block) const {
-        const std::uint64_t met = block.integers != nullptr ? block.integers->size()
-                                  : block.words != nullptr  ? block.words->size()
-                                                            : 0;
-        if (met > max_nodes) {
+        const std::uint64_t distinct_ids = block.integers != nullptr ? block.integers->size()
+                                           : block.words != nullptr  ? block.words->size()
+                                                                     : 0;
+        if (distinct_ids > max_nodes) {
             throw invalid_input(input_, 0,
                                 "more than " + std::to_string(max_nodes) + " nodes are not supported");
         }

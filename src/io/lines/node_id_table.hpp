@@ -55,7 +55,7 @@ class word_table {
     };
     static std::uint32_t tag_of(std::uint64_t hash) { return static_cast<std::uint32_t>(hash >> 32); }
 
-    /// Hashes the names, and asks for the memory that looking them up reads.
+    /// Hashes the names, and prefetches their slots.
     void prefetch(std::span<const std::string_view> names, std::uint64_t* hashes) const {
         for (std::size_t i = 0; i < names.size(); ++i) {
             hashes[i] = hash64(names[i]);

@@ -81,13 +81,13 @@ constexpr std::size_t min_piece = std::size_t{1} << 15;
 constexpr std::string_view for_what = "the rows of a matrix";
 
 matrix_rows empty_rows(cpu_place& place, const matrix_header& header, std::uint64_t entries) {
-    matrix_rows made{header.rows, header.columns, large_array<std::uint64_t>(place.memory(), for_what),
-                     large_array<std::uint32_t>(place.memory(), for_what),
-                     large_array<double>(place.memory(), for_what)};
-    made.offsets.grow(std::uint64_t{header.rows} + 1);
-    made.column.grow(entries);
-    made.value.grow(entries);
-    return made;
+    matrix_rows result{header.rows, header.columns, large_array<std::uint64_t>(place.memory(), for_what),
+                       large_array<std::uint32_t>(place.memory(), for_what),
+                       large_array<double>(place.memory(), for_what)};
+    result.offsets.grow(std::uint64_t{header.rows} + 1);
+    result.column.grow(entries);
+    result.value.grow(entries);
+    return result;
 }
 
 void settle(matrix_rows& matrix) {
@@ -105,8 +105,8 @@ std::size_t chunks_for(const cpu_place& place, std::uint64_t entries, std::uint3
 
 matrix_rows by_row(cpu_place& place, const matrix_header& header, const link_store& entries) {
     const std::uint64_t count = entries.links.size(), rows = header.rows;
-    matrix_rows made = empty_rows(place, header, count);
-    if (count == 0) return made;
+    matrix_rows result = empty_rows(place, header, count);
+    if (count == 0) return result;
     const std::size_t chunks = chunks_for(place, count, header.rows);
     const cpu_array<std::uint64_t> next(place, chunks * rows, for_what);
     for_each_piece(place, chunks, [&](std::size_t s) {
@@ -117,20 +117,20 @@ matrix_rows by_row(cpu_place& place, const matrix_header& header, const link_sto
     });
     std::uint64_t sum = 0;
     for (std::uint64_t row = 0; row < rows; ++row) {
-        made.offsets[row] = sum;
+        result.offsets[row] = sum;
         for (std::size_t s = 0; s < chunks; ++s) sum += std::exchange(next.data()[s * rows + row], sum);
     }
-    made.offsets[rows] = sum;
+    result.offsets[rows] = sum;
     for_each_piece(place, chunks, [&](std::size_t s) {
         const auto [begin, end] = piece_of(count, chunks, s);
         std::uint64_t* const at = next.data() + s * rows;
         for (std::size_t i = begin; i < end; ++i) {
             const std::uint64_t to = at[entries.links[i].from]++;
-            made.column[to] = entries.links[i].to;
-            made.value[to] = entries.weights.empty() ? 1 : entries.weights[i];
+            result.column[to] = entries.links[i].to;
+            result.value[to] = entries.weights.empty() ? 1 : entries.weights[i];
         }
     });
-    return made;
+    return result;
 }
 
 /// Values column by column, of a symmetric matrix those on and below the diagonal (below it, if skew) → all values, by
@@ -138,7 +138,7 @@ matrix_rows by_row(cpu_place& place, const matrix_header& header, const link_sto
 matrix_rows from_dense(cpu_place& place, const matrix_header& header, std::span<const double> values) {
     using symmetry_kind = matrix_header::symmetry_kind;
     const std::uint64_t rows = header.rows, columns = header.columns;
-    matrix_rows made = empty_rows(place, header, rows * columns);
+    matrix_rows result = empty_rows(place, header, rows * columns);
     const bool skew = header.symmetry == symmetry_kind::skew;
     // Column j of a symmetric array follows j columns of decreasing length.
     const auto at = [&](std::uint64_t i, std::uint64_t j) {
@@ -150,18 +150,18 @@ matrix_rows from_dense(cpu_place& place, const matrix_header& header, std::span<
         const double value = values[before + low - high - (skew ? 1 : 0)];
         return skew && i < j ? -value : value;
     };
-    for (std::uint64_t i = 0; i <= rows; ++i) made.offsets[i] = i * columns;
+    for (std::uint64_t i = 0; i <= rows; ++i) result.offsets[i] = i * columns;
     const std::size_t pieces = pieces_for(place, rows, std::max<std::size_t>(1, min_piece / (columns + 1)));
     for_each_piece(place, pieces, [&](std::size_t p) {
         const auto [begin, end] = piece_of(rows, pieces, p);
         for (std::uint64_t i = begin; i < end; ++i) {
             for (std::uint64_t j = 0; j < columns; ++j) {
-                made.column[i * columns + j] = static_cast<std::uint32_t>(j);
-                made.value[i * columns + j] = at(i, j);
+                result.column[i * columns + j] = static_cast<std::uint32_t>(j);
+                result.value[i * columns + j] = at(i, j);
             }
         }
     });
-    return made;
+    return result;
 }
 
 }  // namespace
@@ -177,10 +177,10 @@ matrix_rows read_matrix(byte_source& source, const context& ctx) {
     else
         read_entries(lines, blocks, header, header.pattern ? entry_values::none : entry_values::numbers,
                      stored);
-    matrix_rows made =
+    matrix_rows result =
         header.dense ? from_dense(place, header, stored.weights.span()) : by_row(place, header, stored);
-    settle(made);
-    return made;
+    settle(result);
+    return result;
 }
 
 matrix_rows read_matrix(const std::filesystem::path& path, const context& ctx) {

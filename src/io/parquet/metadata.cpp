@@ -11,7 +11,7 @@
 namespace quern::io::parquet {
 namespace {
 
-/// Counts what the metadata take in memory, which may be many times their bytes in the file.
+/// Counts the memory of the metadata, which may be many times their bytes in the file.
 class memory_count {
   public:
     explicit memory_count(std::uint64_t max) : max_(max) {}
@@ -50,24 +50,24 @@ logical_type read_logical_type(thrift_reader& in, thrift_type type) {
     constexpr std::array<meaning, 16> by_id = {none, text,  map,       list,   text,    decimal,
                                                date, time,  timestamp, other,  integer, nothing,
                                                json, other, uuid,      float16};
-    logical_type made;
+    logical_type result;
     in.read_struct(type, [&](std::int64_t id, thrift_type inner) {
-        made.what = id >= 1 && id < static_cast<std::int64_t>(by_id.size())
-                        ? by_id[static_cast<std::size_t>(id)]
-                        : other;
+        result.what = id >= 1 && id < static_cast<std::int64_t>(by_id.size())
+                          ? by_id[static_cast<std::size_t>(id)]
+                          : other;
         in.read_struct(inner, [&](std::int64_t part, thrift_type part_type) {
-            if (made.what == decimal && part == 1) {
-                made.scale = within<std::int32_t>(in.integer(part_type));
-            } else if (made.what == decimal && part == 2) {
-                made.precision = within<std::int32_t>(in.integer(part_type));
-            } else if ((made.what == time || made.what == timestamp) && part == 1) {
-                made.is_utc = thrift_reader::boolean(part_type);
-            } else if ((made.what == time || made.what == timestamp) && part == 2) {
-                made.unit = read_time_unit(in, part_type);
-            } else if (made.what == integer && part == 1) {
-                made.bits = within<std::uint8_t>(in.integer(part_type));
-            } else if (made.what == integer && part == 2) {
-                made.is_signed = thrift_reader::boolean(part_type);
+            if (result.what == decimal && part == 1) {
+                result.scale = within<std::int32_t>(in.integer(part_type));
+            } else if (result.what == decimal && part == 2) {
+                result.precision = within<std::int32_t>(in.integer(part_type));
+            } else if ((result.what == time || result.what == timestamp) && part == 1) {
+                result.is_utc = thrift_reader::boolean(part_type);
+            } else if ((result.what == time || result.what == timestamp) && part == 2) {
+                result.unit = read_time_unit(in, part_type);
+            } else if (result.what == integer && part == 1) {
+                result.bits = within<std::uint8_t>(in.integer(part_type));
+            } else if (result.what == integer && part == 2) {
+                result.is_signed = thrift_reader::boolean(part_type);
             } else {
                 return false;
             }
@@ -75,7 +75,7 @@ logical_type read_logical_type(thrift_reader& in, thrift_type type) {
         });
         return true;
     });
-    return made;
+    return result;
 }
 
 /// Of files written before 2017 or so.
@@ -85,17 +85,17 @@ logical_type from_converted_type(std::int64_t code) {
         text,    map,     map,     list,    text,    decimal, date,    time,    time, timestamp, timestamp,
         integer, integer, integer, integer, integer, integer, integer, integer, json, other,     other};
     if (code < 0 || code >= static_cast<std::int64_t>(by_code.size())) return {.what = other};
-    logical_type made;
-    made.what = by_code[static_cast<std::size_t>(code)];
-    if (made.what == time || made.what == timestamp) {
-        made.is_utc = true;
-        made.unit = code % 2 == 1 ? time_unit::milliseconds : time_unit::microseconds;
+    logical_type result;
+    result.what = by_code[static_cast<std::size_t>(code)];
+    if (result.what == time || result.what == timestamp) {
+        result.is_utc = true;
+        result.unit = code % 2 == 1 ? time_unit::milliseconds : time_unit::microseconds;
     }
-    if (made.what == integer) {
-        made.is_signed = code >= 15;
-        made.bits = static_cast<std::uint8_t>(8U << (static_cast<unsigned>(code - 11) % 4));
+    if (result.what == integer) {
+        result.is_signed = code >= 15;
+        result.bits = static_cast<std::uint8_t>(8U << (static_cast<unsigned>(code - 11) % 4));
     }
-    return made;
+    return result;
 }
 
 /// A schema element as it lies in the file.
@@ -108,7 +108,7 @@ struct element {
 };
 
 element read_element(thrift_reader& in, thrift_type type) {
-    element made;
+    element result;
     logical_type converted;
     std::int32_t scale = 0, precision = 0;
     in.read_struct(type, [&](std::int64_t id, thrift_type field) {
@@ -116,24 +116,24 @@ element read_element(thrift_reader& in, thrift_type type) {
             case 1: {
                 const std::int64_t code = in.integer(field);
                 if (code < 0 || code > 7) throw fault("a column of an unknown type");
-                made.type = static_cast<physical_type>(code);
-                made.has_type = true;
+                result.type = static_cast<physical_type>(code);
+                result.has_type = true;
                 return true;
             }
             case 2:
-                made.type_length = in.integer(field);
+                result.type_length = in.integer(field);
                 return true;
             case 3: {
                 const std::int64_t code = in.integer(field);
-                if (code < 0 || code > 2) throw fault("a column of an unknown repetition");
-                made.node.repeats = static_cast<repetition>(code);
+                if (code < 0 || code > 2) throw fault("a column with an unknown repetition type");
+                result.node.repeats = static_cast<repetition>(code);
                 return true;
             }
             case 4:
-                made.node.name = in.binary(field);
+                result.node.name = in.binary(field);
                 return true;
             case 5:
-                made.children = natural(in.integer(field));
+                result.children = natural(in.integer(field));
                 return true;
             case 6:
                 converted = from_converted_type(in.integer(field));
@@ -145,18 +145,18 @@ element read_element(thrift_reader& in, thrift_type type) {
                 precision = within<std::int32_t>(in.integer(field));
                 return true;
             case 10:
-                made.node.means = read_logical_type(in, field);
+                result.node.means = read_logical_type(in, field);
                 return true;
             default:
                 return false;
         }
     });
-    if (made.node.means.what == meaning::none) {
-        made.node.means = converted;
-        made.node.means.scale = scale;
-        made.node.means.precision = precision;
+    if (result.node.means.what == meaning::none) {
+        result.node.means = converted;
+        result.node.means.scale = scale;
+        result.node.means.precision = precision;
     }
-    return made;
+    return result;
 }
 
 std::uint32_t width_of(const element& made) {
@@ -260,36 +260,36 @@ void read_chunk_metadata(thrift_reader& in, thrift_type type, column_chunk& made
 }
 
 column_chunk read_chunk(thrift_reader& in, thrift_type type) {
-    column_chunk made;
+    column_chunk result;
     bool described = false;
     in.read_struct(type, [&](std::int64_t id, thrift_type field) {
-        if (id == 1) made.elsewhere = !in.binary(field).empty();
-        if (id == 3) read_chunk_metadata(in, field, made);
+        if (id == 1) result.elsewhere = !in.binary(field).empty();
+        if (id == 3) read_chunk_metadata(in, field, result);
         described |= id == 3;
-        made.encrypted |= id == 8 || id == 9;
+        result.encrypted |= id == 8 || id == 9;
         return id == 1 || id == 3;
     });
-    if (!described && !made.encrypted) throw fault("a column has no metadata");
-    return made;
+    if (!described && !result.encrypted) throw fault("a column has no metadata");
+    return result;
 }
 
 row_group read_group(thrift_reader& in, thrift_type type, std::size_t leaves, memory_count& memory) {
-    row_group made;
+    row_group result;
     in.read_struct(type, [&](std::int64_t id, thrift_type field) {
-        if (id == 3) made.rows = natural(in.integer(field));
+        if (id == 3) result.rows = natural(in.integer(field));
         if (id != 1) return id == 3;
         return in.read_list(
             field,
             [&](std::uint64_t count) {
-                if (count != leaves) throw fault("a row group has not the columns of the schema");
+                if (count != leaves) throw fault("a row group does not have the columns of the schema");
                 memory.add(count * sizeof(column_chunk));
-                made.chunks.reserve(count);
+                result.chunks.reserve(count);
             },
-            [&](thrift_type element) { made.chunks.push_back(read_chunk(in, element)); });
+            [&](thrift_type element) { result.chunks.push_back(read_chunk(in, element)); });
     });
-    if (made.chunks.size() != leaves) throw fault("a row group has not the columns of the schema");
+    if (result.chunks.size() != leaves) throw fault("a row group does not have the columns of the schema");
     memory.add(sizeof(row_group));
-    return made;
+    return result;
 }
 
 void read_key_value(thrift_reader& in, thrift_type type, file_metadata& made, memory_count& memory) {
@@ -327,48 +327,48 @@ std::string name_of(codec which) {
 }
 
 file_metadata parse_metadata(std::string_view footer, std::uint64_t max_bytes) {
-    file_metadata made;
+    file_metadata result;
     memory_count memory(max_bytes);
     thrift_reader in(footer);
     in.read_struct([&](std::int64_t id, thrift_type field) {
         switch (id) {
             case 2: {
                 const char* const begin = in.rest().data();
-                schema_builder builder(made.columns, memory);
+                schema_builder builder(result.columns, memory);
                 in.read_list(
                     field, [](std::uint64_t) {},
                     [&](thrift_type type) { builder.add(read_element(in, type)); });
                 builder.finish();
-                made.schema_bytes = {begin, static_cast<std::size_t>(in.rest().data() - begin)};
+                result.schema_bytes = {begin, static_cast<std::size_t>(in.rest().data() - begin)};
                 return true;
             }
             case 4:
-                if (made.columns.nodes.empty()) throw fault("row groups before the schema");
+                if (result.columns.nodes.empty()) throw fault("row groups before the schema");
                 return in.read_list(
                     field, [](std::uint64_t) {},
                     [&](thrift_type type) {
-                        made.groups.push_back(read_group(in, type, made.columns.leaves.size(), memory));
+                        result.groups.push_back(read_group(in, type, result.columns.leaves.size(), memory));
                     });
             case 5:
                 return in.read_list(
                     field, [](std::uint64_t) {},
-                    [&](thrift_type type) { read_key_value(in, type, made, memory); });
+                    [&](thrift_type type) { read_key_value(in, type, result, memory); });
             case 6:
-                made.created_by = in.binary(field);
+                result.created_by = in.binary(field);
                 return true;
             default:
                 return false;
         }
     });
-    if (made.columns.nodes.empty()) throw fault("there is no schema");
-    number_rows(made);
-    return made;
+    if (result.columns.nodes.empty()) throw fault("there is no schema");
+    number_rows(result);
+    return result;
 }
 
 page_header parse_page_header(std::string_view bytes, std::size_t& size) {
     // Statistics in a header may be as long as two values of the column.
     thrift_reader in(bytes);
-    page_header made;
+    page_header result;
     bool described = false;
     const auto count = [&in](thrift_type type) { return within<std::uint32_t>(natural(in.integer(type))); };
     const auto encoded = [&in](thrift_type type) {
@@ -377,37 +377,38 @@ page_header parse_page_header(std::string_view bytes, std::size_t& size) {
     in.read_struct([&](std::int64_t id, thrift_type field) {
         switch (id) {
             case 1:
-                made.what = static_cast<page_header::kind>(within<std::uint8_t>(in.integer(field)));
+                result.what = static_cast<page_header::kind>(within<std::uint8_t>(in.integer(field)));
                 return true;
             case 2:
-                made.plain_bytes = count(field);
+                result.plain_bytes = count(field);
                 return true;
             case 3:
-                made.packed_bytes = count(field);
+                result.packed_bytes = count(field);
                 return true;
             case 4:
-                made.has_checksum = true;
-                made.checksum = static_cast<std::uint32_t>(in.integer(field));
+                result.has_checksum = true;
+                result.checksum = static_cast<std::uint32_t>(in.integer(field));
                 return true;
             case 5:
             case 7:  // a dictionary: the same first two
-                described |= made.what == (id == 5 ? page_header::kind::data : page_header::kind::dictionary);
+                described |=
+                    result.what == (id == 5 ? page_header::kind::data : page_header::kind::dictionary);
                 return in.read_struct(field, [&](std::int64_t part, thrift_type type) {
-                    if (part == 1) made.values = count(type);
-                    if (part == 2) made.encoded = encoded(type);
-                    if (part == 3 && id == 5) made.definition_encoded = encoded(type);
-                    if (part == 4 && id == 5) made.repetition_encoded = encoded(type);
+                    if (part == 1) result.values = count(type);
+                    if (part == 2) result.encoded = encoded(type);
+                    if (part == 3 && id == 5) result.definition_encoded = encoded(type);
+                    if (part == 4 && id == 5) result.repetition_encoded = encoded(type);
                     return part == 1 || part == 2 || (id == 5 && (part == 3 || part == 4));
                 });
             case 8:
-                described |= made.what == page_header::kind::data_v2;
+                described |= result.what == page_header::kind::data_v2;
                 return in.read_struct(field, [&](std::int64_t part, thrift_type type) {
-                    if (part == 1) made.values = count(type);
-                    if (part == 3) made.rows = count(type);
-                    if (part == 4) made.encoded = encoded(type);
-                    if (part == 5) made.definition_bytes = count(type);
-                    if (part == 6) made.repetition_bytes = count(type);
-                    if (part == 7) made.is_packed = thrift_reader::boolean(type);
+                    if (part == 1) result.values = count(type);
+                    if (part == 3) result.rows = count(type);
+                    if (part == 4) result.encoded = encoded(type);
+                    if (part == 5) result.definition_bytes = count(type);
+                    if (part == 6) result.repetition_bytes = count(type);
+                    if (part == 7) result.is_packed = thrift_reader::boolean(type);
                     return part == 1 || (part >= 3 && part <= 7);
                 });
             default:
@@ -416,10 +417,10 @@ page_header parse_page_header(std::string_view bytes, std::size_t& size) {
     });
     using kind = page_header::kind;
     if (!described &&
-        (made.what == kind::data || made.what == kind::data_v2 || made.what == kind::dictionary))
+        (result.what == kind::data || result.what == kind::data_v2 || result.what == kind::dictionary))
         throw fault("a page without a description");
     size = bytes.size() - in.rest().size();
-    return made;
+    return result;
 }
 
 }  // namespace quern::io::parquet

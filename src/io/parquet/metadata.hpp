@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the footer of a Parquet file says: its columns, and where their values lie (github.com/apache/parquet-format).
+// The footer of a Parquet file: its columns, and where their values lie (github.com/apache/parquet-format).
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,8 @@ enum class physical_type : std::uint8_t {
     fixed_bytes = 7
 };
 
-/// What the values of a column, or a group of columns, mean: the format's logical types, and the older "converted" ones.
+/// The meaning of the values of a column, or a group of columns: the format's logical types, and the older "converted"
+/// ones.
 enum class meaning : std::uint8_t {
     none,
     nothing,  ///< only nulls

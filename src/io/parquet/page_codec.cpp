@@ -48,9 +48,9 @@ void gunzip(std::string_view packed, std::span<char> plain) {
 }
 
 bool unlz4(std::string_view packed, std::span<char> plain) {
-    const int made = LZ4_decompress_safe(packed.data(), plain.data(), static_cast<int>(packed.size()),
-                                         static_cast<int>(plain.size()));
-    return made >= 0 && static_cast<std::size_t>(made) == plain.size();
+    const int result = LZ4_decompress_safe(packed.data(), plain.data(), static_cast<int>(packed.size()),
+                                           static_cast<int>(plain.size()));
+    return result >= 0 && static_cast<std::size_t>(result) == plain.size();
 }
 
 /// Blocks as Hadoop writes them: the lengths of both forms, big-endian, then one compressed block of them.
@@ -92,7 +92,7 @@ void decompress(codec which, std::string_view packed, std::span<char> plain) {
         case codec::zstd:
             if (!decompress_zstd(packed, plain)) throw_damaged("zstd");
             return;
-        case codec::lz4_framed:  // some writers left the framing away
+        case codec::lz4_framed:  // some writers omitted the framing
             if (!unlz4_framed(packed, plain) && !unlz4(packed, plain)) throw_damaged("LZ4");
             return;
         case codec::lz4_raw:

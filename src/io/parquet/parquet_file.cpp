@@ -98,10 +98,10 @@ std::shared_ptr<page> column_reader::shared_page(const page_header& header, std:
     for (const auto& [at, known] : pages) {
         if (auto found = at == at_ ? known.lock() : nullptr) return found;
     }
-    auto made =
+    auto result =
         std::make_shared<page>(header, body, chunk_->leaf, chunk_->meta.compression, chunk_->file->pool());
-    pages.emplace_back(at_, made);
-    return made;
+    pages.emplace_back(at_, result);
+    return result;
 }
 
 /// A chunk has one, before its pages.
@@ -195,14 +195,14 @@ std::size_t column_reader::read(column_batch& out, std::size_t max) {
             present = static_cast<std::size_t>(
                 std::count(out.definition.begin(), out.definition.end(), its.max_definition));
         }
-        const std::size_t got = values_.read(out, present);
-        if (got < present) {  // ends before the first value that is not read
+        const std::size_t values_read = values_.read(out, present);
+        if (values_read < present) {  // ends before the first value that is not read
             if (its.max_definition == 0) {
-                count = got;
+                count = values_read;
             } else {
                 std::size_t seen = 0;
                 const auto next = std::find_if(out.definition.begin(), out.definition.end(), [&](auto level) {
-                    return level == its.max_definition && seen++ == got;
+                    return level == its.max_definition && seen++ == values_read;
                 });
                 count = static_cast<std::size_t>(next - out.definition.begin());
                 out.definition.resize(count);

@@ -52,7 +52,7 @@ class parquet_file {
     const file_metadata& metadata() const { return metadata_; }
     std::string_view bytes() const { return bytes_; }
     const std::string& name() const { return name_; }
-    /// For what its pages are decompressed into.
+    /// For its decompressed pages.
     const std::shared_ptr<buffer_pool>& pool() const { return pool_; }
 
   private:
@@ -96,7 +96,7 @@ class column_reader {
     std::uint64_t skip_page();
 
   private:
-    /// What copies share.
+    /// Shared by copies.
     struct chunk {
         std::shared_ptr<const parquet_file> file;
         std::size_t group;

@@ -201,18 +201,18 @@ ciff_reader::list_fields ciff_reader::list(
     begin_message("list", ++lists_);
     text_.clear();
     std::uint64_t found = 0, occurrences = 0, document = 0;
-    list_fields made;
+    list_fields result;
     for (field of; next_field(message_end_, of);) {
         switch (of.number) {
             case 1:
                 take_text(of, longest_word, "the word", text_);
                 break;
             case 2:
-                made.documents = number_of(of, "the number of documents");
+                result.documents = number_of(of, "the number of documents");
                 break;
             case 3:
                 if (of.kind != varint_kind) refuse("the number of occurrences is not a number");
-                made.occurrences = of.value;
+                result.occurrences = of.value;
                 break;
             case 4: {
                 if (of.kind != delimited) refuse("a posting is not a message; is this a CIFF file?");
@@ -233,19 +233,19 @@ ciff_reader::list_fields ciff_reader::list(
                 skip(of);
         }
     }
-    if (found != made.documents || occurrences != made.occurrences)
+    if (found != result.documents || occurrences != result.occurrences)
         refuse(fmt::format("has {} documents and {} occurrences, but says {} and {}", found, occurrences,
-                           made.documents, made.occurrences));
+                           result.documents, result.occurrences));
     if (text_.empty()) refuse("has no word");
     if (text_.find('\n') != std::string::npos) refuse("the word has a line end");
-    made.word = text_;
-    return made;
+    result.word = text_;
+    return result;
 }
 
 ciff_reader::record_fields ciff_reader::record() {
     begin_message("document record", records_ + 1);
     text_.clear();
-    record_fields made;
+    record_fields result;
     std::uint64_t own = 0;
     for (field of; next_field(message_end_, of);) {
         switch (of.number) {
@@ -256,7 +256,7 @@ ciff_reader::record_fields ciff_reader::record() {
                 take_text(of, longest_id, "the document's id", text_);
                 break;
             case 3:
-                made.length = number_of(of, "the document's length");
+                result.length = number_of(of, "the document's length");
                 break;
             default:
                 skip(of);
@@ -266,8 +266,8 @@ ciff_reader::record_fields ciff_reader::record() {
         refuse(fmt::format("has the number {} (expected {}: records by number, from 0)", own, records_));
     if (text_.empty()) refuse("has no id");
     ++records_;
-    made.id = text_;
-    return made;
+    result.id = text_;
+    return result;
 }
 
 void ciff_reader::finish() {

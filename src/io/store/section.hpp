@@ -83,7 +83,7 @@ class section_view {
     Value value(std::uint64_t offset) const {
         return values<Value>(offset, 1)[0];
     }
-    /// Asks the memory for a byte, without waiting or checking.
+    /// Prefetches a byte, unchecked.
     void prefetch(std::uint64_t offset) const { __builtin_prefetch(payload_.data() + offset); }
     /// The whole payload, checked.
     std::string_view all() const { return bytes(0, payload_bytes_); }
@@ -120,7 +120,7 @@ class string_column_writer {
 
 /// Reads string `index` of `count`.
 std::string_view column_string(const section_view& column, std::uint64_t index, std::uint64_t count);
-/// Asks the memory for where it ends, without waiting.
+/// Prefetches the end of the string.
 void prefetch_string(const section_view& column, std::uint64_t index, std::uint64_t count);
 
 }  // namespace quern::io

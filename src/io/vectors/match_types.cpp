@@ -65,8 +65,8 @@ bool put(double value, T& out) {
         out = static_cast<T>(value);
         return static_cast<double>(out) == value || std::isnan(value);
     } else if constexpr (std::is_integral_v<T>) {
-        constexpr double least = std::numeric_limits<T>::min(), greatest = std::numeric_limits<T>::max();
-        if (!(value >= least && value <= greatest)) return false;
+        constexpr double lowest = std::numeric_limits<T>::min(), highest = std::numeric_limits<T>::max();
+        if (!(value >= lowest && value <= highest)) return false;
         out = static_cast<T>(value);
         return static_cast<double>(out) == value;
     } else if constexpr (std::is_same_v<T, brain_half>) {
@@ -94,7 +94,7 @@ bool put(double value, T& out) {
 /// The values as another type; nothing if one does not fit.
 std::optional<large_array<std::byte>> converted(const vectors_view& view, vector_type to, cpu_place& place) {
     const std::uint64_t to_stride = bytes_of_row(to, view.dimensions);
-    large_array<std::byte> made(place.memory(), "vectors", view.rows * to_stride);
+    large_array<std::byte> result(place.memory(), "vectors", view.rows * to_stride);
     std::atomic<bool> all_fit{true};
     with_stored(view.type, [&](auto from) {
         with_stored(to, [&](auto target) {
@@ -104,7 +104,7 @@ std::optional<large_array<std::byte>> converted(const vectors_view& view, vector
                     auto out = target;
                     bool fits = true;
                     const std::byte* const row = view.values.data() + i * view.stride;
-                    std::byte* const made_row = made.data() + i * to_stride;
+                    std::byte* const made_row = result.data() + i * to_stride;
                     for (std::uint32_t j = 0; j < view.dimensions; ++j) {
                         std::memcpy(&stored, row + j * sizeof stored, sizeof stored);
                         fits = put(value_of(stored), out) && fits;
@@ -116,8 +116,8 @@ std::optional<large_array<std::byte>> converted(const vectors_view& view, vector
         });
     });
     if (!all_fit.load()) return std::nullopt;
-    made.settle();
-    return made;
+    result.settle();
+    return result;
 }
 
 bool is_integer(vector_type type) {

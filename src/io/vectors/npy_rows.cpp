@@ -44,7 +44,7 @@ class npy_header_parser {
             if (!take(',') && next() != '}') fail("something between two values that is no comma");
         }
         if (!(seen[0] && seen[1] && seen[2])) fail("no descr, fortran_order or shape before its end");
-        if (next() != '\0') fail("something behind the dictionary");
+        if (next() != '\0') fail("something after the dictionary");
     }
 
   private:
@@ -91,7 +91,7 @@ class npy_header_parser {
             text_.remove_prefix(static_cast<std::size_t>(read.ptr - text_.data()));
             take('L');  // as Python 2 wrote them
             shape.push_back(size);
-            if (!take(',') && next() != ')') fail("no ',' or ')' behind a size");
+            if (!take(',') && next() != ')') fail("no ',' or ')' after a size");
         }
     }
 

@@ -209,9 +209,9 @@ auto made_of(const std::filesystem::path& path, const context& ctx, bool as_they
     state.file = whole_file(path, ctx, place.memory());
     const vector_file_options none;
     vector_reading reading{state, none, place};
-    decltype(read(reading)) made;
-    read_plain(reading, as_they_are, [&] { made = read(reading); });
-    return made;
+    decltype(read(reading)) result;
+    read_plain(reading, as_they_are, [&] { result = read(reading); });
+    return result;
 }
 
 }  // namespace

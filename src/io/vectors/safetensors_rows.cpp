@@ -49,8 +49,8 @@ class safetensors_reader {
         }
         const std::uint64_t columns = chosen.shape.back(),
                             rows = chosen.shape.size() == 2 ? chosen.shape[0] : 1;
-        const auto wanted = product_of(rows, columns, size_of(*type));
-        if (!wanted || *wanted != chosen.end - chosen.begin) {
+        const auto expected = product_of(rows, columns, size_of(*type));
+        if (!expected || *expected != chosen.end - chosen.begin) {
             reading_.refuse(which + " says " + std::to_string(rows) + " rows of " + std::to_string(columns) +
                             " " + std::string(name_of(*type)) + " at offset " +
                             std::to_string(data_ + chosen.begin) + ", but takes " +
@@ -92,8 +92,8 @@ class safetensors_reader {
     }
 
     tensor tensor_of(const std::string& name, const nlohmann::json& value) const {
-        tensor made;
-        made.name = name;
+        tensor result;
+        result.name = name;
         const auto sizes = [&](const char* key) {
             std::vector<std::uint64_t> all;
             const auto found = value.find(key);
@@ -110,37 +110,37 @@ class safetensors_reader {
         const auto dtype = value.find("dtype");
         if (dtype == value.end() || !dtype->is_string())
             refuse_header("has no dtype for " + io::quoted(name));
-        made.dtype = dtype->get<std::string>();
-        made.shape = sizes("shape");
+        result.dtype = dtype->get<std::string>();
+        result.shape = sizes("shape");
         const auto offsets = sizes("data_offsets");
         if (offsets.size() != 2 || offsets[0] > offsets[1] || offsets[1] > reading_.bytes().size() - data_) {
             refuse_header("has data_offsets for " + io::quoted(name) + " that are not within the " +
-                          std::to_string(reading_.bytes().size() - data_) + " bytes behind it");
+                          std::to_string(reading_.bytes().size() - data_) + " bytes after it");
         }
-        made.begin = offsets[0];
-        made.end = offsets[1];
-        return made;
+        result.begin = offsets[0];
+        result.end = offsets[1];
+        return result;
     }
 
     const tensor& choose() const {
-        const std::string& wanted = reading_.options.tensor;
+        const std::string& requested = reading_.options.tensor;
         const tensor* found = nullptr;
         std::size_t fitting = 0;
         std::string names;
         for (const tensor& each : tensors_) {
             const bool fits = each.shape.size() == 2 && type_of(each.dtype);
-            if (wanted.empty() ? fits : each.name == wanted) found = &each;
+            if (requested.empty() ? fits : each.name == requested) found = &each;
             if (!fits) continue;
             constexpr std::size_t shown = 10;
             if (++fitting <= shown) names += (names.empty() ? "" : ", ") + io::quoted(each.name);
             if (fitting == shown + 1) names += ", …";
         }
         const std::string& file = reading_.made.file.name();
-        if (!wanted.empty() && found == nullptr) {
-            throw usage_error(file + ": no tensor " + io::quoted(wanted) +
+        if (!requested.empty() && found == nullptr) {
+            throw usage_error(file + ": no tensor " + io::quoted(requested) +
                               (names.empty() ? "" : "; there are " + names));
         }
-        if (wanted.empty() && fitting > 1)
+        if (requested.empty() && fitting > 1)
             throw usage_error(file + ": " + std::to_string(fitting) +
                               " tensors could be meant; name one of " + names);
         if (found == nullptr) reading_.refuse("no tensor of two dimensions whose numbers are read");

@@ -99,7 +99,7 @@ class sparse_maker {
         show({made.offsets.data(), rows + 1}, made.columns.span(), made.entries.span(), rows, matrix.columns);
         if (kept != entries)
             made.notes.push_back(std::to_string(entries - kept) +
-                                 " entries stood where others did, and were added");
+                                 " entries repeated the position of another; their values were added up");
     }
 
     void show(std::span<const std::uint64_t> offsets, std::span<const std::uint32_t> columns,
@@ -157,7 +157,7 @@ class csr_reader {
         if (sizes[0] < 0 || static_cast<std::uint64_t>(sizes[0]) > max_rows || sizes[1] < 1 ||
             static_cast<std::uint64_t>(sizes[1]) > max_columns || sizes[2] < 0) {
             reading_.refuse(says + "; there are at most " + std::to_string(max_rows) + " rows, 1 to " +
-                            std::to_string(max_columns) + " columns, and no fewer entries than none");
+                            std::to_string(max_columns) + " columns, and 0 or more entries");
         }
         rows_ = static_cast<std::uint64_t>(sizes[0]);
         dimensions_ = static_cast<std::uint64_t>(sizes[1]);
@@ -236,7 +236,7 @@ class csr_reader {
         });
         sparse_maker(reading_).make(copied);
         reading_.made.notes.insert(reading_.made.notes.begin(),
-                                   "the columns of some rows did not rise, and were sorted");
+                                   "the columns of some rows were not in ascending order, and were sorted");
         reading_.made.file.let_go();
     }
 

@@ -156,11 +156,11 @@ TEST_F(vector_files, headers_of_npy_as_programs_write_them) {
     EXPECT_THAT(said(with("'<f4'", "Maybe", "(1, 2)")), HasSubstr("neither True nor False at offset"));
     EXPECT_THAT(said(with("'<f4'", "False", "(1, -2)")), HasSubstr("no size of 0 to 2^64 - 1 at offset"));
     EXPECT_THAT(said(with("'<f4'", "False", "(99999999999999999999, 2)")), HasSubstr("no size of"));
-    EXPECT_THAT(said(with("'<f4'", "False", "(1 2)")), HasSubstr("no ',' or ')' behind a size"));
+    EXPECT_THAT(said(with("'<f4'", "False", "(1 2)")), HasSubstr("no ',' or ')' after a size"));
     EXPECT_THAT(said("{'descr': '<f4', 'shape': (1, 2)}"), HasSubstr("no descr, fortran_order or shape"));
     EXPECT_THAT(said("{'descr': '<f4', 'descr': '<f4'}"), HasSubstr("the key 'descr' again"));
     EXPECT_THAT(said("{'x': 1}"), HasSubstr("the key 'x' at offset"));
-    EXPECT_THAT(said(with("'<f4'", "False", "(1, 2)") + "x"), HasSubstr("something behind the dictionary"));
+    EXPECT_THAT(said(with("'<f4'", "False", "(1, 2)") + "x"), HasSubstr("something after the dictionary"));
     EXPECT_THAT(said("{'descr': '<f4"), HasSubstr("a quoted text without end"));
     EXPECT_THAT(said(""), HasSubstr("no '{' at offset 10"));
     const std::string good = npy_of("<f4", "(1, 2)", one);

@@ -108,8 +108,9 @@ TEST_F(vector_files, sparse_rows_come_back) {
     EXPECT_THAT(as_it_lies.notes(), IsEmpty());
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(as_it_lies.sparse_rows().offsets.data()) % 4096, 24u);
     const vector_file sorted = opened("a.csr", csr_of({{{3, 2.0f}, {1, 4.0f}, {3, 0.5f}}}, 4));
-    EXPECT_THAT(sorted.notes(), ElementsAre("the columns of some rows did not rise, and were sorted",
-                                            "1 entries stood where others did, and were added"));
+    EXPECT_THAT(sorted.notes(),
+                ElementsAre("the columns of some rows were not in ascending order, and were sorted",
+                            "1 entries repeated the position of another; their values were added up"));
 }
 
 TEST_F(vector_files, arrays_of_matrix_market_are_dense) {

@@ -37,7 +37,7 @@ struct pipe_ends {
     }
 };
 
-/// What a child does between its start and the program, given by the parent.
+/// The parent's instructions for a child before it executes the program.
 struct start_settings {
     int input = -1, output = -1, errors = -1;
     const child_limits* limits = nullptr;
@@ -94,11 +94,11 @@ pid_t start(start_settings settings) {
     if (process < 0) throw io_error(settings.program, "cannot start", refused);
     failure.write.close_quietly();
     int failed = 0;
-    ssize_t got = 0;
+    ssize_t bytes_read = 0;
     do {
-        got = read(failure.read.number(), &failed, sizeof failed);
-    } while (got < 0 && errno == EINTR);
-    if (got == 0) return process;  // closed as the program began
+        bytes_read = read(failure.read.number(), &failed, sizeof failed);
+    } while (bytes_read < 0 && errno == EINTR);
+    if (bytes_read == 0) return process;  // closed as the program began
     waitpid(process, nullptr, 0);
     throw io_error(settings.program, "cannot start", failed);
 }
@@ -135,11 +135,11 @@ class child {
 /// Appends what can be read; false at the end.
 bool take(const descriptor& from, std::string& to, std::size_t most) {
     char piece[16 << 10];
-    const ssize_t got = read(from.number(), piece, sizeof piece);
-    if (got < 0) return errno == EINTR || errno == EAGAIN;
+    const ssize_t bytes_read = read(from.number(), piece, sizeof piece);
+    if (bytes_read < 0) return errno == EINTR || errno == EAGAIN;
     if (to.size() < most)
-        to.append(piece, std::min<std::size_t>(static_cast<std::size_t>(got), most - to.size()));
-    return got != 0;
+        to.append(piece, std::min<std::size_t>(static_cast<std::size_t>(bytes_read), most - to.size()));
+    return bytes_read != 0;
 }
 
 }  // namespace

@@ -134,13 +134,13 @@ bool is_read_in_parts(file_kind kind) {
 
 converted convert(file_kind kind, const convertible& file) {
     const kind_row* const row = row_of(kind);
-    converted made = row == nullptr ? convert_text(file) : row->convert(file);
+    converted result = row == nullptr ? convert_text(file) : row->convert(file);
     // Escapes that name bytes can cut characters apart.
-    std::string repaired = repair_utf8(made.text);
-    repair_utf8(made.title);
-    for (std::string& link : made.links) repair_utf8(link);
-    if (made.repaired.empty()) made.repaired = std::move(repaired);
-    return made;
+    std::string repaired = repair_utf8(result.text);
+    repair_utf8(result.title);
+    for (std::string& link : result.links) repair_utf8(link);
+    if (result.repaired.empty()) result.repaired = std::move(repaired);
+    return result;
 }
 
 void require_text_room(const convertible& file, std::uint64_t bytes) {
@@ -150,9 +150,9 @@ void require_text_room(const convertible& file, std::uint64_t bytes) {
 }
 
 converted convert_text(const convertible& file) {
-    converted made;
-    made.text = decode_text(file.bytes, made.repaired);
-    return made;
+    converted result;
+    result.text = decode_text(file.bytes, result.repaired);
+    return result;
 }
 
 converted convert_html(const convertible& file) {

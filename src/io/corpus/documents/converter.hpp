@@ -34,7 +34,7 @@ enum class file_kind : std::uint8_t {
     pdf,
 };
 
-/// What a converter reads.
+/// The input of a converter.
 struct convertible {
     std::string_view
         path;  ///< relative to the folder; links are resolved against it, and its extension counts

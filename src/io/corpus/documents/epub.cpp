@@ -97,11 +97,11 @@ converted read_epub(const office_package& package) {
         if (heading.empty()) heading = text.title;
         out.add_part(text.text);
     }
-    converted made;
-    made.title = collapsed(book.title);
-    if (made.title.empty()) made.title = std::move(heading);
-    made.text = out.take();
-    return made;
+    converted result;
+    result.title = collapsed(book.title);
+    if (result.title.empty()) result.title = std::move(heading);
+    result.text = out.take();
+    return result;
 }
 
 }  // namespace quern::io

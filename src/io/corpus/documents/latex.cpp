@@ -42,10 +42,10 @@ class source_reader {
             if (steps % 65'536 == 0) file_.ctx.check_stop();
             step();
         }
-        converted made;
-        made.title = collapsed(title_.empty() ? heading_ : title_);
-        made.text = out_.take();
-        return made;
+        converted result;
+        result.title = collapsed(title_.empty() ? heading_ : title_);
+        result.text = out_.take();
+        return result;
     }
 
   private:
@@ -370,9 +370,9 @@ class source_reader {
 converted convert_latex(const convertible& file) {
     std::string repaired;
     const std::string text = decode_text(file.bytes, repaired);
-    converted made = source_reader(file, text).read();
-    made.repaired = std::move(repaired);
-    return made;
+    converted result = source_reader(file, text).read();
+    result.repaired = std::move(repaired);
+    return result;
 }
 
 }  // namespace quern::io

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the commands of LaTeX stand for.
+// The text of LaTeX's commands.
 #pragma once
 
 #include <optional>

@@ -9,7 +9,7 @@
 
 namespace quern::io {
 
-/// What a page defines with .ds: \\*(NAME stands for it.
+/// The strings that a page defines with .ds, for \\*(NAME.
 using roff_strings = std::map<std::string, std::string, std::less<>>;
 
 /// The characters that a line shows: escapes for characters and strings become these, others nothing.

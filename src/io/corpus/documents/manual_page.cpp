@@ -32,12 +32,12 @@ class page_reader {
             take_line(line);
         }
         if (verbatim_) end_verbatim();
-        converted made;
-        made.title = collapsed(title_);
-        made.text = out_.take();
-        if (made.text.empty() && !alias_.empty())
+        converted result;
+        result.title = collapsed(title_);
+        result.text = out_.take();
+        if (result.text.empty() && !alias_.empty())
             throw not_convertible("another name of a page", "another name of the page " + alias_);
-        return made;
+        return result;
     }
 
   private:
@@ -456,9 +456,9 @@ class page_reader {
 converted convert_manual(const convertible& file) {
     std::string repaired;
     const std::string text = decode_text(file.bytes, repaired);
-    converted made = page_reader(file).read(text);
-    made.repaired = std::move(repaired);
-    return made;
+    converted result = page_reader(file).read(text);
+    result.repaired = std::move(repaired);
+    return result;
 }
 
 }  // namespace quern::io

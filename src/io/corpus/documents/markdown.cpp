@@ -53,11 +53,11 @@ class renderer {
     }
 
     converted take() {
-        converted made;
-        made.title = collapsed(heading_);
-        made.text = out_.take();
-        made.links = std::move(links_);
-        return made;
+        converted result;
+        result.title = collapsed(heading_);
+        result.text = out_.take();
+        result.links = std::move(links_);
+        return result;
     }
 
   private:
@@ -225,19 +225,19 @@ converted convert_markdown(const convertible& file) {
     if (!shortened.empty()) body = shortened;
     require_budget(file.budget, reading_factor * text.size() + parser_bytes(body),
                    "the marks of the document");
-    converted made;
+    converted result;
     renderer rendered(file, body.size());
     constexpr std::uint64_t largest = UINT32_MAX;  // MD4C's sizes
     if (body.size() < largest && rendered.render(body)) {
-        made = rendered.take();
+        result = rendered.take();
     } else {
-        made.text = body;
+        result.text = body;
         if (repaired.empty()) repaired = "its marks are tangled: read as plain text";
     }
-    if (!front.title.empty()) made.title = std::move(front.title);
-    made.fields = std::move(front.fields);
-    made.repaired = std::move(repaired);
-    return made;
+    if (!front.title.empty()) result.title = std::move(front.title);
+    result.fields = std::move(front.fields);
+    result.repaired = std::move(repaired);
+    return result;
 }
 
 }  // namespace quern::io

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What bounds the memory and the time of MD4C.
+// Limits of MD4C's memory and time.
 #pragma once
 
 #include <cstdint>

@@ -42,8 +42,8 @@ std::string source_of(simdjson::ondemand::object& cell) {
 }  // namespace
 
 converted convert_notebook(const convertible& file) {
-    converted made;
-    std::string text = decode_text(file.bytes, made.repaired);
+    converted result;
+    std::string text = decode_text(file.bytes, result.repaired);
     // Its bytes once more, and four bytes for each sign of its structure.
     require_budget(file.budget, 7 * text.size(), "the values of the notebook");
     const simdjson::padded_string padded(text);
@@ -68,12 +68,12 @@ converted convert_notebook(const convertible& file) {
         }
         convertible part{file.path, source, nullptr, file.budget, file.max_text, file.ctx};
         converted rendered = convert_markdown(part);
-        if (made.title.empty()) made.title = std::move(rendered.title);
+        if (result.title.empty()) result.title = std::move(rendered.title);
         out.add_part(rendered.text);
-        for (std::string& link : rendered.links) add_link(made.links, std::move(link), file.budget);
+        for (std::string& link : rendered.links) add_link(result.links, std::move(link), file.budget);
     }
-    made.text = out.take();
-    return made;
+    result.text = out.take();
+    return result;
 }
 
 }  // namespace quern::io

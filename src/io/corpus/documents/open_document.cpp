@@ -148,28 +148,28 @@ converted read_open_document(const convertible& file, const office_package* pack
     text_writer out(file), notes(file);
     first_heading heading;
     content_handler content(out, notes, heading);
-    converted made;
+    converted result;
     if (package == nullptr) {
         std::uint64_t at = 0;
         const byte_reader read = [&](std::span<char> room) {
-            const std::size_t got = file.stored->read_at(at, room);
-            at += got;
-            return got;
+            const std::size_t bytes_read = file.stored->read_at(at, room);
+            at += bytes_read;
+            return bytes_read;
         };
         read_xml(read, "the file", file.budget, file.ctx, content);
-        made.title = collapsed(content.title);
+        result.title = collapsed(content.title);
     } else {
         manifest_handler manifest;
         package->read_part("META-INF/manifest.xml", manifest);
         if (manifest.encrypted) throw not_convertible("encrypted", "encrypted");
         if (!package->read_part("content.xml", content))
             throw not_convertible("damaged", "damaged: without the part content.xml");
-        made.title = package->first_text("meta.xml", "title");
+        result.title = package->first_text("meta.xml", "title");
     }
-    if (made.title.empty()) made.title = heading.take();
+    if (result.title.empty()) result.title = heading.take();
     out.add_part(notes.take());
-    made.text = out.take();
-    return made;
+    result.text = out.take();
+    return result;
 }
 
 }  // namespace quern::io

@@ -92,20 +92,20 @@ converted convert_pdf(const convertible& file) {
     if (head == std::string_view::npos || begin == std::string_view::npos ||
         end < begin + text_begin.size() || end == std::string_view::npos)
         throw not_convertible("damaged", "pdftotext ended before the text did");
-    converted made;
+    converted result;
     const std::size_t title = output.find(title_begin), after_title = output.find(title_end);
     if (title < after_title && after_title < head) {
         const std::size_t from = title + title_begin.size();
-        made.title = usable_title(collapsed(decode_references(output.substr(from, after_title - from))));
-        repair_utf8(made.title);
+        result.title = usable_title(collapsed(decode_references(output.substr(from, after_title - from))));
+        repair_utf8(result.title);
     }
-    made.text =
+    result.text =
         paragraphs_of(output.substr(begin + text_begin.size(), end - begin - text_begin.size()), file);
-    made.repaired = repair_utf8(made.text);
-    if (made.text.empty()) throw not_convertible("without text", "no text: its pages may be pictures");
-    if (made.repaired.empty() && done.errors.find("Syntax Error") != std::string::npos)
-        made.repaired = "pdftotext says: " + first_message(done);
-    return made;
+    result.repaired = repair_utf8(result.text);
+    if (result.text.empty()) throw not_convertible("without text", "no text: its pages may be pictures");
+    if (result.repaired.empty() && done.errors.find("Syntax Error") != std::string::npos)
+        result.repaired = "pdftotext says: " + first_message(done);
+    return result;
 }
 
 }  // namespace quern::io

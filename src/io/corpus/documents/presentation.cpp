@@ -97,12 +97,12 @@ converted read_presentation(const office_package& package, const std::string& ma
         out.want(html_text::paragraph);
         package.read_part(notes, of_notes);
     }
-    converted made;
-    made.title =
+    converted result;
+    result.title =
         package.first_text(office_package::first_of_type(package.relations(""), "core-properties"), "title");
-    if (made.title.empty()) made.title = heading.take();
-    made.text = out.take();
-    return made;
+    if (result.title.empty()) result.title = heading.take();
+    result.text = out.take();
+    return result;
 }
 
 }  // namespace quern::io

@@ -29,8 +29,8 @@ bool is_word(char c) {
 
 /// A line of one repeated sign, as under a heading.
 bool is_adornment(std::string_view line) {
-    constexpr std::size_t least = 3;
-    return line.size() >= least && !is_word(line[0]) &&
+    constexpr std::size_t min_length = 3;
+    return line.size() >= min_length && !is_word(line[0]) &&
            line.find_first_not_of(line[0]) == std::string_view::npos;
 }
 
@@ -44,8 +44,8 @@ std::size_t find_near(std::string_view text, std::string_view mark, std::size_t 
 
 /// The borders of tables: "=== ====", "+---+===+".
 bool is_border(std::string_view line) {
-    constexpr std::size_t least = 3;
-    if (line.size() < least) return false;
+    constexpr std::size_t min_length = 3;
+    if (line.size() < min_length) return false;
     if (line[0] == '+') return line.find_first_not_of("+-=") == std::string_view::npos;
     return (line[0] == '=' || line[0] == '-') &&
            line.find_first_not_of(line.substr(0, 1) == "=" ? "= " : "- ") == std::string_view::npos;
@@ -62,11 +62,11 @@ class reader {
             if (++number % 4096 == 0) file_.ctx.check_stop();
             take(next());
         }
-        converted made;
-        made.title = collapsed(title_);
-        made.text = out_.take();
-        made.links = std::move(links_);
-        return made;
+        converted result;
+        result.title = collapsed(title_);
+        result.text = out_.take();
+        result.links = std::move(links_);
+        return result;
     }
 
   private:
@@ -195,15 +195,15 @@ class reader {
     void literal_block() {
         awaits_literal_ = false;
         std::string block;
-        std::size_t least = SIZE_MAX;
+        std::size_t min_indent = SIZE_MAX;
         while (!at_end()) {
             const source_line& line = peek();
             if (!line.text.empty() && line.indent <= literal_indent_) break;
             if (line.text.empty()) {
                 if (!block.empty()) block += '\n';
             } else {
-                least = std::min(least, line.indent);
-                block.append(line.indent - least, ' ').append(line.text).append("\n");
+                min_indent = std::min(min_indent, line.indent);
+                block.append(line.indent - min_indent, ' ').append(line.text).append("\n");
             }
             next();
             if (block.size() > (1U << 20)) {
@@ -380,9 +380,9 @@ class reader {
 converted convert_restructured(const convertible& file) {
     std::string repaired;
     const std::string text = decode_text(file.bytes, repaired);
-    converted made = reader(file, text).read();
-    made.repaired = std::move(repaired);
-    return made;
+    converted result = reader(file, text).read();
+    result.repaired = std::move(repaired);
+    return result;
 }
 
 }  // namespace quern::io

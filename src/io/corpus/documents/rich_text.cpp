@@ -30,10 +30,10 @@ class reader {
             step();
         }
         flush();
-        converted made;
-        made.title = collapsed(title_);
-        made.text = out_.take();
-        return made;
+        converted result;
+        result.title = collapsed(title_);
+        result.text = out_.take();
+        return result;
     }
 
   private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Subtitles (SubRip, WebVTT): what is said, without numbers, times, styles and comments. A line that repeats the one before,
-// as in captions that roll, comes once.
+// Subtitles (SubRip, WebVTT): the spoken text, without numbers, times, styles and comments. A line that repeats the one
+// before, as in captions that roll, comes once.
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -36,8 +36,8 @@ std::string said(std::string_view line) {
 }  // namespace
 
 converted convert_subtitles(const convertible& file) {
-    converted made;
-    const std::string text = decode_text(file.bytes, made.repaired);
+    converted result;
+    const std::string text = decode_text(file.bytes, result.repaired);
     text_writer out(file);
     std::string last;
     bool any = false, in_cue = false;
@@ -58,8 +58,8 @@ converted convert_subtitles(const convertible& file) {
             last = std::move(words);
         }
     }
-    made.text = any ? out.take() : text;
-    return made;
+    result.text = any ? out.take() : text;
+    return result;
 }
 
 }  // namespace quern::io

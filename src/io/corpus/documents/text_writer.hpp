@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The text of a document while it is converted: bounded by what a document may have.
+// The text of a document while it is converted, bounded by the limit of a document.
 #pragma once
 
 #include <cstdint>

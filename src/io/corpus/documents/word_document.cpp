@@ -155,12 +155,12 @@ converted read_word_document(const office_package& package, const std::string& m
     if (!package.read_part(main, body)) throw not_convertible("damaged", "damaged: without the part " + main);
     for (const char* const notes : {"footnotes", "endnotes"})
         package.read_part(office_package::first_of_type(relations, notes), body);
-    converted made;
-    made.title =
+    converted result;
+    result.title =
         package.first_text(office_package::first_of_type(package.relations(""), "core-properties"), "title");
-    if (made.title.empty()) made.title = heading.take();
-    made.text = out.take();
-    return made;
+    if (result.title.empty()) result.title = heading.take();
+    result.text = out.take();
+    return result;
 }
 
 }  // namespace quern::io

@@ -68,7 +68,8 @@ class shared_strings final : public skipping_handler {
 
 enum class number_format : std::uint8_t { number, date, time, date_and_time };
 
-/// What a format code shows: parts in quotes, in brackets (colours, languages) and escaped characters do not count.
+/// By the placeholders of a format code; parts in quotes, in brackets (colours, languages) and escaped characters do
+/// not count.
 number_format format_of(std::string_view code) {
     bool date = false, time = false;
     for (std::size_t i = 0; i < code.size(); ++i) {
@@ -132,7 +133,7 @@ class style_formats final : public xml_handler {
     bool in_cells_ = false;
 };
 
-/// A number as it is shown: what cannot be a number, and a day that the calendar lacks, stay as they are.
+/// A number as it is shown; text that is no number, and dates that do not exist, stay as they are.
 std::string shown_number(std::string_view stored, number_format format, bool from_1904) {
     double value = 0;
     const auto parsed = std::from_chars(stored.data(), stored.data() + stored.size(), value);
@@ -260,11 +261,11 @@ converted read_workbook(const office_package& package, const std::string& main) 
         sheet_handler handler(out, strings, formats, book.from_1904);
         package.read_part(found->second.target, handler);
     }
-    converted made;
-    made.title =
+    converted result;
+    result.title =
         package.first_text(office_package::first_of_type(package.relations(""), "core-properties"), "title");
-    made.text = out.take();
-    return made;
+    result.text = out.take();
+    return result;
 }
 
 }  // namespace quern::io

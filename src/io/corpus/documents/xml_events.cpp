@@ -54,12 +54,12 @@ void give_memory(void* memory) {
 }
 
 void* resize_memory(void* memory, std::size_t bytes) {
-    void* const made = take_memory(bytes);
-    if (made == nullptr || memory == nullptr) return made;
+    void* const result = take_memory(bytes);
+    if (result == nullptr || memory == nullptr) return result;
     const std::size_t before = size_of(memory);
-    std::memcpy(made, memory, before < bytes ? before : bytes);
+    std::memcpy(result, memory, before < bytes ? before : bytes);
     give_memory(memory);
-    return made;
+    return result;
 }
 
 struct parser_deleter {
@@ -67,7 +67,8 @@ struct parser_deleter {
 };
 using parser_handle = std::unique_ptr<std::remove_pointer_t<XML_Parser>, parser_deleter>;
 
-/// What expat calls. An exception must not pass through C code: it is kept, and thrown when the parser has stopped.
+/// The callbacks of expat. An exception must not pass through C code: it is kept, and thrown when the parser has
+/// stopped.
 struct listener {
     xml_handler* handler = nullptr;
     XML_Parser parser = nullptr;
@@ -137,10 +138,10 @@ void read_xml(const byte_reader& read, std::string_view part, const reading_budg
               const context& ctx, xml_handler& handler) {
     constexpr std::size_t piece_bytes = 256 << 10;
     constexpr std::uint64_t max_tag = 2 << 20;
-    // What a parser takes for the pieces of its input, and for a tag.
-    constexpr std::uint64_t least = 1 << 20, most = 256 << 20;
+    // The memory of a parser for the pieces of its input, and for a tag.
+    constexpr std::uint64_t min_bytes = 1 << 20, max_bytes = 256 << 20;
     const std::uint64_t quarter = budget.bytes / 4;
-    account = {0, quarter < least ? least : quarter > most ? most : quarter, false};
+    account = {0, quarter < min_bytes ? min_bytes : quarter > max_bytes ? max_bytes : quarter, false};
     const XML_Memory_Handling_Suite memory{take_memory, resize_memory, give_memory};
     const char separators[] = {separator, '\0'};
     const auto exhausted = [&] {
@@ -161,11 +162,11 @@ void read_xml(const byte_reader& read, std::string_view part, const reading_budg
         ctx.check_stop();
         void* const room = XML_GetBuffer(parser.get(), static_cast<int>(piece_bytes));
         if (room == nullptr) throw exhausted();
-        const std::size_t got = read({static_cast<char*>(room), piece_bytes});
-        ended = got < piece_bytes;
-        fed += got;
+        const std::size_t bytes_read = read({static_cast<char*>(room), piece_bytes});
+        ended = bytes_read < piece_bytes;
+        fed += bytes_read;
         const bool good =
-            XML_ParseBuffer(parser.get(), static_cast<int>(got), ended ? 1 : 0) == XML_STATUS_OK;
+            XML_ParseBuffer(parser.get(), static_cast<int>(bytes_read), ended ? 1 : 0) == XML_STATUS_OK;
         if (to.thrown) std::rethrow_exception(to.thrown);
         if (to.refused != nullptr) refuse(to.refused);
         if (!good) {
