@@ -187,12 +187,12 @@ class combined_search {
                 query.members, [&](const query_node& m) { return matches(d, m) != (m.has == sign::minus); });
         bool any = false, has_required = false;
         for (const query_node& member : query.members) {
-            const bool fulfils = matches(d, member);
+            const bool matched = matches(d, member);
             const bool required =
                 member.has == sign::plus || (member.what == kind::phrase && member.has == sign::none);
-            if (member.has == sign::minus ? fulfils : required && !fulfils) return false;
+            if (member.has == sign::minus ? matched : required && !matched) return false;
             has_required = has_required || required;
-            any = any || (fulfils && member.has == sign::none);
+            any = any || (matched && member.has == sign::none);
         }
         return any || has_required;
     }

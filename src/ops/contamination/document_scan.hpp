@@ -14,7 +14,8 @@
 
 namespace quern::contamination_detail {
 
-/// The words of a document, or of a piece of it, beyond their hashes. Asked only for words of windows that may match.
+/// The words of a document, or of a piece of it, beyond their hashes. Used only for the words of windows that may
+/// match.
 class word_source {
   public:
     word_source() = default;

@@ -30,9 +30,9 @@ std::uint64_t slots_for(std::uint64_t positions) {
     return positions + positions / 2 + 2;
 }
 
-/// Anchors of shorter windows would occur by chance too often, of longer ones leave shorter strides.
+/// Shorter anchors would match by chance too often; longer ones give shorter strides.
 constexpr std::uint32_t shortest_anchor = 4, longest_anchor = 8;
-/// Shorter items of as many words or more are looked for by so many.
+/// Items shorter than an n-gram are found by windows of this many words if they have as many.
 constexpr std::uint32_t head_words = 3;
 
 std::uint32_t anchor_of(unsigned ngram) {

@@ -21,7 +21,7 @@
 
 namespace quern::contamination_detail {
 
-/// Items as sequences of word numbers. Must outlive what is made of it.
+/// Items as sequences of word numbers. Must outlive the index made from it.
 struct item_words {
     std::span<const std::uint32_t> words;    ///< numbers below hashes.size()
     std::span<const std::uint64_t> offsets;  ///< the beginning of each item among the words, and the end
@@ -51,7 +51,7 @@ struct window_kind {
     }
 };
 
-/// A set of keys that may seem to contain others.
+/// A set of keys with false positives, but no false negatives.
 class bit_filter {
   public:
     static std::uint64_t bytes_for(std::uint64_t keys) { return 8 * words_for(keys); }
@@ -64,7 +64,7 @@ class bit_filter {
     }
     std::uint64_t memory_bytes() const { return 8 * words_.capacity(); }
 
-    /// A place in a table of this size, by the upper bits of a key.
+    /// A slot in a table of this size, by the upper bits of a key.
     static std::size_t place_of(std::uint64_t key, std::size_t size) {
         return static_cast<std::size_t>(static_cast<unsigned __int128>(key) * size >> 64);
     }
@@ -91,7 +91,7 @@ class item_index {
   public:
     static constexpr std::uint32_t none = 0xffffffff;
 
-    /// The most memory that an index of these items takes, in bytes.
+    /// The maximum memory of an index of these items, in bytes.
     static std::uint64_t memory_needed(const item_words& items, const contamination_options& options);
 
     /// Throws usage_error (an option out of range), out_of_memory beyond 2^32 - 2 words, interrupted. Cost: one look-up

@@ -317,11 +317,11 @@ std::vector<measure> trec_measures_of(std::string_view text) {
     }
     if (found == nullptr) return {};
     const known_measure& of = *known(found->of);
-    std::vector<measure> made;
+    std::vector<measure> result;
     if (values.empty()) {
-        made.push_back(measure_parser(found->of).parse());
-        made.back().name = text;
-        return made;
+        result.push_back(measure_parser(found->of).parse());
+        result.back().name = text;
+        return result;
     }
     const bool is_beta = (of.parameters & takes_beta) != 0;
     if (!is_beta && (of.parameters & (takes_cutoff | needs_cutoff | needs_recall)) == 0)
@@ -329,13 +329,13 @@ std::vector<measure> trec_measures_of(std::string_view text) {
     while (!values.empty()) {
         const std::size_t end = std::min(values.find(','), values.size());
         const std::string value(values.substr(0, end));
-        made.push_back(measure_parser(is_beta ? std::string(found->of) + "(beta=" + value + ")"
-                                              : std::string(found->of) + "@" + value)
-                           .parse());
-        made.back().name = std::string(found->name) + "_" + value;
+        result.push_back(measure_parser(is_beta ? std::string(found->of) + "(beta=" + value + ")"
+                                                : std::string(found->of) + "@" + value)
+                             .parse());
+        result.back().name = std::string(found->name) + "_" + value;
         values.remove_prefix(std::min(end + 1, values.size()));
     }
-    return made;
+    return result;
 }
 
 bool is_parameter_of_trec(std::string_view token) {

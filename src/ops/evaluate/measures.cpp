@@ -68,7 +68,7 @@ double discount(std::size_t rank) {
     return rank < kept ? table[rank] : static_cast<double>(std::log2(static_cast<long double>(rank + 1)));
 }
 
-/// gdeval prints its values so.
+/// gdeval rounds its values like this.
 double five_digits(double value) {
     std::array<char, 32> text{};
     const auto end =

@@ -21,19 +21,19 @@ constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
 real beta_fraction(real a, real b, real x) {
     constexpr real tiny = 1e-4000L, enough = 1e-19L;
     const auto nonzero = [](real value) { return std::fabs(value) < tiny ? tiny : value; };
-    real c = 1, d = 1 / nonzero(1 - (a + b) * x / (a + 1)), made = d;
+    real c = 1, d = 1 / nonzero(1 - (a + b) * x / (a + 1)), result = d;
     for (int m = 1; m < 100000; ++m) {
         const real even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m));
         d = 1 / nonzero(1 + even * d);
         c = nonzero(1 + even / c);
-        made *= d * c;
+        result *= d * c;
         const real odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1));
         d = 1 / nonzero(1 + odd * d);
         c = nonzero(1 + odd / c);
-        made *= d * c;
+        result *= d * c;
         if (std::fabs(d * c - 1) < enough) break;
     }
-    return made;
+    return result;
 }
 
 /// I(x; a, b), regularized; `rest` is 1 - x, given apart for its digits.
@@ -69,14 +69,14 @@ struct summary {
 
 summary summary_of(std::span<const double> differences) {
     const auto n = static_cast<real>(differences.size());
-    summary made;
-    for (const double d : differences) made.mean += d;
-    made.mean /= n;
+    summary result;
+    for (const double d : differences) result.mean += d;
+    result.mean /= n;
     real squares = 0;
-    for (const double d : differences) squares += (d - made.mean) * (d - made.mean);
+    for (const double d : differences) squares += (d - result.mean) * (d - result.mean);
     const bool equal = std::ranges::all_of(differences, [&](double d) { return d == differences[0]; });
-    made.error = equal || n < 2 ? 0 : std::sqrt(squares / (n - 1) / n);
-    return made;
+    result.error = equal || n < 2 ? 0 : std::sqrt(squares / (n - 1) / n);
+    return result;
 }
 
 void test_student(paired_result& made, const summary& of) {
@@ -171,34 +171,35 @@ paired_result compare_paired(std::span<const double> values, std::span<const dou
                              const significance_options& options, const context& ctx) {
     if (values.size() != baseline.size())
         throw usage_error("paired values must be as many as the baseline's");
-    paired_result made;
-    made.topics = values.size();
+    paired_result result;
+    result.topics = values.size();
     if (values.empty()) {
-        made.difference = made.low = made.high = made.statistic = made.p = made.corrected = unknown;
-        return made;
+        result.difference = result.low = result.high = result.statistic = result.p = result.corrected =
+            unknown;
+        return result;
     }
     std::vector<double> differences(values.size());
     for (std::size_t i = 0; i < values.size(); ++i) differences[i] = values[i] - baseline[i];
     const summary of = summary_of(differences);
-    made.difference = static_cast<double>(of.mean);
-    if (made.topics < 2) {
-        made.low = made.high = unknown;
+    result.difference = static_cast<double>(of.mean);
+    if (result.topics < 2) {
+        result.low = result.high = unknown;
     } else {
         const real reach = of.error == 0
                                ? 0
                                : of.error * two_sided_quantile(1 - static_cast<real>(options.confidence),
-                                                               static_cast<real>(made.topics - 1));
-        made.low = static_cast<double>(of.mean - reach);
-        made.high = static_cast<double>(of.mean + reach);
+                                                               static_cast<real>(result.topics - 1));
+        result.low = static_cast<double>(of.mean - reach);
+        result.high = static_cast<double>(of.mean + reach);
     }
-    if (options.test == paired_test::t) test_student(made, of);
-    if (options.test == paired_test::randomization) test_randomization(made, differences, options, ctx);
-    made.corrected = made.p;
-    return made;
+    if (options.test == paired_test::t) test_student(result, of);
+    if (options.test == paired_test::randomization) test_randomization(result, differences, options, ctx);
+    result.corrected = result.p;
+    return result;
 }
 
 std::vector<double> correct_p(std::span<const double> p, p_correction correction) {
-    std::vector<double> made(p.begin(), p.end());
+    std::vector<double> result(p.begin(), p.end());
     std::vector<std::size_t> order;
     for (std::size_t i = 0; i < p.size(); ++i)
         if (!std::isnan(p[i])) order.push_back(i);
@@ -212,17 +213,17 @@ std::vector<double> correct_p(std::span<const double> p, p_correction correction
             case p_correction::none:
                 break;
             case p_correction::bonferroni:
-                made[i] = std::min(1.0, n * p[i]);
+                result[i] = std::min(1.0, n * p[i]);
                 break;
             case p_correction::holm:
-                made[i] = bound = std::max(bound, std::min(1.0, (n - static_cast<double>(k)) * p[i]));
+                result[i] = bound = std::max(bound, std::min(1.0, (n - static_cast<double>(k)) * p[i]));
                 break;
             case p_correction::bh:
-                made[i] = bound = std::min(bound, n / static_cast<double>(rank) * p[i]);
+                result[i] = bound = std::min(bound, n / static_cast<double>(rank) * p[i]);
                 break;
         }
     }
-    return made;
+    return result;
 }
 
 }  // namespace quern

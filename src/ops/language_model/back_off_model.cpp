@@ -39,20 +39,20 @@ sorted_list sorted(ngram_list list, back_off_model::repeated_ngram& repeated) {
         if (x != words_of(a.at) + n) return *x < *y;
         return a.at < b.at;
     });
-    sorted_list made;
-    made.list.n = n;
-    made.list.words.reserve(list.words.size());
-    made.list.logarithms.reserve(list.size());
-    made.list.back_offs.reserve(list.back_offs.size());
+    sorted_list result;
+    result.list.n = n;
+    result.list.words.reserve(list.words.size());
+    result.list.logarithms.reserve(list.size());
+    result.list.back_offs.reserve(list.back_offs.size());
     for (std::uint64_t i = 0; i < order.size(); ++i) {
         const std::uint32_t* const words = words_of(order[i].at);
         if (repeated.n == 0 && i != 0 && std::equal(words, words + n, words_of(order[i - 1].at)))
             repeated = {n, order[i - 1].at, order[i].at};
-        made.list.words.insert(made.list.words.end(), words, words + n);
-        made.list.logarithms.push_back(list.logarithms[order[i].at]);
-        if (!list.back_offs.empty()) made.list.back_offs.push_back(list.back_offs[order[i].at]);
+        result.list.words.insert(result.list.words.end(), words, words + n);
+        result.list.logarithms.push_back(list.logarithms[order[i].at]);
+        if (!list.back_offs.empty()) result.list.back_offs.push_back(list.back_offs[order[i].at]);
     }
-    return made;
+    return result;
 }
 
 /// Adds to `shorter` the ends of the n-grams of `longer` that it lacks, as entries without a probability.
@@ -158,11 +158,11 @@ double back_off_model::score(std::uint32_t word, history& before) const {
 }
 
 back_off_model::history back_off_model::after(std::uint32_t word) const {
-    history made;
-    if (order() == 1) return made;
-    made.size = made.known = 1;
-    made.words[0] = made.nodes[0] = word;
-    return made;
+    history result;
+    if (order() == 1) return result;
+    result.size = result.known = 1;
+    result.words[0] = result.nodes[0] = word;
+    return result;
 }
 
 std::uint64_t back_off_model::memory_bytes() const {

@@ -43,7 +43,7 @@ class back_off_model {
     unsigned order() const { return static_cast<unsigned>(levels_.size()); }
     std::uint64_t size(unsigned n) const { return levels_[n - 1].logarithms.size(); }
 
-    /// What is before the next word, as far as it matters.
+    /// The words before the next one, as far as they matter.
     struct history {         // NOLINT(cppcoreguidelines-pro-type-member-init): written before it is read
         unsigned size = 0;   ///< words, the nearest first; less than the order
         unsigned known = 0;  ///< of these, how many make an n-gram of the model

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Scores the words of a text by a back-off model, a block of them side by side. A word's walk through the trie reads memory
-// at places that each depend on the one before; the walks of different words do not depend on each other. So all words of
-// a block take one step, each asks for the memory of its next step (a prefetch), and none waits for it alone.
+// at places that each depend on the one before; the walks of different words do not depend on each other. So all words
+// of a block take one step together, each prefetches the memory of its next step, and the latencies overlap.
 #pragma once
 
 #include <algorithm>

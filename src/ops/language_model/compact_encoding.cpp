@@ -148,7 +148,7 @@ coded_children code_children(std::span<const std::uint32_t> begins) {
         return node + begins[node];
     };  // bits before those of the node
     bit_writer bits(start(nodes));
-    coded_children made;
+    coded_children result;
     for (std::uint64_t node = 0; node < nodes; ++node) {
         bits.skip(begins[node + 1] - begins[node]);
         bits.put(1, 1);
@@ -156,38 +156,38 @@ coded_children code_children(std::span<const std::uint32_t> begins) {
     for (std::uint64_t first = 0; first < nodes; first += sample_nodes) {
         const std::uint64_t last = std::min(first + sample_nodes, nodes);
         if (start(last) - start(first) <= far_bits) {
-            made.samples.push_back(start(first));
+            result.samples.push_back(start(first));
             continue;
         }
-        made.samples.push_back(is_far | made.far.size());
+        result.samples.push_back(is_far | result.far.size());
         for (std::uint64_t node = first; node <= first + sample_nodes; ++node)
-            made.far.push_back(begins[std::min(node, nodes)]);
+            result.far.push_back(begins[std::min(node, nodes)]);
     }
-    made.bits.assign(bits.words().begin(), bits.words().end());
-    return made;
+    result.bits.assign(bits.words().begin(), bits.words().end());
+    return result;
 }
 
 /// The nodes of the next length, parent after parent in the order `nodes`, by the keys of their words.
 std::vector<std::uint32_t> children_by_key(std::span<const std::uint32_t> nodes,
                                            std::span<const std::uint32_t> begins,
                                            std::span<const std::uint32_t> words, unsigned word_bits) {
-    std::vector<std::uint32_t> made;
-    made.reserve(words.size());
+    std::vector<std::uint32_t> result;
+    result.reserve(words.size());
     for (const std::uint32_t node : nodes) {
-        const std::size_t first = made.size();
-        for (std::uint32_t child = begins[node]; child < begins[node + 1]; ++child) made.push_back(child);
-        std::ranges::sort(std::span(made).subspan(first), {},
+        const std::size_t first = result.size();
+        for (std::uint32_t child = begins[node]; child < begins[node + 1]; ++child) result.push_back(child);
+        std::ranges::sort(std::span(result).subspan(first), {},
                           [&](std::uint32_t child) { return key_of(words[child], word_bits); });
     }
-    return made;
+    return result;
 }
 
 /// Where the children of each of the nodes begin, and the end.
 std::vector<std::uint32_t> begins_of(std::span<const std::uint32_t> nodes,
                                      std::span<const std::uint32_t> begins) {
-    std::vector<std::uint32_t> made{0};
-    for (const std::uint32_t node : nodes) made.push_back(made.back() + begins[node + 1] - begins[node]);
-    return made;
+    std::vector<std::uint32_t> result{0};
+    for (const std::uint32_t node : nodes) result.push_back(result.back() + begins[node + 1] - begins[node]);
+    return result;
 }
 
 }  // namespace

@@ -30,9 +30,9 @@ class byte_reader {
     explicit byte_reader(std::string_view bytes) : bytes_(bytes) {}
     template <class Value>
     Value value() {
-        Value made{};
-        std::memcpy(&made, take(sizeof made, 1), sizeof made);
-        return made;
+        Value result{};
+        std::memcpy(&result, take(sizeof result, 1), sizeof result);
+        return result;
     }
     template <class Value>
     std::span<const Value> values(std::uint64_t count) {
@@ -241,11 +241,11 @@ double compact_model::score(std::uint32_t word, history& before) const {
 }
 
 compact_model::history compact_model::after(std::uint32_t word) const {
-    history made;
-    if (order() == 1) return made;
-    made.size = made.known = 1;
-    made.words[0] = made.nodes[0] = word;
-    return made;
+    history result;
+    if (order() == 1) return result;
+    result.size = result.known = 1;
+    result.words[0] = result.nodes[0] = word;
+    return result;
 }
 
 template class block_scorer<compact_model>;

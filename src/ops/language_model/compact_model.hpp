@@ -44,13 +44,13 @@ class compact_model {
     // The steps of many walks (block_scorer.hpp). A walk goes from an n-gram of n words, a node, to its child by the word
     // before it.
 
-    /// Asks for the memory that the first step of a walk reads.
+    /// Prefetches what the first step of a walk reads.
     void prefetch_word(std::uint32_t word) const {
         const level& of = levels_[0];
         prefetch_record(of, word);
         if (!of.first_children.empty()) __builtin_prefetch(&of.first_children[word]);
     }
-    /// Asks for what prefetch_children reads; prefetch_children for what search_of reads.
+    /// Prefetches what prefetch_children reads; prefetch_children prefetches what search_of reads.
     void prefetch_node(unsigned n, std::uint32_t node) const {
         if (n != 1) __builtin_prefetch(&levels_[n - 1].child_samples[node / compact_layout::sample_nodes]);
     }

@@ -25,7 +25,7 @@ class degree_ordering {
         const std::uint64_t bytes = (graph.sources.size() + graph.nodes) * sizeof(std::uint32_t);
         if (graph.nodes < min_nodes || steps < min_steps || place.memory().left() / 2 < bytes) return;
         if (graph.sources.size() < 4 * std::uint64_t{graph.nodes} || !without_order(graph)) return;
-        slots_ = cpu_array<std::uint32_t>(place, graph.nodes, "what nodes send, hot ones first");
+        slots_ = cpu_array<std::uint32_t>(place, graph.nodes, "contributions of nodes, by degree");
         sources_ = cpu_array<std::uint32_t>(place, graph.sources.size(), "the links, renumbered");
         number(graph);
         const std::size_t pieces = pieces_for(place, sources_.size(), std::size_t{1} << 16);

@@ -24,7 +24,8 @@
 //   measure L_k = Σ|ρ_v|, M_k = max(|ρ_v| >> (digits(D_v) − 1)) over D_v > 0; digits: the number of binary digits.
 //
 //   The take of step k + 1 can be done in the pass that spreads and measures step k: s_{k+2} = max(0, digits(M_k) − b),
-//   k >= 1, b = question.contribution_digits. Where M grows, a c_u can be too large and is clamped: the rest stays in ρ. All
+//   k >= 1, b = params.contribution_digits. Where M grows, a c_u can be too large and is clamped: the rest stays in ρ.
+// All
 //   steps from k + 2 on are wide again if k >= 2, s_{k+1} > 0, R_{k+1} > floor(L_k / 16), and the s_{k+2} measured this way
 //   is not above s_{k+1}: clamping was then not the cause of the large rest.
 //   Ends after step k if L_k < tolerance (converged), if k = max_iterations, or if L_k >= L_{k−1} >= L_{k−2}: the grid is
@@ -124,7 +125,7 @@ fixed_hits_result fixed_hits(cpu_place& place, const link_graph_view& graph, con
 fixed_hits_result fixed_hits(cuda_place& place, const link_graph_view& graph, const link_graph_view& back,
                              const fixed_hits_params& params);
 
-struct cpu_hits_links {};  ///< nothing: links are read where they lie
+struct cpu_hits_links {};  ///< nothing: links are read in place
 struct cuda_hits_links;    // fixed_hits_cuda.cu
 /// As kept_rank_links.
 template <class Place>

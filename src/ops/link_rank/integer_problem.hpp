@@ -30,7 +30,7 @@ std::vector<double> distribution(std::span<const double> values);
 /// weights.
 std::vector<double> link_shares(cpu_place& place, const link_graph_view& graph);
 
-/// What integer_problem needs of the links, for any options.
+/// What integer_problem needs to know of the links, for any options.
 class link_fractions {
   public:
     link_fractions(cpu_place& place, const link_graph_view& graph);
@@ -62,7 +62,7 @@ class integer_problem {
     /// The same with the fractions of this graph, which outlive this object.
     integer_problem(cpu_place& place, const link_graph_view& graph, const link_fractions& fractions,
                     const page_rank_options& options);
-    integer_problem(const integer_problem&) = delete;  // the question points into this object
+    integer_problem(const integer_problem&) = delete;  // the params point into this object
     integer_problem& operator=(const integer_problem&) = delete;
 
     const fixed_page_rank_params& params() const { return params_; }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What decides over the steps of the integer iteration (fixed_page_rank.hpp), for all nodes alike: modes, shares, the end. It follows
-// from the totals of each step alone, so every machine that has them decides alike.
+// Controls the steps of the integer iteration (fixed_page_rank.hpp), for all nodes alike: modes, shares, termination.
+// Decisions depend on the totals of each step alone, so every machine that has them decides alike.
 #pragma once
 
 #include <cstdint>

@@ -130,9 +130,9 @@ template <class Count>
 ngram_record count_at_place(const ngram_options& options, const context& ctx, const Count& count) {
     any_place chosen = open_place(place_of(options, ctx), "n-gram likelihood");
     ngram_record record = chosen.run([&](auto& place) {
-        ngram_record made;
-        count(place, made);
-        return made;
+        ngram_record result;
+        count(place, result);
+        return result;
     });
     record.place = chosen.where();
     return record;

@@ -78,7 +78,7 @@ struct list_rule {
     double weight = 1, floor = 0;
 };
 
-/// Throws usage_error for options, weights and floors out of range, for more than most_lists lists and for none.
+/// Throws usage_error for options, weights and floors out of range, for more than max_lists lists and for none.
 void check(std::span<const list_rule> rules, const aggregation_options& options);
 
 /// Throws usage_error if a list has different numbers of ids and scores.

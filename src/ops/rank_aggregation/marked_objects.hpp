@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What of which object was seen in which list: for many objects bits, for a few their values.
+// Which objects were seen in which lists: bits for many objects, values for a few.
 //
 // One bit for each object and list: whether the object was seen there. A bitmap of ten million objects is 1.25 MB and stays
 // in a core's cache, where a table of values would not. So marking costs about a nanosecond per entry, and a second pass

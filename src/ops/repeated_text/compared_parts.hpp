@@ -60,7 +60,7 @@ class compared_parts {
 /// More memory makes a sort no faster: it would only be touched for the first time.
 inline constexpr std::uint64_t max_sort_bytes = std::uint64_t{2} << 30;
 
-/// How many pieces of `piece` bytes to scan at once, whose results wait for each other.
+/// How many pieces of `piece` bytes to scan at once; the results of each wait for the pieces before it.
 std::size_t pieces_at_once(const cpu_place& place);
 std::uint64_t piece_bytes_for(const cpu_place& place, const tuning& tuned, std::uint64_t at_least);
 

@@ -77,7 +77,7 @@ class filter {
         }
     }
 
-    /// A lower bound of the first document from `from` on that may fulfil it; the number of documents if there is none.
+    /// A lower bound of the first document from `from` on that may match it; the number of documents if there is none.
     std::uint64_t next(std::uint64_t from) {
         if (from >= size_) return size_;
         switch (what_) {
@@ -98,7 +98,7 @@ class filter {
         return lowest;
     }
 
-    /// Sets the bits of the documents that fulfil it.
+    /// Sets the bits of the documents that match it.
     void add_to(window& into) {
         switch (what_) {
             case condition::kind::list:
@@ -122,7 +122,7 @@ class filter {
         }
     }
 
-    /// Clears the bits of those that do not fulfil it, or, `inverted`, of those that do.
+    /// Clears the bits of those that do not match it, or, `inverted`, of those that do.
     void keep_in(window& of, bool inverted) {
         const bool may_hold = next(of.begin) < of.end;
         if (!may_hold) {
@@ -138,7 +138,7 @@ class filter {
     }
 
   private:
-    // A look-up costs as much as setting this many bits.
+    // The cost of a look-up, in bits that could be set instead.
     static constexpr std::uint64_t look_up_cost = 8;
 
     void add(const condition& of, const collection_view& collection) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The documents that fulfil a condition on posting lists: all of them, any of them, none of others. Without scores.
+// The documents that match a condition on posting lists: all of them, any of them, none of others. Without scores.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,8 @@ struct condition {
         list,       ///< it is in `list`
         documents,  ///< it is one of `documents`
         bits,       ///< its bit of `bits` is set
-        all,        ///< it fulfils all of `members`, of which there is at least one, and none of `excluded`
-        any,        ///< it fulfils one of `members`; without members, no document does
+        all,        ///< it matches all of `members`, of which there is at least one, and none of `excluded`
+        any,        ///< it matches one of `members`; without members, no document does
     };
     kind what = kind::any;
     posting_list list = {};
@@ -34,7 +34,7 @@ inline condition one_of(std::span<const std::uint32_t> documents) {
     return {condition::kind::documents, {}, documents};
 }
 
-/// The documents that fulfil the condition, ascending; or only their number.
+/// The documents that match the condition, ascending; or only their number.
 /// - Throws damaged_store if the bytes of a list were not written by postings_writer, `interrupted` if the stop flag of
 ///   `ctx` is set.
 /// - Contract class: exact.

@@ -112,7 +112,7 @@ struct field_word {
             const std::uint32_t most = block.max_frequency;
             const auto shortest = static_cast<std::uint32_t>(
                 block.min_length - std::min<std::uint64_t>(block.min_length, longest_besides));
-            // Of `most` occurrences none or as many as possible in the title: between, the sum is linear.
+            // Either none of `most` occurrences is in the title or as many as possible: in between, the sum is linear.
             const double without = norms.frequency({0, most}, 1, shortest);
             const double with = norms.frequency(frequencies_of(most, in_title), 1, shortest);
             double sum = std::max(without, with);

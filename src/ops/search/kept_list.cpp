@@ -22,11 +22,11 @@ struct scored_postings {
 
 template <typename Scorer>
 scored_postings score(const collection_view& collection, const posting_list& list, const Scorer& scorer) {
-    scored_postings made;
-    made.documents.reserve(list.document_frequency);
-    made.parts.reserve(list.document_frequency);
-    made.frequencies.reserve(list.document_frequency);
-    if (list.document_frequency == 0) return made;
+    scored_postings result;
+    result.documents.reserve(list.document_frequency);
+    result.parts.reserve(list.document_frequency);
+    result.frequencies.reserve(list.document_frequency);
+    if (list.document_frequency == 0) return result;
     alignas(64) std::array<std::uint32_t, block_size + kernel_padding> lengths{};
     alignas(64) std::array<std::int64_t, block_size + kernel_padding> parts{};
     for (postings_cursor cursor(list, collection.document_lengths); !cursor.done(); cursor.next_block()) {
@@ -35,13 +35,13 @@ scored_postings score(const collection_view& collection, const posting_list& lis
         for (std::size_t i = 0; i < documents.size(); ++i)
             lengths[i] = collection.document_lengths[documents[i]];
         scorer.parts(cursor.frequencies().data(), lengths.data(), documents.size(), parts.data());
-        made.documents.insert(made.documents.end(), documents.begin(), documents.end());
-        made.parts.insert(made.parts.end(), parts.begin(),
-                          parts.begin() + static_cast<std::ptrdiff_t>(documents.size()));
+        result.documents.insert(result.documents.end(), documents.begin(), documents.end());
+        result.parts.insert(result.parts.end(), parts.begin(),
+                            parts.begin() + static_cast<std::ptrdiff_t>(documents.size()));
         for (const std::uint32_t frequency : cursor.frequencies())
-            made.frequencies.push_back(static_cast<std::uint8_t>(std::min<std::uint32_t>(frequency, 255)));
+            result.frequencies.push_back(static_cast<std::uint8_t>(std::min<std::uint32_t>(frequency, 255)));
     }
-    return made;
+    return result;
 }
 
 /// Adds `part` to the documents of the list, which may be new.
@@ -149,7 +149,7 @@ std::uint64_t kept_list::bytes() const {
            bits.capacity() * sizeof bits[0] + frequencies.capacity() * sizeof frequencies[0];
 }
 
-// Adding a window of a dense list takes an eighth of a nanosecond a document, a posting of another list one.
+// Adding a window of a dense list takes 1/8 ns a document; a posting of another list takes 1 ns.
 kept_form kept_form_for(std::uint64_t size, std::uint64_t documents) {
     constexpr std::uint64_t dense_share = 8, postings_per_window = 8;
     if (size >= documents / dense_share) return kept_form::dense;

@@ -59,27 +59,27 @@ void for_each_block(const posting_list& list, std::span<const std::uint32_t> doc
 
 packed_list pack_list(const posting_list& list, std::span<const std::uint32_t> document_lengths,
                       std::uint64_t first, std::uint64_t last) {
-    packed_list made;
+    packed_list result;
     for_each_block(list, document_lengths, first, last, [&](const postings_cursor& cursor) {
         packed_block block{};
         block.lowest = static_cast<std::uint32_t>(cursor.lowest());
         block.last = cursor.last();
-        block.at = static_cast<std::uint32_t>(made.numbers.size());
-        made.bounds.max_frequency = std::max(made.bounds.max_frequency, cursor.max_frequency());
-        made.bounds.min_length = std::min(made.bounds.min_length, cursor.min_length());
+        block.at = static_cast<std::uint32_t>(result.numbers.size());
+        result.bounds.max_frequency = std::max(result.bounds.max_frequency, cursor.max_frequency());
+        result.bounds.min_length = std::min(result.bounds.min_length, cursor.min_length());
         if (cursor.decoded()) {  // only past the full blocks
-            made.append_tail(block, cursor);
+            result.append_tail(block, cursor);
             return;
         }
         const postings_cursor::packed_numbers packed = cursor.packed();
         block.gap_width = static_cast<std::uint8_t>(packed.gap_width);
         block.frequency_width = static_cast<std::uint8_t>(packed.frequency_width);
         block.size = block_size;
-        made.blocks.push_back(block);
-        made.append(packed.bytes.data(), packed.bytes.size() / unit);
+        result.blocks.push_back(block);
+        result.append(packed.bytes.data(), packed.bytes.size() / unit);
     });
-    made.bounds.blocks = static_cast<std::uint32_t>(made.blocks.size());
-    return made;
+    result.bounds.blocks = static_cast<std::uint32_t>(result.blocks.size());
+    return result;
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which part of a document shows best why it matches a query: from the positions of its matches and the weights of the
-// terms alone.
+// The part of a document that best shows why it matches a query, chosen by the positions of its matches and the weights
+// of the terms alone.
 #pragma once
 
 #include <cstddef>

@@ -169,7 +169,7 @@ class phrase_search {
     }
 
     void search(const candidates& block) {
-        // Documents are far apart: the first bytes of all are asked for together, so that memory answers in parallel.
+        // Documents are far apart: the first bytes of all are prefetched together, so that their latencies overlap.
         for (std::size_t i = 0; i < block.size; ++i) {
             words_of_[i] = tokens_.words_of(block.documents[i].document);
             for (const std::size_t line : {0, 64}) __builtin_prefetch(words_of_[i].data() + line);
@@ -351,7 +351,7 @@ std::vector<scored_document> rank_phrase(const collection_view& collection,
     best_documents best(k);
     with_scorer(options.model, [&]<typename Scorer>() {
         if (Scorer::length_model::used)
-            throw std::logic_error("rank_phrase: a model with a part of the length");
+            throw std::logic_error("rank_phrase: the model has a part that depends on the length alone");
         const Scorer scorer(collection, list, options);
         alignas(64) std::array<std::uint32_t, block_size + kernel_padding> frequencies{}, lengths{};
         alignas(64) std::array<std::int64_t, block_size + kernel_padding> parts{};

@@ -77,7 +77,7 @@ struct kept_phrase_word {
 
 /// The word that leads a search by kept lists: one with the fewest documents.
 const kept_phrase_word& leading_word(std::span<const kept_phrase_word> phrase);
-/// The word whose places are worth knowing: one with the fewest in a document, in the mean.
+/// The word whose places are worth knowing: the one with the fewest per document on average.
 const kept_phrase_word& rarest_within(std::span<const kept_phrase_word> phrase);
 
 /// The same by kept lists. Cost: the documents of the shortest list, looked up in the others,

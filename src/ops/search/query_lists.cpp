@@ -10,7 +10,7 @@
 namespace quern::search_detail {
 namespace {
 
-constexpr std::string_view for_what = "the documents of words behind words (--order)";
+constexpr std::string_view for_what = "the documents of n-grams (--order)";
 
 std::vector<std::uint32_t> ids_of(std::span<const phrase_word> words) {
     std::vector<std::uint32_t> ids;
@@ -47,13 +47,13 @@ std::vector<phrase_posting> find_word(const collection_view& collection, const t
 }  // namespace
 
 made_list list_of(std::span<const phrase_posting> found, std::span<const std::uint32_t> document_lengths) {
-    made_list made;
-    postings_writer writer(made.bytes, document_lengths);
+    made_list result;
+    postings_writer writer(result.bytes, document_lengths);
     for (const phrase_posting& posting : found) writer.add(posting.document, posting.frequency);
     const auto totals = writer.finish_list();
-    made.document_frequency = totals.document_frequency;
-    made.collection_frequency = totals.collection_frequency;
-    return made;
+    result.document_frequency = totals.document_frequency;
+    result.collection_frequency = totals.collection_frequency;
+    return result;
 }
 
 std::vector<std::uint32_t> documents_of(const posting_list& list, const collection_view& collection) {
@@ -126,11 +126,11 @@ const std::vector<phrase_posting>& history_finder::documents_with(std::span<cons
 history_finder::continuation history_finder::continue_history(std::span<const phrase_word> words) {
     const auto& with_word = documents_with(words);
     const auto& with_history = documents_with(words.first(words.size() - 1));
-    continuation made;
-    made.words = ids_of(words);
-    made.holders = static_cast<std::uint32_t>(with_word.size());
+    continuation result;
+    result.words = ids_of(words);
+    result.holders = static_cast<std::uint32_t>(with_word.size());
     memory_.take(with_history.size() * sizeof(continued_document), for_what);
-    made.documents.reserve(with_history.size());
+    result.documents.reserve(with_history.size());
     auto next = with_word.begin();
     bool fits = true;  // postings and the words in order agree in a sound store
     for (const phrase_posting& of : with_history) {
@@ -139,13 +139,13 @@ history_finder::continuation history_finder::continue_history(std::span<const ph
         if (next != with_word.end() && next->document == of.document)
             document.frequency = (next++)->frequency;
         fits = fits && document.frequency <= document.history;
-        made.documents.push_back(document);
-        made.frequency += document.frequency;
-        made.history += document.history;
+        result.documents.push_back(document);
+        result.frequency += document.frequency;
+        result.history += document.history;
     }
     if (!fits || next != with_word.end())
         throw damaged_store("the store", "tokens", "does not match the postings");
-    return made;
+    return result;
 }
 
 bool history_finder::add(std::span<const std::optional<phrase_word>> words, std::size_t at) {

@@ -74,7 +74,7 @@ class held_matrix {
         return result;
     }
 
-    /// Whether the place's kernels can read the vector where it lies.
+    /// Whether the place's kernels can read the vector in place.
     bool lies_with(const data_location& where) const {
         if constexpr (std::is_same_v<Place, cpu_place>)
             return false;

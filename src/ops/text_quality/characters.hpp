@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the rules need to know of characters, and of the lines of a text. Texts are UTF-8.
+// Classes of characters and the lines of a text, as the rules need them. Texts are UTF-8.
 #pragma once
 
 #include <cstddef>

@@ -17,7 +17,7 @@
 
 namespace quern::text_quality {
 
-/// What a document's value is, as a fraction.
+/// A document's value, as a fraction.
 struct measured {
     std::uint64_t numerator = 0, denominator = 1;
     double value() const {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A text as its words, for the quality rules. Whoever knows the alphabets (the module text) makes them.
+// A text as its words, for the quality rules. The caller splits it, with the module text.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ struct quality_word {
     bool has_letter, is_symbol;  ///< symbol: all its characters are punctuation
 };
 
-/// What the rules ask about a text beyond its bytes.
+/// What the rules need of a text besides its bytes.
 class text_words {
   public:
     virtual ~text_words() = default;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compares rank keys and facts of a GPU with those of the CPU: the same bits, for every type, metric and shape.
+// Compares rank keys and statistics of a GPU with those of the CPU: the same bits, for every type, metric and shape.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -206,7 +206,7 @@ TEST(ranked_distances, to_oneself_are_zero) {
     }
 }
 
-// ---- Facts ----
+// ---- Statistics of vectors ----
 
 template <vector_type Type>
 void set_component(sample_vectors& vectors, std::uint32_t row, std::uint32_t j, stored_t<Type> value) {

@@ -31,7 +31,7 @@ std::string named(vector_type type, vector_metric metric) {
            std::string(vector_metric_names[static_cast<std::size_t>(metric)]);
 }
 
-/// Rows and queries with their facts.
+/// Rows and queries with their statistics.
 struct sample {
     sample_vectors rows, queries;
     std::vector<reference::numbers> a, b;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The work of PageRank in floating point on each node besides the product (storage.cpp): one pass, so that a step reads and writes
-// every vector once. primitives::reduce sums its results in canonical order.
+// The work of PageRank in floating point on each node besides the product (storage.hpp): one pass, so that a step reads
+// and writes every vector once. primitives::reduce sums its results in canonical order.
 #pragma once
 
 #include <cstdint>

@@ -44,13 +44,13 @@ constexpr walk_map map_of_walk(unsigned units, const LengthAt& length_at) {
         const unsigned length = length_at(i);
         return i + (length != 0 ? length : 1);
     };
-    std::uint32_t met = 0;
+    std::uint32_t gram_starts = 0;
     unsigned end = 0;
-    for (; end < units; end = next(end)) met |= 1u << end;
+    for (; end < units; end = next(end)) gram_starts |= 1u << end;
     map.set(0, end - units);
     for (unsigned taken = 1; taken < walk_map::states; ++taken) {
         unsigned i = taken;
-        while (i < units && (met >> i & 1) == 0) i = next(i);
+        while (i < units && (gram_starts >> i & 1) == 0) i = next(i);
         map.set(taken, (i < units ? end : i) - units);
     }
     return map;

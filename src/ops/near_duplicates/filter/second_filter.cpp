@@ -55,7 +55,7 @@ std::vector<sampled_pair> passed_pairs(const sketch_list& sketches, const text_c
     return passed;
 }
 
-/// By which seconds of these constants are multiplied: `taken` for what they say takes `expected` nanoseconds.
+/// The factor for times by these constants: `taken` was measured where they predict `expected` nanoseconds.
 double slowness(std::chrono::steady_clock::duration taken, double expected) {
     constexpr double enough = 100'000;
     if (expected < enough) return 1;

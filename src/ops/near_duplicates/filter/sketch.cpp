@@ -68,20 +68,20 @@ namespace {
 constexpr std::uint64_t max_units = (std::uint64_t{1} << 31) - 1;
 
 text_sketch sketch_text(std::string_view text, edit_unit unit, std::vector<std::uint32_t>& scratch) {
-    text_sketch made;
-    made.hash = hash64(text);
+    text_sketch result;
+    result.hash = hash64(text);
     std::uint64_t length = text.size();
     if (unit == edit_unit::character) {
         decode(text, scratch);
         length = scratch.size();
-        sketch_units<std::uint32_t>(scratch, made.counts.data());
+        sketch_units<std::uint32_t>(scratch, result.counts.data());
     } else {
         sketch_units<std::uint8_t>({reinterpret_cast<const std::uint8_t*>(text.data()), text.size()},
-                                   made.counts.data());
+                                   result.counts.data());
     }
     if (length > max_units) throw usage_error("a document has 2^31 units or more");
-    made.length = static_cast<std::uint32_t>(length);
-    return made;
+    result.length = static_cast<std::uint32_t>(length);
+    return result;
 }
 
 }  // namespace
@@ -94,16 +94,16 @@ text_sketch sketch_text(std::string_view text, edit_unit unit) {
 std::vector<text_sketch> sketch_texts(const text_list& texts, std::uint32_t first, edit_unit unit,
                                       const context& ctx) {
     cpu_place place(ctx);
-    std::vector<text_sketch> made(texts.size() - std::min<std::size_t>(first, texts.size()));
-    const std::size_t pieces = made.size() / 64 + 1;
+    std::vector<text_sketch> result(texts.size() - std::min<std::size_t>(first, texts.size()));
+    const std::size_t pieces = result.size() / 64 + 1;
     for_each_piece(place, pieces, [&](std::size_t p) {
         ctx.check_stop();
-        const item_range mine = piece_of(made.size(), pieces, p);
+        const item_range mine = piece_of(result.size(), pieces, p);
         std::vector<std::uint32_t> scratch;
         for (std::size_t i = mine.begin; i < mine.end; ++i)
-            made[i] = sketch_text(texts[first + i], unit, scratch);
+            result[i] = sketch_text(texts[first + i], unit, scratch);
     });
-    return made;
+    return result;
 }
 
 namespace near_duplicates_detail {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is known of a text without reading it again: how often each unit occurs, and each pair of neighbours, added up
-// in few buckets of one byte. From two sketches follows a lower bound of the edit distance.
+// A summary of a text, so that it need not be read again: how often each unit and each pair of neighbours occurs,
+// counted in a few buckets of one byte. From two sketches follows a lower bound of the edit distance.
 //
-// Let f count the q-grams of a text by buckets. An edit takes at most q of them away and brings at most q, so for d
-// edits sum(max(f_a - f_b, 0)) <= q d and sum(max(f_b - f_a, 0)) <= q d. The two sums differ by g, the difference of
-// the numbers of q-grams; so, with the norm |f_a - f_b| of all differences together,
+// Let f count the q-grams of a text by buckets. An edit removes at most q of them and adds at most q, so for d edits
+// sum(max(f_a - f_b, 0)) <= q d and sum(max(f_b - f_a, 0)) <= q d. The two sums differ by g, the difference of the
+// numbers of q-grams; so, with the norm |f_a - f_b| of all differences together,
 //     |f_a - f_b| + g <= 2 q d.
 // Counts that stop at 255 are only nearer to each other: the bound holds for them too. So no pair within d edits fails
 // it (q-gram distance: Ukkonen 1992).

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// From pairs. Documents at distance 0 form a class, which has the pairs of its members; so two facts about a class
-// suffice: its first staying document that was given, and the one that this walk kept. The pairs of a class are read at
-// most once, however many members it has.
+// From pairs. Documents at distance 0 form a class, which has the pairs of its members; so a class needs only two
+// documents: the first given one that stays, and the one that this walk kept. The pairs of a class are read at most
+// once, however many members it has.
 #include "quern/ops/near_kept.hpp"
 
 #include <algorithm>

@@ -117,16 +117,16 @@ std::vector<duplicate_pair> pairs_of_equals(const text_sketches& known, std::spa
     const std::vector<std::uint32_t> first = first_equals(known);
     const auto size = static_cast<std::uint32_t>(first.size());
     if (wanted.size() != size) throw usage_error("the number of sketches is not the number of texts");
-    std::vector<bool> met(size);  // of the first text of each group of equals
+    std::vector<bool> is_needed(size);  // of the first text of each group of equals
     for (std::uint32_t text = 0; text < size; ++text)
-        if (wanted[text]) met[first[text]] = true;
+        if (wanted[text]) is_needed[first[text]] = true;
     std::vector<duplicate_pair> found;
     for (const duplicate_pair& pair : pairs)
-        if (met.at(pair.a) || met.at(pair.b)) found.push_back(pair);
-    for (const duplicate_pair& pair : found) met[pair.a] = met[pair.b] = true;
+        if (is_needed.at(pair.a) || is_needed.at(pair.b)) found.push_back(pair);
+    for (const duplicate_pair& pair : found) is_needed[pair.a] = is_needed[pair.b] = true;
     std::vector<text_copy> copies;
     for (std::uint32_t text = 0; text < size; ++text)
-        if (first[text] != text && met[first[text]]) copies.push_back({first[text], text});
+        if (first[text] != text && is_needed[first[text]]) copies.push_back({first[text], text});
 
     std::vector<std::size_t> ends;
     for (const auto& chunk : known.chunks) ends.push_back(chunk.size() + (ends.empty() ? 0 : ends.back()));

@@ -16,7 +16,7 @@
 namespace quern::nearest_detail {
 namespace {
 
-/// The earlier rows' facts take precedence.
+/// The statistics of earlier rows take precedence.
 void join(row_stats& stats, const row_stats& later) {
     stats.bad_row = std::min(stats.bad_row, later.bad_row);
     if (later.greatest > stats.greatest) {
@@ -56,7 +56,7 @@ std::uint32_t greatest_of(const row_tile<cpu_place>& tile, std::uint32_t row) {
     });
 }
 
-/// The facts of rows whose maximum |component| is `max`, which one of them has.
+/// The statistics of rows whose maximum |component| is `max`, which one of them has.
 row_stats stats_of_floats(const row_tile<cpu_place>& tile, std::uint32_t begin, std::uint32_t end,
                           std::uint32_t max) {
     row_stats stats;

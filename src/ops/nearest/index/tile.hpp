@@ -34,7 +34,7 @@ struct sparse_tile {
     span_on<Place, const double> squares;
 };
 
-// ---- Facts of checked rows ----
+// ---- Statistics of checked rows ----
 
 inline constexpr std::uint32_t no_row = std::numeric_limits<std::uint32_t>::max();
 

@@ -49,7 +49,7 @@ struct index_of {
 template <class View>
 using resident_vectors = resident<index_of<View>::template held>;
 
-/// What resident_vectors are made of.
+/// The parts of resident_vectors.
 struct index_request {
     chosen_device chosen;
     index_layout layout;
@@ -78,12 +78,12 @@ context context_on(const device_vectors_view& vectors, const context& ctx) {
     const std::string name = name_of(vectors.where);
     if (!vectors.where.on_device())
         throw usage_error("vectors of a GPU that lie on the host (expected the number of the GPU)");
-    const device_choice& wanted = ctx.device;
-    const bool on_cpu = wanted.where == device_choice::kind::cpu;
-    if (on_cpu || (wanted.where == device_choice::kind::cuda && wanted.ordinal >= 0 &&
-                   wanted.ordinal != vectors.where.ordinal))
+    const device_choice& requested = ctx.device;
+    const bool on_cpu = requested.where == device_choice::kind::cpu;
+    if (on_cpu || (requested.where == device_choice::kind::cuda && requested.ordinal >= 0 &&
+                   requested.ordinal != vectors.where.ordinal))
         throw usage_error("the vectors lie on " + name + ", but " +
-                          (on_cpu ? "cpu" : "cuda:" + std::to_string(wanted.ordinal)) +
+                          (on_cpu ? "cpu" : "cuda:" + std::to_string(requested.ordinal)) +
                           " was requested; copy them there, or request " + name);
     context here = ctx;
     here.device = {device_choice::kind::cuda, vectors.where.ordinal};

@@ -198,7 +198,7 @@ void check_options(const retrieval_options& options, std::uint64_t rows);
 /// overflow: a quarter of the maximum is reserved for rounding, and more from 2^27 components on.
 double greatest_component(vector_type type, vector_metric metric, std::uint32_t dimensions);
 
-/// Whether rows with these facts must be rejected.
+/// Whether rows with these statistics must be rejected.
 bool has_fault(const row_stats& stats, vector_type type, vector_metric metric, std::uint32_t dimensions);
 
 /// Throws invalid_value for the first row to reject, "row 17 has a value that is not finite"; its position is that row's,

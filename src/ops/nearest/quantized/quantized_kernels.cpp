@@ -444,15 +444,15 @@ vector_code code_vector(const float* v, std::size_t size, std::int8_t* codes, fl
         max = hn::Max(max, hn::Abs(value));
         whole = whole && hn::AllTrue(d, hn::Eq(hn::Round(value), value));
     }
-    vector_code made;
-    made.scale = scale_of(hn::GetLane(hn::MaxOfLanes(d, max)) * coarser, whole && coarser == 1);
-    if (made.scale == 0) {
+    vector_code result;
+    result.scale = scale_of(hn::GetLane(hn::MaxOfLanes(d, max)) * coarser, whole && coarser == 1);
+    if (result.scale == 0) {
         std::fill_n(codes, size, std::int8_t{0});
-        for (std::size_t i = 0; i < size; ++i) made.squares += static_cast<double>(v[i]) * v[i];
-        made.rest_squares = made.squares;
-        return made;
+        for (std::size_t i = 0; i < size; ++i) result.squares += static_cast<double>(v[i]) * v[i];
+        result.rest_squares = result.squares;
+        return result;
     }
-    const auto scale = hn::Set(d, made.scale), inverse = hn::Set(d, 1 / made.scale);
+    const auto scale = hn::Set(d, result.scale), inverse = hn::Set(d, 1 / result.scale);
     const auto highest = hn::Set(d, 127.0f), lowest = hn::Set(d, -127.0f);
     auto code_squares = hn::Zero(n);
     auto squares = hn::Zero(wide), rest_squares = squares;
@@ -472,11 +472,11 @@ vector_code code_vector(const float* v, std::size_t size, std::int8_t* codes, fl
     hn::StoreU(rest_squares, wide, parts[1]);
     hn::StoreU(code_squares, n, code_parts);
     for (std::size_t i = 0; i < 8; ++i) {
-        made.squares += parts[0][i];
-        made.rest_squares += parts[1][i];
-        made.codes += static_cast<std::uint64_t>(code_parts[i]);
+        result.squares += parts[0][i];
+        result.rest_squares += parts[1][i];
+        result.codes += static_cast<std::uint64_t>(code_parts[i]);
     }
-    return made;
+    return result;
 }
 
 }  // namespace HWY_NAMESPACE

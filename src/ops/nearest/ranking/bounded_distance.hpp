@@ -103,7 +103,7 @@ constexpr value_bound bound_of_values(vector_type type, vector_metric metric, st
 }
 
 /// The same for rank keys of 32 bits (distance.hpp), as numbers. Not for f64; for cosine only if all vectors are long
-/// enough (has_short_vectors).
+/// enough (shard::has_short_rows).
 constexpr value_bound bound_of_keys(vector_type type, vector_metric metric, std::uint32_t dimensions,
                                     double reach) {
     const double error = 2 * canonical_error(dimensions);

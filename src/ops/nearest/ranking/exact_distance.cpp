@@ -92,14 +92,14 @@ class fixed_sum {
         const auto first = std::find_if(digits.begin(), digits.end(), some);
         if (first == digits.end()) return {};
         const auto last = std::find_if(digits.rbegin(), digits.rend(), some).base();
-        dyadic made{{}, unit + 32 * static_cast<int>(first - digits.begin())};
-        import_bits(made.number, first, last, 32, false);
+        dyadic result{{}, unit + 32 * static_cast<int>(first - digits.begin())};
+        import_bits(result.number, first, last, 32, false);
         // Smaller numbers multiply faster.
-        const auto zeros = lsb(made.number);
-        made.number >>= zeros;
-        made.exponent += static_cast<int>(zeros);
-        if (negative) made.number = -made.number;
-        return made;
+        const auto zeros = lsb(result.number);
+        result.number >>= zeros;
+        result.exponent += static_cast<int>(zeros);
+        if (negative) result.number = -result.number;
+        return result;
     }
 
   private:
@@ -183,11 +183,11 @@ dyadic sum_of_differences(std::span<const double> a, std::span<const double> b) 
 /// Rounding preserves order: the maximum difference is among those whose rounded value is the maximum.
 template <bool Doubles>
 dyadic greatest_difference(std::span<const double> a, std::span<const double> b) {
-    double greatest = 0;
-    for (std::size_t j = 0; j < a.size(); ++j) greatest = std::max(greatest, std::fabs(a[j] - b[j]));
+    double largest = 0;
+    for (std::size_t j = 0; j < a.size(); ++j) largest = std::max(largest, std::fabs(a[j] - b[j]));
     dyadic found;
     for (std::size_t j = 0; j < a.size(); ++j) {
-        if (std::fabs(a[j] - b[j]) != greatest) continue;
+        if (std::fabs(a[j] - b[j]) != largest) continue;
         dyadic difference = sum_of_differences<Doubles>(a.subspan(j, 1), b.subspan(j, 1));
         if (compared(found, difference) < 0) found = std::move(difference);
     }

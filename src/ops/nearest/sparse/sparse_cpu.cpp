@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sparse rows on the CPU: their facts, and exact distances. Queries are prepared sixteen to a group; threads take panels of
-// rows that stay in the cache while all groups of a batch pass over them. sql2 of small integers (sets, counts) is computed
-// from products.
+// Sparse rows on the CPU: their statistics, and exact distances. Queries are prepared sixteen to a group; threads take
+// panels of rows that stay in the cache while all groups of a batch pass over them. sql2 of small integers (sets,
+// counts) is computed from products.
 #include <algorithm>
 #include <array>
 #include <atomic>

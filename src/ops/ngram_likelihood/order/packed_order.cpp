@@ -163,31 +163,31 @@ void for_each_range(cpu_place& place, std::size_t size, const Work& work) {
 template <class Position>
 ngram_order<Position> order_in_memory(cpu_place& place, const packed_keys& packed,
                                       const first_word_parts& parts, std::size_t size) {
-    ngram_order<Position> made(place, size);
-    parts.partition(place, made.positions());
+    ngram_order<Position> result(place, size);
+    parts.partition(place, result.positions());
     const cpu_array<std::uint64_t> capacity(place, parts.largest(), "keys of n-grams");
     for (std::size_t part = 1; part < parts.begins().size(); ++part) {
         const std::size_t first = parts.begins()[part - 1], count = parts.begins()[part] - first;
-        const std::span<Position> positions = made.positions().subspan(first, count);
+        const std::span<Position> positions = result.positions().subspan(first, count);
         const std::span<std::uint64_t> keys = capacity.span().first(count);
         for_each_range(place, count, [&](std::size_t begin, std::size_t end) {
             packed.pack(std::span<const Position>(positions.subspan(begin, end - begin)),
                         keys.data() + begin);
         });
         primitives::sort_pairs(place, keys, positions, {.key_bits = packed.packing().key_bits()});
-        std::uint8_t* const shared = made.shared().data() + first;
+        std::uint8_t* const shared = result.shared().data() + first;
         for_each_range(place, count, [&](std::size_t begin, std::size_t end) {
             for (std::size_t i = begin; i < end; ++i)
                 shared[i] =
                     i == 0 ? 0 : static_cast<std::uint8_t>(packed.packing().shared(keys[i - 1], keys[i]));
         });
     }
-    return made;
+    return result;
 }
 
 template <class Position>
 ngram_order<Position> order_by_runs(cpu_place& place, const packed_keys& packed, std::size_t size) {
-    ngram_order<Position> made(typename ngram_order<Position>::in_scratch_files{}, place.ctx(), size);
+    ngram_order<Position> result(typename ngram_order<Position>::in_scratch_files{}, place.ctx(), size);
     const std::size_t at_once = std::min(size, piece_positions);
     const cpu_array<std::uint64_t> keys(place, at_once, "keys of n-grams");
     const cpu_array<Position> positions(place, at_once, "keys of n-grams");
@@ -205,15 +205,15 @@ ngram_order<Position> order_by_runs(cpu_place& place, const packed_keys& packed,
     std::uint64_t last = 0;
     sorter.finish([&](std::span<const std::uint64_t> sorted_keys, std::span<const Position> sorted) {
         place.ctx().check_stop();
-        std::copy(sorted.begin(), sorted.end(), made.positions().begin() + static_cast<std::ptrdiff_t>(i));
+        std::copy(sorted.begin(), sorted.end(), result.positions().begin() + static_cast<std::ptrdiff_t>(i));
         for (const std::uint64_t key : sorted_keys) {
-            made.shared()[i] = i == 0 ? 0 : static_cast<std::uint8_t>(packed.packing().shared(last, key));
+            result.shared()[i] = i == 0 ? 0 : static_cast<std::uint8_t>(packed.packing().shared(last, key));
             last = key;
             ++i;
         }
     });
-    made.bytes_spilled = sorter.record().bytes_written + size * (sizeof(Position) + 1);
-    return made;
+    result.bytes_spilled = sorter.record().bytes_written + size * (sizeof(Position) + 1);
+    return result;
 }
 
 }  // namespace
@@ -229,11 +229,11 @@ ngram_order<Position> packed_order(cpu_place& place, const ngram_collection& col
         place.threads() * std::min<std::uint64_t>(std::uint64_t{5} << 20, 2 * sort_bytes * parts.largest());
     const std::uint64_t needed =
         size * (sizeof(Position) + 1) + parts.largest() * (sizeof(std::uint64_t) + sort_bytes) + of_threads;
-    auto made = needed <= place.memory().left() / 16 * 15
-                    ? order_in_memory<Position>(place, packed, parts, size)
-                    : order_by_runs<Position>(place, packed, size);
-    sort_ties(place, packed, made);
-    return made;
+    auto result = needed <= place.memory().left() / 16 * 15
+                      ? order_in_memory<Position>(place, packed, parts, size)
+                      : order_by_runs<Position>(place, packed, size);
+    sort_ties(place, packed, result);
+    return result;
 }
 template ngram_order<std::uint32_t> packed_order(cpu_place&, const ngram_collection&, const document_table&,
                                                  unsigned);

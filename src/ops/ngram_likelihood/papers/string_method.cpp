@@ -66,8 +66,8 @@ template <class Position>
 ngram_order<Position> order_of_strings(cpu_place& place, const ngram_collection& collection,
                                        const document_table& documents, unsigned order) {
     const std::size_t words = collection.starts.size();
-    ngram_order<Position> made(place, words);
-    const std::span<Position> positions = made.positions();
+    ngram_order<Position> result(place, words);
+    const std::span<Position> positions = result.positions();
     std::iota(positions.begin(), positions.end(), Position{0});
     const string_comparer comparer(collection, documents, order);
     sort_positions(place, positions, [&](Position a, Position b) {
@@ -78,11 +78,11 @@ ngram_order<Position> order_of_strings(cpu_place& place, const ngram_collection&
     for_each_piece(place, pieces, [&](std::size_t p) {
         const auto [begin, end] = piece_of(words, pieces, p);
         for (std::size_t i = begin; i < end; ++i)
-            made.shared()[i] =
+            result.shared()[i] =
                 i == 0 ? 0
                        : static_cast<std::uint8_t>(comparer.compare(positions[i - 1], positions[i]).shared);
     });
-    return made;
+    return result;
 }
 template ngram_order<std::uint32_t> order_of_strings(cpu_place&, const ngram_collection&,
                                                      const document_table&, unsigned);

@@ -258,18 +258,18 @@ mapped map_by_first_word(cpu_place& place, const ngram_collection& collection) {
     in_checked_parts(place.ctx(), 0, words, neighbouring_values, [&](std::uint64_t begin, std::uint64_t end) {
         for (std::uint64_t i = begin; i < end; ++i) ++at.data()[collection.words[i] + 1];
     });
-    mapped made{cpu_array<std::uint64_t>(place, words, "suffixes"), {}};
+    mapped result{cpu_array<std::uint64_t>(place, words, "suffixes"), {}};
     for (std::size_t w = 1; w < at.size(); ++w) {
         at.data()[w] += at.data()[w - 1];
-        const std::size_t begin = made.ends.empty() ? 0 : made.ends.back();
-        if (at.data()[w] - begin >= each) made.ends.push_back(at.data()[w]);
+        const std::size_t begin = result.ends.empty() ? 0 : result.ends.back();
+        if (at.data()[w] - begin >= each) result.ends.push_back(at.data()[w]);
     }
-    if (words != 0 && (made.ends.empty() || made.ends.back() != words)) made.ends.push_back(words);
+    if (words != 0 && (result.ends.empty() || result.ends.back() != words)) result.ends.push_back(words);
     in_checked_parts(place.ctx(), 0, words, neighbouring_values, [&](std::uint64_t begin, std::uint64_t end) {
         for (std::uint64_t i = begin; i < end; ++i)
-            made.positions.data()[at.data()[collection.words[i]]++] = i;
+            result.positions.data()[at.data()[collection.words[i]]++] = i;
     });
-    return made;
+    return result;
 }
 
 }  // namespace

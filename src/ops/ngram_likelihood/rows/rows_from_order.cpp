@@ -17,7 +17,7 @@
 namespace quern::ngram_detail {
 namespace {
 
-// Cuts the order between first words into pieces, which threads take one by one.
+// Pieces of the order that threads take one by one.
 
 /// Cuts the order between first words into pieces of about equal size; returns the start of each, and the end.
 std::vector<std::size_t> cut_at_first_words(std::span<const std::uint8_t> shared) {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Method `automatic` on the CPU: most pairs are ruled out by upper bounds in small integers (bound_rows.hpp), what
-// remains is scored exactly.
+// Method `automatic` on the CPU: upper bounds in small integers (bound_rows.hpp) exclude most pairs; the others are
+// scored exactly.
 //
-// A row is compared with all longer ones, so each pair of rows is looked at once, and from its shorter side: where one
-// entry is looked up, a long list of postings is walked. The walk adds 16-bit values into the sums of a tile, which stay
-// in the core's own cache; then one pass over the sums takes out those that may be among the best of either row. After
-// Bayardo, Ma, Srikant 2007 (All-Pairs), with a threshold for each row that rises as neighbours are found.
+// A row is compared with all longer ones, so each pair of rows is considered once, from the shorter row: one look-up of
+// an entry adds a whole posting list. Its 16-bit values are added to the sums of a tile, which stay in the core's own
+// cache; then one pass over the sums selects those that may be among the best of either row. After Bayardo, Ma, Srikant
+// 2007 (All-Pairs), with a threshold for each row that rises as neighbours are found.
 #include <oneapi/tbb/enumerable_thread_specific.h>
 
 #include <algorithm>
@@ -30,7 +30,7 @@
 namespace quern::word_similarity_detail {
 namespace {
 
-/// Adds what some entries of a row share with the words of a tile. `Products`: cosine.
+/// Adds the terms that some entries of a row share with the words of a tile. `Products`: cosine.
 template <bool Products>
 void add_bounds(const bound_rows& rows, const bound_tile& tile, item_range entries, std::uint32_t* sums) {
     constexpr std::uint64_t ahead = 8;
@@ -71,7 +71,7 @@ struct found_pair {
     float bound;
 };
 
-/// What a thread works with.
+/// The working memory of a thread.
 struct workspace {
     workspace(cpu_place& place, std::size_t max)
         : sums(place, max, "sums of a tile"),
@@ -115,7 +115,7 @@ class pair_search {
             for (std::size_t begin = tiles_[t].words.begin; begin < tiles_[t].words.end;
                  begin += rows_at_once)
                 ranges_.push_back({t, {begin, std::min(begin + rows_at_once, tiles_[t].words.end)}});
-        // The exact scores of what is left are counted as a second pass.
+        // The exact scores of the remaining pairs count as a second pass.
         std::uint64_t pairs = ranges_.size();
         for (std::size_t s = 0; s < ranges_.size(); ++s)
             if (share_.has(s)) pairs += ranges_[s].tile + 1;
@@ -123,7 +123,7 @@ class pair_search {
         tbb::enumerable_thread_specific<workspace> spaces([this] { return workspace(place_, capacity_); });
         for_each_index(place_.ctx(), ranges_.size(), [&](std::uint64_t s) {
             if (!share_.has(s)) return;
-            // Its own tile first: rows of like length have most in common, and set the thresholds.
+            // Its own tile first: rows of similar length are the most similar, and raise the thresholds.
             for (std::size_t t = ranges_[s].tile + 1; t-- > 0;) {
                 compare(ranges_[s], t, spaces.local());
                 meter.add(1);
@@ -148,7 +148,7 @@ class pair_search {
             space.denominators.data()[k] = rows_.denominator(tile.words.begin + k);
         read_thresholds(t, space);
         for (std::size_t a = part.rows.begin; a < part.rows.end; ++a) {
-            // Where the postings are mapped, each entry of the row may touch other pages.
+            // Where the postings are mapped, each entry of the row may touch different pages.
             const std::uint64_t at_once = tile.spilled() ? scattered_values : UINT64_MAX;
             in_checked_parts(place_.ctx(), rows_.begin(a), rows_.end(a), at_once,
                              [&](std::uint64_t begin, std::uint64_t end) {
@@ -157,7 +157,7 @@ class pair_search {
                                  else
                                      add_bounds<false>(rows_, tile, {begin, end}, space.sums.data());
                              });
-            // Of the row's own tile the words before it count.
+            // In the row's own tile only the words before it count.
             const std::size_t size = std::min(tile.words.end, a) - tile.words.begin;
             take_candidates(part, t, a, size, space);
             if (space.found.size() > pairs_at_once) {
@@ -194,7 +194,8 @@ class pair_search {
                  space.bounds.data()[k]});
     }
 
-    /// Where nothing is known of a row: the K-th of the greatest bounds of groups is one of its scores, or less.
+    /// For a row without neighbours yet: a lower bound of its K-th score, from the K-th largest of the groups' maximum
+    /// bounds.
     float first_threshold(const row_range& part, std::size_t a, std::size_t size, workspace& space) {
         const std::size_t groups =
             group_maxima(space.sums.data(), space.denominators.data(), size, rows_.denominator(a),
@@ -227,7 +228,7 @@ class pair_search {
         space.found.clear();
     }
 
-    /// The lists lie anywhere: asked in between whether there is memory.
+    /// The lists lie anywhere in memory, so a stop is checked for often.
     template <class Offer>
     void offer_all(const std::vector<found_pair>& found, const Offer& offer) const {
         constexpr std::size_t at_once = 64;
@@ -243,7 +244,7 @@ class pair_search {
         return terms_.score(merge_rows(exact_, terms_, left, right), left, right);
     }
 
-    /// candidate_lists::offer says what.
+    /// See candidate_lists::offer.
     float settle(std::size_t row, std::span<bounded_pair> pairs) const {
         std::vector<std::pair<scored_word, std::uint32_t>> scored;
         for (const bounded_pair& pair : pairs)
@@ -271,7 +272,7 @@ class pair_search {
     std::size_t capacity_ = 0;
 };
 
-/// The row of a word laid out by column; then a candidate costs one look at each of its entries.
+/// The row of a word laid out by column, so that a candidate costs one look-up for each of its entries.
 template <class Terms>
 neighbour_lists pair_search<Terms>::score_exactly(progress_meter& meter, const neighbour_sink* sink) {
     using value = typename Terms::value;

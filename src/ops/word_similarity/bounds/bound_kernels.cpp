@@ -26,7 +26,7 @@ using numbers = hn::Rebind<std::uint16_t, unsigned_words>;
 void add_dense_sums(std::uint32_t* sums, const std::uint16_t* values, std::size_t size, std::uint16_t value) {
     const numbers n;
     const unsigned_words u;
-    // Without the mark nothing is left; with it, the sum of both.
+    // 0 without the mark; with it, the sum of both.
     const auto rest = hn::Set(n, static_cast<std::uint16_t>(dense_mark - value));
     for (std::size_t i = 0; i < size; i += hn::Lanes(u)) {
         const auto terms = hn::PromoteTo(u, hn::SaturatedSub(hn::LoadU(n, values + i), rest));
@@ -54,8 +54,8 @@ std::size_t collect_reaching(std::uint32_t* sums, const float* denominators, con
     const auto margin = hn::Set(d, 1 - bound_margin), one_half = hn::Set(d, 0.5F);
     const auto reaching = [&](std::size_t i) HWY_ATTR {
         const auto score = hn::Mul(hn::Min(row_min, hn::LoadU(d, least + i)), margin);
-        const auto wanted = hn::Mul(score, hn::Add(row_denominator, hn::LoadU(d, denominators + i)));
-        return hn::Ge(load_sums(sums + i), hn::Max(wanted, one_half));
+        const auto needed = hn::Mul(score, hn::Add(row_denominator, hn::LoadU(d, denominators + i)));
+        return hn::Ge(load_sums(sums + i), hn::Max(needed, one_half));
     };
     std::size_t count = 0;
     for (std::size_t i = 0; i < size; i += 4 * lanes) {

@@ -107,9 +107,10 @@ void bound_rows::fix_cosine(cpu_place& place, const fixed_rows& rows) {
 
 namespace {
 
-/// A column is dense in a tile when one in so many of its words has it. A list is then shorter than dense_length().
+/// A column is dense in a tile if at least one in this many of its words has it. So every list is shorter than
+/// dense_length().
 constexpr std::size_t dense_from = 8;
-/// In tiles of so many words: in smaller ones the lists are short, and a dense column mostly what fills it up.
+/// Only in tiles of at least this many words: in smaller ones lists are short, and a dense column is mostly padding.
 constexpr std::size_t dense_tile_words = 256;
 
 std::uint32_t dense_length_of(std::size_t words) {
@@ -160,7 +161,7 @@ bound_tile::bound_tile(cpu_place& place, const bound_rows& rows, std::uint32_t c
 
 std::vector<bound_tile> cut_into_tiles(cpu_place& place, const bound_rows& rows, std::uint32_t columns,
                                        std::uint64_t max_entries) {
-    // Of very many words larger ones, so that the tables of columns stay small next to the entries.
+    // Larger for very many words, so that the tables of columns stay small compared with the entries.
     const std::size_t max = std::clamp<std::size_t>(rows.size() / 64 / 1024 * 1024, 16384, 65536);
     std::vector<item_range> words;
     for (std::size_t begin = 0, end = 0; begin < rows.size(); begin = end) {
@@ -169,14 +170,14 @@ std::vector<bound_tile> cut_into_tiles(cpu_place& place, const bound_rows& rows,
         while (end - begin > 1 && rows.end(end - 1) - rows.begin(begin) > max_entries) --end;
         words.push_back({begin, end});
     }
-    std::vector<std::unique_ptr<bound_tile>> made(words.size());
+    std::vector<std::unique_ptr<bound_tile>> filled(words.size());
     for_each_piece(place, words.size(), [&](std::size_t t) {
         place.ctx().check_stop();
-        made[t] = std::make_unique<bound_tile>(place, rows, columns, words[t]);
+        filled[t] = std::make_unique<bound_tile>(place, rows, columns, words[t]);
     });
     std::vector<bound_tile> tiles;
-    tiles.reserve(made.size());
-    for (auto& tile : made) tiles.push_back(std::move(*tile));
+    tiles.reserve(filled.size());
+    for (auto& tile : filled) tiles.push_back(std::move(*tile));
     return tiles;
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows in few bits, rounded up, so that a sum of small integers is an upper bound of a score: what `automatic` looks at
-// before it computes a score exactly. Proof in docs/word_similarity.md.
+// Rows in few bits, rounded up, so that a sum of small integers is an upper bound of a score: method `automatic`
+// computes it before the exact score. Proof in docs/word_similarity.md.
 //
-// Words stand by their number of entries, falling: `position` below. With q the small integers of the rows,
+// Words are sorted by descending number of entries: `position` below. With q the small integers of the rows,
 //     lin     Σ (q_a + q_b)  ≥  score · (D_a + D_b),   q = ⌊fixed / 2^shift⌋ + 1,  D = Σ fixed / 2^shift
 //     cosine  Σ q_a q_b      ≥  score · (D_a + D_b),   q = ⌊(w + ε) 2^14 / |w|⌋ + 1, D = 2^27
 // over the shared columns; `slack` bounds how far the quotient is above the score.
@@ -20,14 +20,14 @@
 
 namespace quern::word_similarity_detail {
 
-/// Scores and bounds in single precision are compared with this much to spare: many times what they are rounded by.
+/// The margin in comparisons of scores and bounds in single precision: many times their rounding errors.
 inline constexpr float bound_margin = 0x1p-18F;
 
 class bound_rows {
   public:
     bound_rows(cpu_place& place, const fixed_rows& rows, similarity_measure measure);
 
-    /// How many positions have entries; those of the empty rows come after them.
+    /// The number of positions with entries; empty rows come after them.
     std::uint32_t size() const { return size_; }
     std::uint32_t word(std::size_t position) const { return words_[position]; }
     std::uint64_t begin(std::size_t position) const { return offsets_[position]; }
@@ -52,10 +52,10 @@ class bound_rows {
     spilled_array<std::uint16_t> values_;
 };
 
-// What looks at the sums of a row against a tile, in the vector registers of the processor at hand.
+// The loops over the sums of a row and a tile, with the vector registers of the current processor.
 
-/// Arrays of these kernels are read, and `sums` written, up to the next multiple of this beyond `size`; sums are 0,
-/// denominators above 0 there.
+/// Arrays of these kernels are read, and `sums` written, up to the next multiple of this; beyond `size`, sums are 0 and
+/// denominators positive.
 inline constexpr std::size_t kernel_group = 64;
 
 /// Adds `value` and a column's values to the sums of those that have it: values[i] is 0 or a value below 2^15 with this
@@ -66,26 +66,26 @@ void add_dense_sums(std::uint32_t* sums, const std::uint16_t* values, std::size_
 void add_dense_products(std::uint32_t* sums, const std::uint16_t* values, std::size_t size,
                         std::uint16_t value);
 
-/// A row as it meets a tile: its denominator, and the score that a neighbour of it has at least.
+/// A row compared with a tile: its denominator, and the minimum score of its neighbours.
 struct row_bound {
     float denominator, least;
 };
 
 /// Finds the i, rising, with sums[i] > 0 and sums[i] / (row.denominator + denominators[i]) at least
-/// min(row.least, least[i]), and some that miss it by less than bound_margin; writes them and upper bounds of the
-/// quotients, returns how many. Sets the sums to 0.
+/// min(row.least, least[i]), and some that miss it by less than bound_margin; writes them with upper bounds of the
+/// quotients, and returns their number. Sets the sums to 0.
 std::size_t collect_reaching(std::uint32_t* sums, const float* denominators, const float* least,
                              std::size_t size, row_bound row, std::uint32_t* positions, float* bounds);
 
 /// Cuts the quotients sums[i] / (denominator + denominators[i]) into `groups` or some more groups and writes the
-/// greatest of each, about; returns how many. 0 where there are too few.
+/// approximate maximum of each; returns their number, or 0 if there are too few.
 std::size_t group_maxima(const std::uint32_t* sums, const float* denominators, std::size_t size,
                          float denominator, std::size_t groups, float* maxima);
 
-// The words of bound_rows cut into tiles whose sums stay in a core's own cache, with the entries of each turned round: for
-// a column, the words of the tile that have it.
+// The words of bound_rows cut into tiles whose sums stay in a core's own cache, each tile inverted: for a column, the
+// words of the tile that have it.
 
-/// An entry: the word's place in its tile below, its value above.
+/// An entry: the word's position in its tile in the lower bits, its value in the upper ones.
 using packed_posting = std::uint32_t;
 
 class bound_tile {
@@ -108,12 +108,12 @@ class bound_tile {
     spilled_array<packed_posting> postings_;
 };
 
-/// A tile of more words than one has no more entries. A dense column takes the room of 5 times its entries at most, so
-/// that postings of a tile are numbered in 32 bits.
+/// The maximum entries of a tile of several words. A dense column takes at most 5 times the space of its entries, so
+/// that the postings of a tile are numbered in 32 bits.
 inline constexpr std::uint64_t max_entries_of_a_tile = std::uint64_t{1} << 29;
 
-/// Tiles of all words with entries. The first, of the longest rows, are small: a tile is compared with itself twice
-/// over, and most of the work lies there.
+/// Tiles of all words with entries. The first ones, with the longest rows, are small: a tile is compared with itself in
+/// both directions, and most of the work lies there.
 std::vector<bound_tile> cut_into_tiles(cpu_place& place, const bound_rows& rows, std::uint32_t columns,
                                        std::uint64_t max_entries = max_entries_of_a_tile);
 

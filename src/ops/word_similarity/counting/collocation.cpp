@@ -26,17 +26,17 @@ association association_of(const cooccurrence_counts& counts) {
                column = static_cast<double>(counts.of_collocate), all = static_cast<double>(counts.all);
     const double other_row = all - row, other_column = all - column;
     const double expected = row * column / all;
-    association made;
-    made.mutual_information = canonical_log(both * all / (row * column)) * log2_of_e;
+    association result;
+    result.mutual_information = canonical_log(both * all / (row * column)) * log2_of_e;
     const double sum = cell_of(both, row, column, all) + cell_of(row - both, row, other_column, all) +
                        cell_of(column - both, other_row, column, all) +
                        cell_of(other_row - (column - both), other_row, other_column, all);
     // Never below 0 in real numbers; its sign says on which side of chance the count is.
     const double size = sum > 0 ? 2 * sum : 0;
-    made.log_likelihood = both < expected ? 0 - size : size;
-    made.log_dice = 14 + canonical_log(2 * both / (row + column)) * log2_of_e;
-    made.t_score = (both - expected) / std::sqrt(both);
-    return made;
+    result.log_likelihood = both < expected ? 0 - size : size;
+    result.log_dice = 14 + canonical_log(2 * both / (row + column)) * log2_of_e;
+    result.t_score = (both - expected) / std::sqrt(both);
+    return result;
 }
 
 double value_of(association_measure measure, const cooccurrence_counts& counts, const association& of) {

@@ -40,16 +40,17 @@ class turned_segment {
         const std::size_t pieces =
             std::clamp<std::size_t>(size / std::max<std::size_t>(tables, 1), 1, host.threads());
         cpu_array<std::uint32_t> counts(host, pieces * words, "words counted by each thread");
-        cpu_array<std::uint32_t> met(host, pieces * words * shape.relations, "words counted by each thread");
+        cpu_array<std::uint32_t> contexts(host, pieces * words * shape.relations,
+                                          "words counted by each thread");
         for_each_piece(host, pieces, [&](std::size_t p) {
             const item_range part = piece_of(size, pieces, p);
             const auto mine = counts.span().subspan(p * words, words);
-            const auto met_by_mine =
-                met.span().subspan(mine.size() * p * shape.relations, words * shape.relations);
+            const auto my_contexts =
+                contexts.span().subspan(mine.size() * p * shape.relations, words * shape.relations);
             std::fill(mine.begin(), mine.end(), 0);
-            std::fill(met_by_mine.begin(), met_by_mine.end(), 0);
+            std::fill(my_contexts.begin(), my_contexts.end(), 0);
             for_each_range(part, [&](std::size_t begin, std::size_t end) {
-                count_words(begin, end, mine, met_by_mine);
+                count_words(begin, end, mine, my_contexts);
             });
         });
         std::uint32_t sum = 0;
@@ -59,7 +60,7 @@ class turned_segment {
         }
         first_.data()[words] = sum;
         for (std::size_t p = 0; p < pieces; ++p)
-            for (std::size_t i = 0; i < rows.size(); ++i) rows[i] += met.data()[p * rows.size() + i];
+            for (std::size_t i = 0; i < rows.size(); ++i) rows[i] += contexts.data()[p * rows.size() + i];
 
         places_ = cpu_array<std::uint32_t>(host, sum + place_margin, "the places of words");
         std::fill_n(places_.data() + sum, place_margin, static_cast<std::uint32_t>(segment.begin));
@@ -81,7 +82,7 @@ class turned_segment {
 
     /// Calls add(other) for every context of `word`, in its single relation, including the unknown word.
     template <class Add>
-    void for_each_met(std::uint32_t word, const Add& add) const {
+    void for_each_context(std::uint32_t word, const Add& add) const {
         const std::uint32_t* const text = segment_.text.data();
         const std::uint32_t end = shape_.end();
         const unsigned window = shape_.window;
@@ -118,10 +119,10 @@ class turned_segment {
         const std::uint32_t* const places = places_.data() + first_.data()[word];
         const std::size_t count = places_of(word);
         for (std::size_t i = 0; i < count; ++i) {
-            const bool chosen_ctx =
+            const bool has_context =
                 distance > 0 ? reaches[i].after >= distance : reaches[i].before >= -distance;
             // Without a context, no neighbour is read: it may be outside the segment.
-            add(chosen_ctx ? text[static_cast<std::ptrdiff_t>(places[i]) + distance] : unknown);
+            add(has_context ? text[static_cast<std::ptrdiff_t>(places[i]) + distance] : unknown);
         }
     }
 
@@ -139,10 +140,10 @@ class turned_segment {
     }
 
     void count_words(std::size_t begin, std::size_t end, std::span<std::uint32_t> counts,
-                     std::span<std::uint32_t> met) const {
+                     std::span<std::uint32_t> contexts) const {
         const std::uint32_t unknown = shape_.unknown();
         const bool self_too = shape_.count_self;
-        const auto is_met = [&](std::uint32_t word, std::uint32_t other) -> std::uint32_t {
+        const auto is_counted = [&](std::uint32_t word, std::uint32_t other) -> std::uint32_t {
             return (other != unknown) & ((other != word) | self_too);
         };
         for (std::size_t i = begin; i < end; ++i) {
@@ -150,18 +151,18 @@ class turned_segment {
             const std::uint32_t word = *at;
             if (word >= unknown) continue;
             ++counts[word];
-            std::uint32_t* const row = met.data() + std::size_t{word} * shape_.relations;
+            std::uint32_t* const row = contexts.data() + std::size_t{word} * shape_.relations;
             if (shape_.positional) {
                 for (unsigned d = 1; d <= shape_.window && at[d] != shape_.end(); ++d)
-                    row[shape_.after(d)] += is_met(word, at[d]);
+                    row[shape_.after(d)] += is_counted(word, at[d]);
                 for (int d = 1; d <= static_cast<int>(shape_.window) && at[-d] != shape_.end(); ++d)
-                    row[shape_.before(static_cast<unsigned>(d))] += is_met(word, at[-d]);
+                    row[shape_.before(static_cast<unsigned>(d))] += is_counted(word, at[-d]);
             } else {
                 std::uint32_t sum = 0;
                 for (unsigned d = 1; d <= shape_.window && at[d] != shape_.end(); ++d)
-                    sum += is_met(word, at[d]);
+                    sum += is_counted(word, at[d]);
                 for (int d = 1; d <= static_cast<int>(shape_.window) && at[-d] != shape_.end(); ++d)
-                    sum += is_met(word, at[-d]);
+                    sum += is_counted(word, at[-d]);
                 *row += sum;
             }
         }
@@ -270,7 +271,7 @@ class segment_counter_cpu final : public segment_counter {
                 from.for_each_at(word, relation < window ? relation - window : relation - window + 1, reaches,
                                  add);
             else
-                from.for_each_met(word, add);
+                from.for_each_context(word, add);
             counters.clear(shape_.unknown());
             if (!shape_.count_self) counters.clear(word);
             counters.take();
@@ -298,7 +299,7 @@ class segment_counter_cpu final : public segment_counter {
     std::uint64_t pmi_rows(const pmi_formula& by, context_matrix& matrix,
                            const context_counter::entry_sink* take) {
         const word_pieces pieces = cut_words(shape_, sums_.rows);
-        std::vector<row_piece> made(pieces.size());
+        std::vector<row_piece> row_pieces(pieces.size());
         std::vector<row_lane> lanes;
         std::atomic<std::uint64_t> triples{0};
         {
@@ -311,13 +312,14 @@ class segment_counter_cpu final : public segment_counter {
                 for (std::uint32_t w = pieces.begin(p); w < pieces.end(p); ++w)
                     count_row(*turned_, w, mine, [&](std::uint32_t r) {
                         seen += mine.counters.columns().size();
-                        matrix.offsets[w + 1] += pmi_taken(by, w, r, mine.counters, lanes[thread], made[p]);
+                        matrix.offsets[w + 1] +=
+                            pmi_taken(by, w, r, mine.counters, lanes[thread], row_pieces[p]);
                     });
                 triples += seen;
             });
         }
         turned_.reset();
-        gather_rows(host_, lanes, made, matrix, take);
+        gather_rows(host_, lanes, row_pieces, matrix, take);
         return triples;
     }
 

@@ -33,11 +33,11 @@ class row_pieces {
     /// The first row where the entries and rows before it reach the share of the pieces before p.
     std::size_t begin_of(std::size_t p) const {
         if (p == pieces_) return rows();
-        const std::uint64_t wanted = piece_of(entries() + rows(), pieces_, p).begin;
+        const std::uint64_t target = piece_of(entries() + rows(), pieces_, p).begin;
         std::size_t low = 0, high = rows();
         while (low < high) {
             const std::size_t middle = low + (high - low) / 2;
-            if (offsets_[middle] + middle < wanted)
+            if (offsets_[middle] + middle < target)
                 low = middle + 1;
             else
                 high = middle;
@@ -79,7 +79,7 @@ struct row_fault {
     const char* what = nullptr;
 };
 row_fault check_rows(const context& ctx, const context_matrix_view& matrix, item_range rows,
-                     std::span<std::uint8_t> met) {
+                     std::span<std::uint8_t> has_entry) {
     paced_checks checks(ctx, neighbouring_values);
     const std::size_t columns = matrix.column_counts.size();
     for (std::size_t w = rows.begin; w < rows.end; ++w) {
@@ -93,7 +93,7 @@ row_fault check_rows(const context& ctx, const context_matrix_view& matrix, item
             if (!(weight > 0) || !std::isfinite(weight))
                 return {w, "has a weight that is not a finite number above 0"};
             // One table for all threads: many read it and few write it.
-            const std::atomic_ref mark(met[column]);
+            const std::atomic_ref mark(has_entry[column]);
             if (mark.load(std::memory_order_relaxed) == 0) mark.store(1, std::memory_order_relaxed);
             least = std::uint64_t{column} + 1;
         }
@@ -105,16 +105,16 @@ row_fault check_rows(const context& ctx, const context_matrix_view& matrix, item
 std::vector<std::uint8_t> checked_columns(cpu_place& place, const context_matrix_view& matrix) {
     const row_pieces pieces(place, matrix.offsets);
     std::vector<row_fault> faults(pieces.size());
-    std::vector<std::uint8_t> met(matrix.column_counts.size());
+    std::vector<std::uint8_t> has_entry(matrix.column_counts.size());
     for_each_piece(place, pieces.size(), [&](std::size_t p) {
         place.ctx().check_stop();
-        faults[p] = check_rows(place.ctx(), matrix, pieces[p], met);
+        faults[p] = check_rows(place.ctx(), matrix, pieces[p], has_entry);
     });
     for (const row_fault& fault : faults) {
         if (fault.what != nullptr)
             throw usage_error("row " + std::to_string(fault.row) + " of the matrix " + fault.what);
     }
-    return met;
+    return has_entry;
 }
 
 /// Unmarks all but the `max` columns with the highest counts; among equal ones the lower come first.
@@ -144,19 +144,19 @@ owned_rows restrict_columns(cpu_place& place, const context_matrix_view& matrix,
     std::vector<std::uint8_t> kept = checked_columns(place, matrix);
     keep_most_frequent(matrix.column_counts, columns, kept);
 
-    owned_rows made;
-    made.rows.words = matrix.words;
-    made.rows.column_count = static_cast<std::uint32_t>(std::count(kept.begin(), kept.end(), 1));
-    if (made.rows.column_count == kept.size() && !matrix.offsets.empty()) {
-        made.rows.offsets = matrix.offsets;
-        made.rows.columns = matrix.columns;
-        made.rows.weights = matrix.weights;
-        return made;
+    owned_rows result;
+    result.rows.words = matrix.words;
+    result.rows.column_count = static_cast<std::uint32_t>(std::count(kept.begin(), kept.end(), 1));
+    if (result.rows.column_count == kept.size() && !matrix.offsets.empty()) {
+        result.rows.offsets = matrix.offsets;
+        result.rows.columns = matrix.columns;
+        result.rows.weights = matrix.weights;
+        return result;
     }
 
     const row_pieces pieces(place, matrix.offsets);
-    made.offsets = cpu_array<std::uint64_t>(place, std::size_t{matrix.words} + 1, "offsets of rows");
-    const std::span<std::uint64_t> offsets = made.offsets.span();
+    result.offsets = cpu_array<std::uint64_t>(place, std::size_t{matrix.words} + 1, "offsets of rows");
+    const std::span<std::uint64_t> offsets = result.offsets.span();
     offsets[0] = 0;
     for_each_piece(place, pieces.size(), [&](std::size_t p) {
         const item_range rows = pieces[p];
@@ -173,8 +173,8 @@ owned_rows restrict_columns(cpu_place& place, const context_matrix_view& matrix,
 
     std::vector<std::uint32_t> numbers(kept.size());
     std::exclusive_scan(kept.begin(), kept.end(), numbers.begin(), std::uint32_t{0});
-    made.columns = spilled_array<std::uint32_t>(place, offsets.back(), "columns of rows");
-    made.weights = spilled_array<float>(place, offsets.back(), "weights of rows");
+    result.columns = spilled_array<std::uint32_t>(place, offsets.back(), "columns of rows");
+    result.weights = spilled_array<float>(place, offsets.back(), "weights of rows");
     for_each_piece(place, pieces.size(), [&](std::size_t p) {
         paced_checks checks(place.ctx(), neighbouring_values);
         const item_range rows = pieces[p];
@@ -183,15 +183,15 @@ owned_rows restrict_columns(cpu_place& place, const context_matrix_view& matrix,
             std::uint64_t at = offsets[w];
             for (std::uint64_t i = matrix.offsets[w]; i < matrix.offsets[w + 1]; ++i) {
                 if (kept[matrix.columns[i]] == 0) continue;
-                made.columns.data()[at] = numbers[matrix.columns[i]];
-                made.weights.data()[at++] = matrix.weights[i];
+                result.columns.data()[at] = numbers[matrix.columns[i]];
+                result.weights.data()[at++] = matrix.weights[i];
             }
         }
     });
-    made.rows.offsets = offsets;
-    made.rows.columns = made.columns.span();
-    made.rows.weights = made.weights.span();
-    return made;
+    result.rows.offsets = offsets;
+    result.rows.columns = result.columns.span();
+    result.rows.weights = result.weights.span();
+    return result;
 }
 
 void fix_sums(cpu_place& place, fixed_rows& rows) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The arithmetic of the measures without bounds, once for every place: integers, and IEEE operations in one order.
 //
-// `unit` of a row is what its weights are multiplied or divided by, value_of(weight, unit) what an entry contributes, term(a, b)
-// the addend of two of them in a shared context, `sum` what addends add up to, score(sum, sum of row a, sum of row b) the final
-// step, where the sums of rows are those of fixed_rows.hpp. Every sum is of exact integers, so that the order of words, threads
-// and atomic additions changes no bit.
+// `unit` of a row is the factor or divisor of its weights, value_of(weight, unit) the contribution of an entry, term(a,
+// b) the addend of two of them in a shared context, `sum` the type of their sum, score(sum, sum of row a, sum of row b)
+// the final step, where the sums of rows are those of fixed_rows.hpp. Every sum is of exact integers, so that the order
+// of words, threads and atomic additions changes no bit.
 #pragma once
 
 #include <algorithm>

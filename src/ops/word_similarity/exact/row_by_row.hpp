@@ -17,8 +17,8 @@
 
 namespace quern::word_similarity_detail {
 
-/// Every row of a share against all columns' postings with exact sums: for few words, where most of them are wanted, and for
-/// measures without bounds.
+/// Every row of a share against all columns' postings with exact sums: for few words, where most pairs are neighbours,
+/// and for measures without bounds.
 template <class Terms>
 neighbour_lists find_row_by_row(cpu_place& place, const fixed_rows& rows, const Terms& terms,
                                 std::uint32_t top, const neighbour_sink* sink, const pair_share& share) {

@@ -95,7 +95,7 @@ typename Terms::sum merge_rows(const fixed_rows& rows, const Terms& terms, std::
     return shared;
 }
 
-/// The rows turned round: for every column the words that have it, rising, with their values.
+/// The transposed rows: for every column the words that have it, ascending, with their values.
 template <class Value>
 class inverted_rows {
   public:
@@ -130,7 +130,7 @@ class inverted_rows {
     spilled_array<Value> values_;
 };
 
-/// Adds to shared[b] what word a shares with every word b, itself included.
+/// Adds to shared[b] the sum of the terms of words a and b, for every b including a.
 template <class Terms>
 void add_shared(const context& ctx, const fixed_rows& rows,
                 const inverted_rows<typename Terms::value>& columns, const Terms& terms, std::size_t a,
