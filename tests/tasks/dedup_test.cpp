@@ -542,7 +542,7 @@ TEST_F(dedup_test, a_store_refuses_what_its_pairs_do_not_answer) {
     refused(other, "cannot work in batches");
     other = options;
     other.against = {folder_ / "corpus.jsonl"};
-    refused(other, "exclude each other");
+    refused(other, "cannot be combined");
     other = options;
     other.inputs = {folder_ / "store"};
     refused(other, "store");

@@ -233,7 +233,7 @@ TEST_F(document_source_test, refuses_files_next_to_a_source) {
     dedup_options options;
     options.source = &none;
     options.inputs = {folder_ / "corpus.jsonl"};
-    EXPECT_THAT(refusal([&] { dedup(options, ctx_); }), HasSubstr("exclude each other"));
+    EXPECT_THAT(refusal([&] { dedup(options, ctx_); }), HasSubstr("cannot be combined"));
     options.inputs.clear();
     options.input_format = "jsonl";
     EXPECT_THAT(refusal([&] { dedup(options, ctx_); }), HasSubstr("applies to files"));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the tasks of a job found out about documents, for the run that reads the corpus once more: each task (corpus_shards.hpp) had a
-// part of the documents of some inputs, in their order, chosen by the hash of their texts.
+// The results of a job's tasks for documents, for the run that reads the corpus once more: each task
+// (corpus_shards.hpp) had a part of the documents of some inputs, in their order, chosen by the hash of their texts.
 //
 // A file has for each document the hash, the size of what was found and these bytes; then the number of documents.
 #pragma once

@@ -40,7 +40,7 @@ std::optional<listed_results> results_of(const std::filesystem::path& job, std::
 /// Whether all files are there; with `every_byte`, reads them. Empty: they are; else the reason.
 std::string fault_of(const listed_results& listed, bool every_byte, const context& ctx);
 
-/// Removes the files of a task that is done, which then is done without any: for results that no other task reads any more. Throws
+/// Removes the files of a finished task, which stays finished: for results that no other task reads any more. Throws
 /// io_error.
 void remove_results(const std::filesystem::path& job, std::uint32_t number);
 

@@ -32,7 +32,7 @@ namespace {
 namespace fs = std::filesystem;
 using clock = std::chrono::steady_clock;
 
-constexpr unsigned max_attempts = 4;  ///< one, and three for what was killed
+constexpr unsigned max_attempts = 4;  ///< one attempt, and three after the worker was killed
 constexpr std::chrono::milliseconds between_looks{3};
 constexpr std::chrono::milliseconds time_to_stop{900};  ///< of workers, before they are killed
 
@@ -162,7 +162,7 @@ class local_run {
         }
         ctx_.check_stop();  // that is why it ended
         const int code = WIFEXITED(status) ? WEXITSTATUS(status) : 4;
-        const std::string said = last_line(job_files::log(share_, task));
+        const std::string last_message = last_line(job_files::log(share_, task));
         const std::string how =
             WIFSIGNALED(status)
                 ? fmt::format("was killed by signal {} ({})", WTERMSIG(status), ::strsignal(WTERMSIG(status)))
@@ -177,7 +177,7 @@ class local_run {
         if (failure_) return;
         std::string reason = fmt::format("task {} {}", task, how);
         if (was_killed) reason += fmt::format(", {} times", attempts_[task]);
-        if (!said.empty()) reason += fmt::format(": {}", said);
+        if (!last_message.empty()) reason += fmt::format(": {}", last_message);
         reason += fmt::format(" ({}; quern resume {} goes on)", job_files::log(share_, task).string(),
                               share_.string());
         if (was_killed) note(task, how);
@@ -185,7 +185,7 @@ class local_run {
         waiting_.clear();
     }
 
-    /// A task that could not say it itself.
+    /// Of a task whose worker could not report it.
     void note(std::uint32_t task, const std::string& how) const {
         replace_file(job_files::failure(share_, task),
                      fmt::format("its worker {}, {} times\n", how, attempts_[task]));

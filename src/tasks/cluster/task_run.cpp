@@ -250,8 +250,8 @@ bool is_done(const task_file& file, const context& ctx) {
     }
 }
 
-/// The lock of a task; null if the process that had it has done the task. A process that is told to stop needs a moment for that,
-/// so whoever starts the task again at once waits for it.
+/// The lock of a task; null if the process that had it has done the task. A process needs a moment to stop, so a task
+/// that is restarted at once waits for it.
 std::unique_ptr<job_files::task_lock> lock_of(const task_file& file, const context& ctx) {
     constexpr std::chrono::milliseconds patience{2000}, between_tries{20};
     const auto last = std::chrono::steady_clock::now() + patience;

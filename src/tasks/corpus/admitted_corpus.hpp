@@ -72,7 +72,7 @@ class admitted_corpus {
     void in_parts_of(std::uint64_t bytes) { part_bytes_ = bytes; }
     /// After run(): where the next part begins; nothing at the end of the corpus.
     const std::optional<io::corpus_place>& next_part() const { return next_; }
-    /// A document of an earlier run, of which record() must have the counts.
+    /// A document of an earlier run, whose counts record() must have.
     void know(std::string_view id) { taken_.insert(id, static_cast<std::uint32_t>(taken_.size())); }
 
     reading_record& record() { return record_; }

@@ -69,7 +69,7 @@ id_table::slot_array id_table::zeroed(std::size_t size) {
 
 id_table::slot_array::slot_array(scratch_folder& folder, std::size_t size)
     : file_(std::make_unique<scratch_array<slot>>(folder, "document_ids", size)), slots_(file_->span()) {
-    // Nameless from here on: the disk has the room back when the array goes, and the next one can have the name.
+    // Unlinked at once: the disk space is freed with the array, and the next one can have the name.
     std::filesystem::remove(folder.file("document_ids"));
     folder.give_back(size * sizeof(slot));
 }

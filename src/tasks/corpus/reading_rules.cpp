@@ -140,7 +140,7 @@ std::vector<fs::path> names_of(const corpus_input& input) {
 
 void require_documents(const corpus_input& corpus) {
     if (corpus.source != nullptr) {
-        if (!corpus.inputs.empty()) throw usage_error("inputs and a source of documents exclude each other");
+        if (!corpus.inputs.empty()) throw usage_error("inputs and a source of documents cannot be combined");
         if (!corpus.input_format.empty())
             throw usage_error("an input format applies to files, not to a source");
         return;
@@ -215,26 +215,26 @@ void reading_record::refuse_early(const corpus_input& input) const {
     const error_limit& limit = input.max_errors;
     if (incomplete && !limit.forgives_incomplete)
         throw too_much_lost(*incomplete, "--max-errors 100% continues with what could be read", lost);
-    const std::uint64_t gone = counts.rejected + counts.truncated, all = counts.documents + counts.rejected;
-    if (limit.is_share || !limit.exceeded(gone, all)) return;
+    const std::uint64_t faulty = counts.rejected + counts.truncated, all = counts.documents + counts.rejected;
+    if (limit.is_share || !limit.exceeded(faulty, all)) return;
     refuse(input,
            fmt::format("the first of {} rejected or cut among {} documents so far; --max-errors {} allows no "
                        "more",
-                       gone, all, limit.count));
+                       faulty, all, limit.count));
 }
 
 void reading_record::refuse_too_many(const corpus_input& input) const {
     const error_limit& limit = input.max_errors;
-    const std::uint64_t gone = counts.rejected + counts.truncated, all = counts.documents + counts.rejected;
+    const std::uint64_t faulty = counts.rejected + counts.truncated, all = counts.documents + counts.rejected;
     if (std::string missing = io::missing_fields(input.fields, named);
         !missing.empty() && all != 0 && input.source == nullptr)
         throw invalid_input(names_of(input).front().string(), 0, std::move(missing));
     refuse_early(input);
-    if (!limit.exceeded(gone, all)) return;
+    if (!limit.exceeded(faulty, all)) return;
     refuse(
         input,
         fmt::format("the first of {} rejected or cut among {} documents, more than the {:g}% of --max-errors",
-                    gone, all, 100 * limit.share));
+                    faulty, all, 100 * limit.share));
 }
 
 void reading_record::refuse(const corpus_input& input, std::string why) const {

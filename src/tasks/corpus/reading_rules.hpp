@@ -40,7 +40,7 @@ reading_memory reading_memory_of(const context& ctx);
 /// cannot be accessed.
 void require_documents(const corpus_input& input);
 
-/// What a task makes of documents: words of texts, or anything of bytes.
+/// What a task reads of documents: words of texts, or bytes.
 enum class corpus_content { texts, any_bytes };
 
 /// How to cut the documents of `input`, within the budget. Throws usage_error for an unknown input format, and for
@@ -59,7 +59,7 @@ std::vector<std::filesystem::path> names_of(const corpus_input& input);
 /// a file or a pipe cannot contain a store.
 void refuse_overlap(const std::filesystem::path& store, const std::filesystem::path& input);
 
-/// What a task has read of its inputs so far, in order.
+/// The record of what a task has read of its inputs so far, in order.
 struct reading_record {
     reading_counts counts;
     std::vector<input_issue> issues;        ///< the first 100

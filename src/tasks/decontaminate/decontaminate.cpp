@@ -89,7 +89,7 @@ namespace {
 
 using state = decontaminate_result::state;
 
-/// What is found, on disk until all is.
+/// The matches, on disk until all are found.
 class found_matches {
   public:
     explicit found_matches(scratch_folder& scratch)
@@ -133,7 +133,7 @@ class found_matches {
     std::uint32_t count_ = 0;
 };
 
-/// What is noted of a document, for a run that is resumed; and back.
+/// The record of a document for a run that is resumed; and back.
 std::string text_of(std::span<const contamination> matches) {
     std::string text = std::to_string(matches.size());
     for (const contamination& m : matches)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is refused before anything is read.
+// The checks before anything is read.
 #pragma once
 
 #include "quern/tasks/decontaminate.hpp"

@@ -63,12 +63,12 @@ void check_request(const dedup_options& options) {
         refuse_text_of_bytes(options.duplicates);
     if (!options.store.empty()) {
         if (!options.against.empty()) {
-            throw usage_error("a store to add to and a set to compare with exclude each other");
+            throw usage_error("a store to add to and a set to compare with cannot be combined");
         }
         duplicate_store::params_of(options.duplicates, options.text);
         if (options.resume && !options.kept_folder.empty())
             throw usage_error(
-                "resume and store exclude each other (expected one of them: with store, the same call goes "
+                "resume and store cannot be combined (expected one of them: with store, the same call goes "
                 "on "
                 "from the documents that are in the store)");
         if (options.shard_bytes == 0) throw usage_error("a shard of the store needs at least one byte");
@@ -153,7 +153,7 @@ report::duplicate_summary summary_of(const dedup_options& options, const reading
     add("preferred", listed(options.prefer));
     add("rejected documents", report::grouped(counts.rejected));
     add("kept in part: the rest is lost", number(counts.truncated));
-    add("mended", number(counts.damaged - counts.truncated));
+    add("repaired", number(counts.damaged - counts.truncated));
     for (const auto& [reason, count] : counts.skipped) add("left out: " + reason, number(count));
     add("made by", "Quern " QUERN_VERSION);
     return summary;

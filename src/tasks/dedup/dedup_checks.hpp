@@ -17,7 +17,7 @@ namespace quern {
 /// Whether a method compares words, not texts.
 bool compares_words(duplicate_method method);
 
-/// Throws usage_error for options that are out of range or exclude each other, and for an invalid store or `against`.
+/// Throws usage_error for options that are out of range or mutually exclusive, and for an invalid store or `against`.
 void check_request(const dedup_options& options);
 
 /// As tasks/shared/pinned_to_device.hpp, for the places on which `method` runs.

@@ -37,7 +37,7 @@ struct dedup_parts_result::state {
         const auto found = std::ranges::equal_range(cuts, document, {}, &text_cut::document);
         return {found.begin(), found.end()};
     }
-    /// What is left of a document with these cuts.
+    /// The text of a document after these cuts.
     std::string rest_of(std::uint32_t document, std::span<const text_cut> its) const {
         const std::string_view text = table.text(document);
         std::string rest;
@@ -76,7 +76,7 @@ std::uint64_t code_points(std::string_view text) {
     return text.size() - static_cast<std::uint64_t>(std::ranges::count_if(text, continues));
 }
 
-/// What reading and checking share with dedup().
+/// The parts of reading and checking that dedup() shares.
 dedup_options as_dedup(const dedup_parts_options& options) {
     dedup_options out;
     static_cast<corpus_input&>(out) = options;

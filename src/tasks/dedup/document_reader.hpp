@@ -27,7 +27,7 @@ struct corpus_request {
     io::corpus_place start = {};  ///< where to begin
 };
 
-/// What comparing documents with these options holds of each while it is read.
+/// The memory for each document while it is read, if it is compared with these options.
 work_on_document work_of(const dedup_options& options);
 
 class document_reader {
@@ -59,7 +59,7 @@ class document_reader {
     const reading_record& record() const { return record_; }
     void keep_files_whole() { keeps_files_whole_ = true; }
     const io::corpus_place& place() const { return place_; }
-    /// Before the first read(): what an earlier run read before the start.
+    /// Call before the first read(): the record of an earlier run, which ended where this one begins.
     void go_on_from(reading_record record) { record_ = std::move(record); }
     std::uint64_t consumed_bytes() const { return corpus_->consumed_bytes(); }
 

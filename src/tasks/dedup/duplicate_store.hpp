@@ -25,7 +25,7 @@
 
 namespace quern {
 
-/// What the last run about a document decided.
+/// The decision of the last run about a document.
 enum class document_decision : std::uint8_t { none, stays, removed };
 
 /// A batch of documents while it is written; removed again unless it is kept.

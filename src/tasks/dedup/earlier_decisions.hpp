@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What earlier runs with a store decided, so that later ones keep to it.
+// The decisions of earlier runs with a store, which later runs keep.
 #pragma once
 
 #include <vector>

@@ -87,7 +87,7 @@ struct read_batch {
     std::optional<io::corpus_place> next;
 };
 
-/// What was found out about all documents.
+/// The choice among all documents.
 struct kept_choice {
     std::optional<std::uint64_t> pair_count;
     std::map<std::string, std::uint64_t> counts;  ///< for statistics

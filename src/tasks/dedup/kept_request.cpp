@@ -131,7 +131,7 @@ void note_pdf_program(kept_request& request) {
         request.parameters["pdf"] = json_of_bytes(used_pdf_program().path.native());
 }
 
-/// Sets with which a run compares.
+/// The sets that a run compares with.
 void add_sets(const std::vector<fs::path>& sets, bool follow_links, kept_request& request) {
     for (const fs::path& set : sets) describe_input(set, follow_links, request.files);
     note_pdf_program(request);

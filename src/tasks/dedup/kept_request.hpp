@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a folder of kept documents depends on: the files that are read, and the options. Runs with equal requests write
-// the same folder, so that one can go on where another one ended.
+// The request of a folder of kept documents: the files that are read, and the options. Runs with equal requests write
+// the same folder, so that one can resume another.
 #pragma once
 
 #include <filesystem>
@@ -29,7 +29,7 @@ struct kept_request {
 
     /// 16 hexadecimal digits, equal for equal requests.
     std::string checksum() const;
-    /// What is not the same, in words; empty if everything is.
+    /// The difference, in words; empty if the requests are equal.
     std::string difference_from(const kept_request& before) const;
 
     void write_to(const std::filesystem::path& folder) const;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kept rows of Parquet files. A document of such a file is known by the number of its row; what is written is copied
-// from the file, which must be the one that was read.
+// The kept rows of Parquet files. A document of such a file is identified by the number of its row; rows are copied
+// from the file, which must not have changed since it was read.
 #pragma once
 
 #include <cstdint>

@@ -25,32 +25,32 @@ text_sketch stream_words::sketch(std::string_view text) const {
         hashes.push_back(hash64(piece.distinct.word(word)));
     shingle_set set(rule_, nullptr);
     set.make(piece.words);
-    text_sketch made;
-    made.length = static_cast<std::uint32_t>(set.size());
+    text_sketch result;
+    result.length = static_cast<std::uint32_t>(set.size());
     const std::size_t width = std::min<std::size_t>(piece.words.size(), rule_.width);
     for (const shingle& s : set.shared()) {
         std::uint64_t sum = 0;
         for (std::size_t i = s.at; i < s.at + width; ++i) sum = sum * shingle_base + hashes[piece.words[i]];
-        std::uint8_t& count = made.counts[shingle_mixed(sum) % made.counts.size()];
+        std::uint8_t& count = result.counts[shingle_mixed(sum) % result.counts.size()];
         if (count != 255) ++count;
     }
-    return made;
+    return result;
 }
 
 std::vector<text_sketch> stream_words::sketches(const document_table& documents, const context& ctx) const {
     cpu_place place(ctx);
-    std::vector<text_sketch> made(documents.size());
-    const std::size_t pieces = pieces_for(place, made.size(), 16, 16);
-    progress_meter meter(ctx, "index", made.size(), "documents");
+    std::vector<text_sketch> result(documents.size());
+    const std::size_t pieces = pieces_for(place, result.size(), 16, 16);
+    progress_meter meter(ctx, "index", result.size(), "documents");
     for_each_piece(place, pieces, [&](std::size_t p) {
-        const auto [begin, end] = piece_of(made.size(), pieces, p);
+        const auto [begin, end] = piece_of(result.size(), pieces, p);
         for (std::size_t d = begin; d < end; ++d) {
-            made[d] = sketch(documents.text(static_cast<std::uint32_t>(d)));
+            result[d] = sketch(documents.text(static_cast<std::uint32_t>(d)));
             meter.add(1);
         }
     });
     meter.finish();
-    return made;
+    return result;
 }
 
 stream_words::comparison::comparison(const stream_words& words, std::string_view text)

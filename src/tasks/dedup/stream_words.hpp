@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a stream needs for the Jaccard similarity of shingles: a sketch of a document's set for the filter, and the exact
+// Jaccard similarity of shingles for a stream: a sketch of a document's set for the filter, and the exact
 // similarity of two documents.
 //
 // The sketch counts the shingles of a set in 64 buckets by a hash of their letters. A shingle that is in one of two sets

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Distinct texts in blocks sorted by length, as results of a task; and what was found in them.
+// Distinct texts in blocks sorted by length, as results of a task; and the pairs found in them.
 //
 //   texts      for each document of the corpus its length in units and the position of the first document with an equal text
 //   block-NNNN the distinct texts of a block: their number, positions, lengths in units, ends in bytes, and their bytes
@@ -52,7 +52,7 @@ std::vector<duplicate_pair> compare_blocks(const std::filesystem::path& first,
                                            const std::filesystem::path& second,
                                            const duplicate_options& options, const context& ctx);
 
-/// What the tasks of a job found about the documents of a corpus.
+/// The results of a job's tasks for the documents of a corpus.
 struct compared_texts {
     std::vector<text_sketch> sketches;  ///< length and first_equal only
     std::vector<duplicate_pair> pairs;  ///< of texts that are the first of their equals, ascending

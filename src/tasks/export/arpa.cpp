@@ -105,12 +105,12 @@ arpa_counts write(const opened_store& store, const ngram_options& model, const c
         [&](const collection_ngrams& ngrams) { counts.add(ngrams); });
     counts.finish();
     const std::uint64_t excluded = leave_out_unwritable_words(corpus, counts, ctx);
-    arpa_counts made{.documents = corpus.document_count(),
-                     .words = corpus.words.size(),
-                     .excluded_words = excluded,
-                     .spilled_bytes = corpus.spilled_bytes + record.bytes_spilled + counts.spilled_bytes()};
-    made.ngrams = write_arpa_model(corpus, requested, counts, scratch, tables, ctx, out);
-    return made;
+    arpa_counts result{.documents = corpus.document_count(),
+                       .words = corpus.words.size(),
+                       .excluded_words = excluded,
+                       .spilled_bytes = corpus.spilled_bytes + record.bytes_spilled + counts.spilled_bytes()};
+    result.ngrams = write_arpa_model(corpus, requested, counts, scratch, tables, ctx, out);
+    return result;
 }
 
 }  // namespace

@@ -274,45 +274,45 @@ void document_filter::list_rules() {
 }
 
 judged document_filter::apply(document& d, worker& mine) {
-    judged made;
+    judged result;
     if (!languages_.empty()) {
         const text::detected_language found = text::language_of(d.text);
         if (std::ranges::none_of(languages_,
                                  [&](const auto& l) { return text::is_language(found.code, l); })) {
-            made.reason = 0;
-            made.value = found.code;
-            return made;
+            result.reason = 0;
+            result.value = found.code;
+            return result;
         }
         if (text_quality::compare({found.percent, 100}, options_.language_score) < 0) {
-            made.reason = 1;
-            made.value = shortest(found.percent / 100.0);
-            return made;
+            result.reason = 1;
+            result.value = shortest(found.percent / 100.0);
+            return result;
         }
     }
     const text_quality::verdict verdict = mine.rules.apply(d.text);
     if (verdict.rule) {
-        made.reason = number_of_[*verdict.rule];
-        made.value = value_text(verdict.value);
-        return made;
+        result.reason = number_of_[*verdict.rule];
+        result.value = value_text(verdict.value);
+        return result;
     }
     std::string_view text = mine.rules.text();
-    made.is_changed = mine.rules.is_changed();
-    if (scorer_ && judge_by_model(text, made)) return made;
+    result.is_changed = mine.rules.is_changed();
+    if (scorer_ && judge_by_model(text, result)) return result;
     if (options_.mask_emails) {
         mine.masked.clear();
-        made.emails =
+        result.emails =
             static_cast<std::uint32_t>(text_quality::mask_emails(text, text::is_word_character, mine.masked));
-        if (made.emails != 0) text = mine.masked;
+        if (result.emails != 0) text = mine.masked;
     }
     if (options_.mask_ips) {
         mine.again.clear();
-        made.ips = static_cast<std::uint32_t>(text_quality::mask_public_ips(text, mine.again));
-        if (made.ips != 0) text = mine.again;
+        result.ips = static_cast<std::uint32_t>(text_quality::mask_public_ips(text, mine.again));
+        if (result.ips != 0) text = mine.again;
     }
-    made.is_changed = made.is_changed || made.emails != 0 || made.ips != 0;
-    if (made.is_changed) rewrite(d, text, options_.fields);
-    if (options_.wants_texts && options_.decided) made.text = d.text;
-    return made;
+    result.is_changed = result.is_changed || result.emails != 0 || result.ips != 0;
+    if (result.is_changed) rewrite(d, text, options_.fields);
+    if (options_.wants_texts && options_.decided) result.text = d.text;
+    return result;
 }
 
 judged document_filter::accept(document& d, judged found, std::string_view text) const {

@@ -21,7 +21,7 @@
 
 namespace quern {
 
-/// What the parallel step finds out about a document.
+/// The result of the parallel step for a document.
 struct judged {
     std::int32_t reason = -1;  ///< number among the applied rules; -1: kept
     bool is_changed = false;
@@ -30,7 +30,7 @@ struct judged {
     std::uint32_t emails = 0, ips = 0;
 };
 
-/// What the results of these options depend on, by name, for a list of the files of a folder of outputs. Reads the language
+/// The parameters that the results depend on, by name, for the manifest of a folder of outputs. Reads the language
 /// model, for its checksum. Throws usage_error, io_error, interrupted.
 nlohmann::json parameters_of(const filter_options& options, const context& ctx);
 

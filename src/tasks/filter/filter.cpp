@@ -81,20 +81,20 @@ void check_request(const filter_options& options) {
         if (input != "-") refuse_own_output(input);
 }
 
-/// What is noted of a document, for a run that is resumed; and back.
+/// The record of a document for a run that is resumed; and back.
 std::string text_of(const judged& found) {
     return fmt::format("{} {} {} {} {}", found.reason, found.is_changed ? 1 : 0, found.emails, found.ips,
                        found.value);
 }
 judged judged_of(std::string_view text) {
-    judged made;
+    judged result;
     int is_changed = 0;
     std::istringstream in{std::string(text)};
-    in >> made.reason >> is_changed >> made.emails >> made.ips;
+    in >> result.reason >> is_changed >> result.emails >> result.ips;
     in.ignore();
-    std::getline(in, made.value);
-    made.is_changed = is_changed != 0;
-    return made;
+    std::getline(in, result.value);
+    result.is_changed = is_changed != 0;
+    return result;
 }
 
 /// The work of one call.

@@ -23,7 +23,7 @@
 namespace quern {
 namespace {
 
-/// What the verdicts depend on besides the documents: rules, contents of lists, the language model.
+/// The parameters of the verdicts: rules, contents of lists, the language model.
 std::string rules_of(const filter_options& options, const context& ctx) {
     return fmt::format("{:016x}", hash64(parameters_of(options, ctx).dump()));
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the quality rules ask about texts: words by Unicode's rules or white space, letters, listed words. One thread.
+// The words and letters that the quality rules count: words by Unicode's rules or white space, listed words. Not
+// thread-safe.
 #pragma once
 
 #include <string>

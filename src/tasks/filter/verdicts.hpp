@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What tasks of a job found out about documents, as bytes (tasks/cluster/document_findings.hpp).
+// The verdicts of a job's tasks on documents, as bytes (tasks/cluster/document_findings.hpp).
 #pragma once
 
 #include <filesystem>

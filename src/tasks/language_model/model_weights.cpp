@@ -11,25 +11,25 @@
 namespace quern {
 
 std::vector<double> mixture_weights(std::string_view text, std::size_t models) {
-    std::vector<double> made;
+    std::vector<double> result;
     const auto refuse = [&] {
         throw usage_error("weights: invalid value '" + std::string(text) + "' (expected " +
                           std::to_string(models) +
                           " numbers of at least 0, one for each model, as in 0.7 0.3)");
     };
     try {
-        if (!text.empty()) made = parse_numbers(text);
+        if (!text.empty()) result = parse_numbers(text);
     } catch (const usage_error&) {
         refuse();
     }
-    if (made.empty()) made.assign(models, 1);
+    if (result.empty()) result.assign(models, 1);
     double sum = 0;
-    for (const double w : made) sum += w;
-    if (made.size() != models || std::ranges::any_of(made, [](double w) { return !(w >= 0); }) ||
+    for (const double w : result) sum += w;
+    if (result.size() != models || std::ranges::any_of(result, [](double w) { return !(w >= 0); }) ||
         !(sum > 0 && sum < 1e300))
         refuse();
-    for (double& w : made) w /= sum;
-    return made;
+    for (double& w : result) w /= sum;
+    return result;
 }
 
 std::vector<double> tuned_weights(number_stream<double>& probabilities, std::size_t models,

@@ -51,13 +51,13 @@ std::uint64_t model_mixture::memory_bytes() const {
 }
 
 model_mixture read_mixture(const perplexity_options& options, const context& ctx) {
-    model_mixture made;
-    made.weights = mixture_weights(options.weights, 1 + options.interpolate.size());
+    model_mixture result;
+    result.weights = mixture_weights(options.weights, 1 + options.interpolate.size());
     bool has_marks = true, ends_sentences = true;
     const auto add = [&](const std::filesystem::path& path) {
         const context left =
-            with_remaining_memory(ctx, made.memory_bytes(), "the language models before " + path.string());
-        const word_model& model = made.models.emplace_back(read_model(path, left));
+            with_remaining_memory(ctx, result.memory_bytes(), "the language models before " + path.string());
+        const word_model& model = result.models.emplace_back(read_model(path, left));
         const bool has = model.begin != word_model::none && model.end != word_model::none;
         if (options.marks == sentence_marks::yes && !has)
             throw usage_error(path.string() + ": the model has no <s> and </s>; use --marks no");
@@ -66,9 +66,9 @@ model_mixture read_mixture(const perplexity_options& options, const context& ctx
     };
     add(options.model);
     for (const std::filesystem::path& path : options.interpolate) add(path);
-    made.marks = options.marks == sentence_marks::automatic ? has_marks && ends_sentences
-                                                            : options.marks == sentence_marks::yes;
-    return made;
+    result.marks = options.marks == sentence_marks::automatic ? has_marks && ends_sentences
+                                                              : options.marks == sentence_marks::yes;
+    return result;
 }
 
 part_scorer::part_scorer(const word_model& of, bool marks)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What models say of texts: the logarithm of the probability of their words, sentence by sentence.
+// Scores of texts by models: the logarithm of the probability of their words, sentence by sentence.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@
 
 namespace quern {
 
-/// Words, and what the models say of them.
+/// Numbers of words, and their score.
 struct text_score {
     std::uint64_t sentences = 0, words = 0, unknown = 0;
     std::uint64_t scored = 0;  ///< words and marks with a probability
@@ -50,7 +50,7 @@ struct text_part {
     std::string_view letters;  ///< of a word
 };
 
-/// What one model says of the parts of texts.
+/// The scores of the parts of texts by one model.
 class part_scorer {
   public:
     part_scorer(const word_model& of, bool marks);
@@ -72,7 +72,7 @@ class part_scorer {
     std::vector<std::string_view> words_;
     std::vector<std::uint32_t> word_numbers_;
     std::vector<std::uint32_t> numbers_,
-        part_of_;  ///< what has a place in the model's text, and which part it is
+        part_of_;  ///< of the words and marks in the model's text: numbers, and their parts
     std::vector<std::uint8_t> begins_;
     std::vector<double> logarithms_;
     std::vector<score> scores_;

@@ -29,11 +29,11 @@ std::string text_of(const std::filesystem::path& path, const context& ctx) {
     std::string text;
     for (std::size_t filled = 0;;) {
         text.resize(filled + (std::size_t{1} << 20));
-        const std::size_t got = source->read(std::span(text).subspan(filled));
-        filled += got;
+        const std::size_t bytes_read = source->read(std::span(text).subspan(filled));
+        filled += bytes_read;
         if (filled > ctx.memory_limit() / 4)
             throw out_of_memory(path.string(), filled, ctx.memory_limit() / 4);
-        if (got == 0) {
+        if (bytes_read == 0) {
             text.resize(filled);
             return text;
         }
@@ -104,23 +104,23 @@ input_graph from_file(const std::filesystem::path& path, std::string_view input_
         if (links_read == 0 || source->size() == 0) throw;  // no basis for an estimate
         report_whole(*source, links_read, weighted, ctx);
     }
-    input_graph made;
-    made.input_bytes = source->consumed();
-    clock.end_stage("read", made.input_bytes);
+    input_graph result;
+    result.input_bytes = source->consumed();
+    clock.end_stage("read", result.input_bytes);
     ctx.report({"graph", 0, 0, "links"});
     const std::uint64_t names = read->names.bytes_held();
     const std::uint64_t held = names + read->links().size_bytes() + read->weights().size_bytes();
     try {
-        made.graph = make_link_graph(read->nodes(), read->links(), read->weights(),
-                                     with_remaining_memory(ctx, held, "the links of a graph"));
+        result.graph = make_link_graph(read->nodes(), read->links(), read->weights(),
+                                       with_remaining_memory(ctx, held, "the links of a graph"));
     } catch (const out_of_memory&) {
         report_whole(path.string(), *read, ctx);
     }
     clock.end_stage("graph", 0);
     read->link_list = {};
     read->weight_list = {};
-    take_names(read, made);
-    return made;
+    take_names(read, result);
+    return result;
 }
 
 input_graph from_store(const std::filesystem::path& path, const context& ctx, stage_clock& clock) {
@@ -128,24 +128,24 @@ input_graph from_store(const std::filesystem::path& path, const context& ctx, st
     for_each_link(*store, [](link) {});  // checks them
     const auto documents = static_cast<std::uint32_t>(store->info().documents);
     const auto [ends, targets] = store->links();
-    input_graph made;
-    made.input_bytes = store->info().links * sizeof(std::uint32_t);
-    clock.end_stage("read", made.input_bytes);
-    made.graph = link_rank_detail::graph_of_sorted_links(
+    input_graph result;
+    result.input_bytes = store->info().links * sizeof(std::uint32_t);
+    clock.end_stage("read", result.input_bytes);
+    result.graph = link_rank_detail::graph_of_sorted_links(
         ends.values<std::uint64_t>(0, documents), targets.values<std::uint32_t>(0, store->info().links), ctx);
     clock.end_stage("graph", 0);
-    made.bytes_held = bytes_in(made.graph);
-    made.name_of = [store](std::uint32_t node) { return std::string(store->id(node)); };
+    result.bytes_held = bytes_in(result.graph);
+    result.name_of = [store](std::uint32_t node) { return std::string(store->id(node)); };
     using id_map = std::unordered_map<std::string_view, std::uint32_t>;
-    made.node_of = [store, documents,
-                    ids = std::make_shared<id_map>()](std::string_view name) -> std::optional<std::uint32_t> {
+    result.node_of = [store, documents, ids = std::make_shared<id_map>()](
+                         std::string_view name) -> std::optional<std::uint32_t> {
         if (ids->empty()) {
             for (std::uint32_t node = 0; node < documents; ++node) ids->emplace(store->id(node), node);
         }
         const auto at = ids->find(name);
         return at == ids->end() ? std::nullopt : std::optional(at->second);
     };
-    return made;
+    return result;
 }
 
 }  // namespace

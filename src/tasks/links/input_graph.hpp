@@ -48,7 +48,7 @@ struct input_graph {
     bool ids_are_integers = false;
 };
 
-/// Sets everything that follows from the graph and the names, which `made` keeps.
+/// Sets everything that follows from the graph and the names, which `made` owns.
 void take_names(const std::shared_ptr<const io::named_graph>& names, input_graph& made);
 
 /// Throws as rank_links does. Records the stages "read" and "graph".

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every way to rank nodes reads and reports.
+// The input and the statistics that all ways to rank nodes share.
 #pragma once
 
 #include <cstdint>

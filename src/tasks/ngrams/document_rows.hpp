@@ -43,7 +43,7 @@ class document_rows {
     static constexpr bool with_history = std::is_same_v<Row, document_row_with_history>;
 
   public:
-    /// Some rows in a row. Made by next(), ordered by any thread, also after its document_rows is gone.
+    /// Consecutive rows. Made by next(), sorted by any thread, also after its document_rows is gone.
     class piece;
 
     /// `offsets`: the beginning of each document among the words, and the end; must outlive it. With `pieces` pieces in

@@ -152,14 +152,14 @@ class kneser_ney_model {
         counts all{};
         for (const counts& of : of_pieces)
             for (std::size_t a = 0; a < all.size(); ++a) all[a] += of[a];
-        const kneser_ney_discounts made(all);
-        if (made.is_fallback() && nodes.size != 0)
+        const kneser_ney_discounts result(all);
+        if (result.is_fallback() && nodes.size != 0)
             place_.ctx().log(
                 log_level::warning,
                 fmt::format("the n-grams of {} word{} are too few, or too regular, for Kneser-Ney "
                             "discounts; 0.5, 1 and 1.5 are used",
                             n, n == 1 ? "" : "s"));
-        return made;
+        return result;
     }
 
     void weight(unsigned n, model_level& parents, model_level& nodes) {

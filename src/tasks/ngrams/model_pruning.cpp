@@ -20,25 +20,25 @@ std::vector<std::uint64_t> prune_thresholds(std::string_view text, unsigned orde
     };
     std::string lengths(text);
     std::ranges::replace(lengths, ',', ' ');
-    std::vector<std::uint64_t> made;
+    std::vector<std::uint64_t> result;
     for_each_line_word(
         lengths, empty_lines::do_not_count,
         [&](std::string_view number) {
             try {
-                made.push_back(parse_integer(number, 0, std::uint64_t{1} << 53));
+                result.push_back(parse_integer(number, 0, std::uint64_t{1} << 53));
             } catch (const usage_error&) {
                 refuse("expected whole numbers, as in 0 0 1");
             }
         },
         [] {});
-    if (made.empty()) made.push_back(0);
-    if (made.front() != 0) refuse("expected 0 for single words; limit the vocabulary instead");
-    if (!std::ranges::is_sorted(made))
+    if (result.empty()) result.push_back(0);
+    if (result.front() != 0) refuse("expected 0 for single words; limit the vocabulary instead");
+    if (!std::ranges::is_sorted(result))
         refuse("expected numbers that do not fall, or parts of n-grams would be missing");
-    if (made.size() > order)
+    if (result.size() > order)
         refuse("expected at most as many numbers as the order, " + std::to_string(order));
-    made.resize(order, made.back());
-    return made;
+    result.resize(order, result.back());
+    return result;
 }
 
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is left out of a model with Kneser-Ney smoothing, after its discounts are made from everything.
+// Pruning of a model with Kneser-Ney smoothing, after its discounts are computed from all n-grams.
 #pragma once
 
 #include <cstdint>

@@ -52,7 +52,7 @@ struct ngram_corpus {
     reading_record record;
 
     std::uint64_t document_count() const { return documents.size() - 1; }
-    /// What no n-gram crosses the end of: with marks sentences, else documents.
+    /// The units that no n-gram crosses: with marks sentences, else documents.
     std::span<const std::uint64_t> sequences() const {
         return has_marks ? sentence_starts.span() : std::span<const std::uint64_t>(documents);
     }

@@ -451,7 +451,7 @@ ngrams_result checked_run(const ngrams_options& options, const context& ctx, con
     return ngrams_run(options, ctx, to).run();
 }
 
-/// What the counts depend on besides the corpus.
+/// The parameters of the counts.
 std::vector<std::filesystem::path> files_of_words(const ngrams_options& options) {
     std::vector<std::filesystem::path> files;
     for (const std::filesystem::path& file : {options.dictionary, options.limit_vocabulary})

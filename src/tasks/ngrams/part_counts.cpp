@@ -84,7 +84,7 @@ class word_places {
     std::uint64_t size_ = 0;
 };
 
-/// What one task counted.
+/// The counts of one task.
 struct counted_part {
     std::uint32_t task = 0;
     std::uint64_t documents = 0;  ///< of its inputs, without words of other tasks

@@ -132,26 +132,26 @@ std::optional<folder_document> source_folder::document(std::string_view id, std:
     const io::file_kind kind = io::kind_to_convert(id, std::string_view(*bytes).substr(0, head));
     const auto form = form_of(kind);
     if (!form || bytes->find('\0') != std::string::npos) return {};  // the second: binary, compressed, UTF-16
-    folder_document made{*form, {}, {}};
+    folder_document result{*form, {}, {}};
     std::string repaired;
     if (kind == io::file_kind::html) {
-        made.text = io::decode_html(*bytes, repaired);
+        result.text = io::decode_html(*bytes, repaired);
     } else {
-        made.text = io::decode_text(*bytes, repaired);
+        result.text = io::decode_text(*bytes, repaired);
     }
     if (kind == io::file_kind::markdown) {
         std::string html;
-        if (io::parser_bytes(made.text) <= max_parser_bytes) html = io::markdown_as_html(made.text, ctx);
+        if (io::parser_bytes(result.text) <= max_parser_bytes) html = io::markdown_as_html(result.text, ctx);
         if (html.empty()) {
-            made.form = document_form::text;
+            result.form = document_form::text;
         } else {
-            made.text = std::move(html);
+            result.text = std::move(html);
         }
     }
-    if (made.form == document_form::html)
-        for (io::resolved_link& link : io::links_of_html(made.text, id, max_links))
-            made.links.push_back({std::move(link.address), std::move(link.path)});
-    return made;
+    if (result.form == document_form::html)
+        for (io::resolved_link& link : io::links_of_html(result.text, id, max_links))
+            result.links.push_back({std::move(link.address), std::move(link.path)});
+    return result;
 }
 
 std::optional<folder_image> source_folder::image(std::string_view path, std::uint64_t max_bytes) const {

@@ -68,9 +68,9 @@ std::string four_digits(double value) {
 report::evaluated_measure::plot plot_of(const run_comparison& all, std::size_t run, std::size_t m) {
     const measured_run& of = all.measured[run];
     const measured_run* const base = all.measured.size() == 1 ? nullptr : &all.measured.front();
-    report::evaluated_measure::plot made;
-    made.title = base == nullptr ? all.runs[run] + ", by topic"
-                                 : all.runs[run] + " − " + all.runs.front() + ", by topic";
+    report::evaluated_measure::plot result;
+    result.title = base == nullptr ? all.runs[run] + ", by topic"
+                                   : all.runs[run] + " − " + all.runs.front() + ", by topic";
     for (std::size_t t = 0; t < of.topics.size(); ++t) {
         double value = of.values[m][t];
         std::string hint = of.topics[t] + ": " + four_digits(value);
@@ -81,10 +81,10 @@ report::evaluated_measure::plot plot_of(const run_comparison& all, std::size_t r
             hint += ", " + all.runs.front() + " " + four_digits(from);
             value -= from;
         }
-        made.topics.push_back({of.topics[t], value, std::move(hint)});
+        result.topics.push_back({of.topics[t], value, std::move(hint)});
     }
-    std::ranges::stable_sort(made.topics, std::ranges::greater{}, &report::evaluated_topic::value);
-    return made;
+    std::ranges::stable_sort(result.topics, std::ranges::greater{}, &report::evaluated_topic::value);
+    return result;
 }
 
 std::string cell_of(const run_comparison& all, std::size_t run, std::size_t m) {

@@ -24,9 +24,9 @@ relevance_judgements read_judgements(const std::filesystem::path& path, const co
 
 run_comparison compare_runs(const relevance_judgements& judgements, std::span<const named_run> runs,
                             const comparison_options& options, const context& ctx) {
-    compared_runs made(judgements, options, ctx);
-    for (const named_run& run : runs) made.add(run.name, run.run);
-    return made.take();
+    compared_runs result(judgements, options, ctx);
+    for (const named_run& run : runs) result.add(run.name, run.run);
+    return result.take();
 }
 
 run_comparison compare_run_files(const std::filesystem::path& judgements,
@@ -34,14 +34,14 @@ run_comparison compare_run_files(const std::filesystem::path& judgements,
                                  const comparison_options& options, const context& ctx) {
     require_cpu(ctx, "evaluate");
     const relevance_judgements judged = io::read_judgements(judgements, ctx);
-    compared_runs made(judged, options, ctx);
+    compared_runs result(judged, options, ctx);
     for (const std::filesystem::path& path : runs) {
         const auto alike = std::ranges::count_if(
             runs, [&](const auto& other) { return other.filename() == path.filename(); });
-        made.add((alike == 1 ? path.filename() : path).string(), io::read_run(path, ctx));
+        result.add((alike == 1 ? path.filename() : path).string(), io::read_run(path, ctx));
         ctx.check_stop();
     }
-    return made.take();
+    return result.take();
 }
 
 }  // namespace quern

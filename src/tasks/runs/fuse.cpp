@@ -99,7 +99,7 @@ void topic_fusion::fuse(const topic_lists& topic, const fusion_options& options)
     }
 }
 
-/// The lists as numbers, each by falling score and equal scores by id.
+/// The lists as numbers, each by descending score, ties by id.
 void topic_fusion::take_lists() {
     std::size_t entries = 0;
     for (const auto* list : topic_->in_run) entries += list == nullptr ? 0 : list->entries.size();

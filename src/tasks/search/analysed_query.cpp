@@ -25,18 +25,18 @@ class tree_analysis {
 
     std::optional<query_group> group_of(const syntax_node& node, bool in_list, bool excluded) {
         excluded = excluded || node.occurs == occurrence::excluded;
-        query_group made;
-        made.what = node.what;
-        made.occurs = node.occurs;
+        query_group result;
+        result.what = node.what;
+        result.occurs = node.occurs;
         switch (node.what) {
             case kind::words:
             case kind::phrase:
             case kind::prefix:
                 if (node.what == kind::phrase && in_list && node.occurs == occurrence::optional)
-                    made.occurs = occurrence::required;
-                made.part = part_of(node, in_list && node.occurs == occurrence::optional, excluded);
-                if (!made.part) return std::nullopt;
-                return made;
+                    result.occurs = occurrence::required;
+                result.part = part_of(node, in_list && node.occurs == occurrence::optional, excluded);
+                if (!result.part) return std::nullopt;
+                return result;
             case kind::all:
             case kind::any:
             case kind::list:
@@ -44,9 +44,9 @@ class tree_analysis {
         }
         for (const syntax_node& member : node.members)
             if (auto group = group_of(member, node.what == kind::list, excluded))
-                made.members.push_back(std::move(*group));
-        if (made.members.empty()) return std::nullopt;
-        return made;
+                result.members.push_back(std::move(*group));
+        if (result.members.empty()) return std::nullopt;
+        return result;
     }
 
   private:
@@ -90,15 +90,15 @@ class tree_analysis {
 };
 
 analysed_query with_operators(std::string_view query, const syntax_node& tree, const query_analysis& by) {
-    analysed_query made;
-    made.syntax = query_syntax::operators;
-    if (auto whole = tree_analysis(query, tree, by, made).group_of(tree, true, false))
-        made.whole = std::move(*whole);
-    return made;
+    analysed_query result;
+    result.syntax = query_syntax::operators;
+    if (auto whole = tree_analysis(query, tree, by, result).group_of(tree, true, false))
+        result.whole = std::move(*whole);
+    return result;
 }
 
 analysed_query with_words(std::string_view query, bool phrases, const query_analysis& by) {
-    analysed_query made;
+    analysed_query result;
     const auto add_part = [&](const query_piece& piece, std::string beginning) {
         query_part part;
         part.words = by.words_of(piece.text);
@@ -107,10 +107,10 @@ analysed_query with_words(std::string_view query, bool phrases, const query_anal
         part.beginning = std::move(beginning);
         if (part.words.empty()) return;
         query_group of;
-        of.part = made.parts.size();
+        of.part = result.parts.size();
         of.occurs = piece.quoted ? occurrence::required : occurrence::optional;
-        made.whole.members.push_back(std::move(of));
-        made.parts.push_back(std::move(part));
+        result.whole.members.push_back(std::move(of));
+        result.parts.push_back(std::move(part));
     };
     const auto add = [&](const query_piece& piece) {
         const bool last =
@@ -125,7 +125,7 @@ analysed_query with_words(std::string_view query, bool phrases, const query_anal
     } else {
         add({query, false});
     }
-    return made;
+    return result;
 }
 
 }  // namespace
@@ -188,9 +188,9 @@ analysed_query analyse(std::string_view query, query_syntax syntax, bool phrases
             read.note = e.what();
         }
     }
-    analysed_query made = with_words(query, phrases, by);
-    made.note = std::move(read.note);
-    return made;
+    analysed_query result = with_words(query, phrases, by);
+    result.note = std::move(read.note);
+    return result;
 }
 
 }  // namespace quern

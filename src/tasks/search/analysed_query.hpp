@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A query in the words of a store: its parts, and how a document must fulfil them.
+// A query in the words of a store: its parts, and how a document must match them.
 #pragma once
 
 #include <cstddef>
@@ -34,13 +34,13 @@ struct query_part {
 
     /// Whether the words have to be next to each other.
     bool is_phrase() const { return (quoted || joined || field != query_field::any) && words.size() > 1; }
-    /// Whether it is words of their own anywhere in a document.
+    /// Whether its words may occur anywhere in a document.
     bool is_loose() const { return !is_phrase() && !prefix && !folded && field == query_field::any; }
     /// As typed, of a part that is not loose: `title:"grain stones"~2`.
     std::string name() const;
 };
 
-/// A part, or groups that a document must fulfil together.
+/// A part, or groups that a document must match together.
 struct query_group {
     std::optional<std::size_t> part;  ///< nothing: the members
     syntax_node::kind what = syntax_node::kind::list;

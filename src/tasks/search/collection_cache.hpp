@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What passes over a whole store have found, kept for later calls.
+// The results of passes over a whole store, kept for later calls.
 #pragma once
 
 #include <cstddef>

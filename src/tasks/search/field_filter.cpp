@@ -88,7 +88,7 @@ std::string lack_of(const opened_store& store, std::string_view name) {
                        known_fields(store));
 }
 
-/// The bits of documents with a value that fulfils a test.
+/// The bits of documents with a value that satisfies a test.
 class evaluation {
   public:
     evaluation(const opened_store& store, std::string_view filter, const context& ctx)
@@ -364,10 +364,10 @@ void document_bits::set_count() {
 }
 
 search_detail::condition document_bits::condition() const {
-    search_detail::condition made{search_detail::condition::kind::bits};
-    made.bits = words_;
-    made.bits_set = count_;
-    return made;
+    search_detail::condition result{search_detail::condition::kind::bits};
+    result.bits = words_;
+    result.bits_set = count_;
+    return result;
 }
 
 const field_column& required_field(const opened_store& store, std::string_view name,
@@ -414,15 +414,15 @@ std::shared_ptr<const document_bits> filter_cache::find(const opened_store& stor
             return kept_.front().documents;
         }
     }
-    auto made = std::make_shared<const document_bits>(passing_documents(store, filter, memory, ctx));
+    auto result = std::make_shared<const document_bits>(passing_documents(store, filter, memory, ctx));
     const std::lock_guard held(lock_);
-    kept_.push_front({std::string(filter), made});
+    kept_.push_front({std::string(filter), result});
     bytes_ += kept_.front().bytes();
     while (!kept_.empty() && (kept_.size() > max_kept || bytes_ > memory_)) {
         bytes_ -= kept_.back().bytes();
         kept_.pop_back();
     }
-    return made;
+    return result;
 }
 
 }  // namespace quern

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The documents whose kept fields fulfil a filter, as bits.
+// The documents whose kept fields satisfy a filter, as bits.
 #pragma once
 
 #include <cstddef>
@@ -38,7 +38,7 @@ class document_bits {
     std::uint64_t count_ = 0;
 };
 
-/// Throws filter_error for an expression that is not understood, for a field that the store lacks, and for a value that does
+/// Throws filter_error for a malformed expression, for a field that the store lacks, and for a value that does
 /// not fit the type of its field; out_of_memory if the sets need more than `memory` bytes; `interrupted`. Contract class:
 /// exact. Cost: a pass over the column of each comparison.
 document_bits passing_documents(const opened_store& store, std::string_view filter, std::uint64_t memory,

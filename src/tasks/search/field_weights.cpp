@@ -83,12 +83,12 @@ field_ranking field_ranking_of(const search_options& options, std::span<const st
     const auto of = [&](std::size_t field) {
         return field_weight{weights[field].value_or(1), b[field].value_or(options.ranking.b)};
     };
-    field_ranking made;
-    made.k1 = options.ranking.k1;
-    made.title = of(0);
-    made.text = of(1);
-    for (std::size_t i = 0; i < indexed.size(); ++i) made.others.push_back({of(i + 2)});
-    return made;
+    field_ranking result;
+    result.k1 = options.ranking.k1;
+    result.title = of(0);
+    result.text = of(1);
+    for (std::size_t i = 0; i < indexed.size(); ++i) result.others.push_back({of(i + 2)});
+    return result;
 }
 
 field_lengths lengths_of_field(const opened_store& store, const word_index& field) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The options of BM25F, and what they need of a store.
+// The options of BM25F, and the lengths that they need from a store.
 #pragma once
 
 #include <span>
@@ -15,8 +15,8 @@ namespace quern {
 /// Whether the options ask for BM25F.
 bool weighs_fields(const search_options& options);
 
-/// Throws usage_error for what is not understood or does not fit the other options. `indexed`: the names of the indexed
-/// fields. The lengths are not set.
+/// Throws usage_error for weights that are malformed or conflict with the other options. `indexed`: the names of the
+/// indexed fields. The lengths are not set.
 field_ranking field_ranking_of(const search_options& options, std::span<const std::string> indexed);
 
 /// The words of the documents' own titles. Cost: a pass over the titles' postings; the titles of documents with

@@ -207,52 +207,52 @@ class parser {
     }
 
     filter_comparison comparison() {
-        filter_comparison made;
+        filter_comparison result;
         if (from_.at_keyword("EXISTS")) {
-            made.position = from_.take().position;
-            made.what = kind::exists;
-            made.field = take_value("the name of a field");
-            return made;
+            result.position = from_.take().position;
+            result.what = kind::exists;
+            result.field = take_value("the name of a field");
+            return result;
         }
-        made.field = take_value("the name of a field");
-        made.position = from_.current().position;
-        if (from_.current().what == token::kind::symbol) return by_sign(std::move(made));
+        result.field = take_value("the name of a field");
+        result.position = from_.current().position;
+        if (from_.current().what == token::kind::symbol) return by_sign(std::move(result));
         if (from_.at_keyword("NOT")) {
-            made.negated = true;
+            result.negated = true;
             from_.take();
         }
         if (from_.at_keyword("EXISTS")) {
             from_.take();
-            made.what = kind::exists;
+            result.what = kind::exists;
         } else if (from_.at_keyword("IN")) {
             from_.take();
-            made.what = kind::one_of;
-            take_list(made);
+            result.what = kind::one_of;
+            take_list(result);
         } else if (from_.at_keyword("BETWEEN")) {
             from_.take();
-            made.what = kind::between;
-            made.values.push_back(take_value("the least value"));
+            result.what = kind::between;
+            result.values.push_back(take_value("the least value"));
             if (!from_.at_keyword("AND"))
                 from_.fail(from_.current().position, "expected AND and the greatest value");
             from_.take();
-            made.values.push_back(take_value("the greatest value"));
+            result.values.push_back(take_value("the greatest value"));
         } else if (from_.at_keyword("STARTS")) {
             from_.take();
             if (!from_.at_keyword("WITH")) from_.fail(from_.current().position, "expected WITH");
             from_.take();
-            made.what = kind::starts_with;
-            made.values.push_back(take_value("the beginning of a value"));
+            result.what = kind::starts_with;
+            result.values.push_back(take_value("the beginning of a value"));
         } else {
-            from_.fail(from_.current().position, made.negated
+            from_.fail(from_.current().position, result.negated
                                                      ? "expected IN, BETWEEN, EXISTS or STARTS WITH"
                                                      : "expected =, !=, <, <=, >, >=, IN, BETWEEN, EXISTS or "
                                                        "STARTS WITH after the name of a field "
                                                        "(a name or value with blanks or signs needs quotes)");
         }
-        return made;
+        return result;
     }
 
-    filter_comparison by_sign(filter_comparison made) {
+    filter_comparison by_sign(filter_comparison result) {
         struct sign {
             std::string_view text;
             kind what;
@@ -267,10 +267,10 @@ class parser {
             from_.fail(from_.current().position,
                        "expected =, !=, <, <=, >, >=, IN, BETWEEN, EXISTS or STARTS WITH");
         from_.take();
-        made.what = found->what;
-        made.negated = found->negated;
-        made.values.push_back(take_value("a value"));
-        return made;
+        result.what = found->what;
+        result.negated = found->negated;
+        result.values.push_back(take_value("a value"));
+        return result;
     }
 
     void take_list(filter_comparison& made) {

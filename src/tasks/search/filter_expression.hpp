@@ -45,7 +45,7 @@ struct filter_expression {
     std::vector<filter_step> steps;              ///< they leave one set
 };
 
-/// Throws filter_error for what the grammar does not have. Cost: one pass.
+/// Throws filter_error for text outside the grammar. Cost: one pass.
 filter_expression parse_filter(std::string_view filter);
 
 /// Names separated by commas, each in quotes or not, and with `signs` perhaps a - before it, as in `price,-"my date"`.

@@ -86,32 +86,32 @@ search_engine::state::hybrid_query search_engine::state::hybrid_parts(std::strin
                                                                       const search_options& options,
                                                                       const prepared& lists,
                                                                       const context& ctx) const {
-    hybrid_query made;
-    made.vector = vector;
-    made.planned = plan(query, options, lists, ctx, false);
-    planned_query& of = *made.planned;
-    made.has_words = !of.finds_all && !of.planned.empty();
-    if (made.has_words) {
+    hybrid_query result;
+    result.vector = vector;
+    result.planned = plan(query, options, lists, ctx, false);
+    planned_query& of = *result.planned;
+    result.has_words = !of.finds_all && !of.planned.empty();
+    if (result.has_words) {
         if (options.feedback != feedback_method::none) add_feedback(of, options, lists, ctx);
         for (const scored_document& hit : ranked(of, options, lists, hybrid_depth(options), ctx)) {
-            made.by_words.documents.push_back(hit.document);
-            made.by_words.scores.push_back(hit.score());
+            result.by_words.documents.push_back(hit.document);
+            result.by_words.scores.push_back(hit.score());
         }
     }
-    // What restricts the words restricts the vectors.
-    made.allowed.assign(of.whole.passing.begin(), of.whole.passing.end());
-    if (!of.whole.allowed && of.whole.forbidden.empty()) return made;
+    // Restrictions of the words apply to the vectors too.
+    result.allowed.assign(of.whole.passing.begin(), of.whole.passing.end());
+    if (!of.whole.allowed && of.whole.forbidden.empty()) return result;
     const auto documents = static_cast<std::uint32_t>(store.info().documents);
-    if (made.allowed.empty()) {
-        made.allowed.assign((documents + 63) / 64, ~std::uint64_t{0});
-        if (documents % 64 != 0) made.allowed.back() = (std::uint64_t{1} << documents % 64) - 1;
+    if (result.allowed.empty()) {
+        result.allowed.assign((documents + 63) / 64, ~std::uint64_t{0});
+        if (documents % 64 != 0) result.allowed.back() = (std::uint64_t{1} << documents % 64) - 1;
     }
     search_detail::ascending_set forbidden(of.whole.forbidden);
     search_detail::ascending_set only(of.whole.allowed.value_or(std::span<const std::uint32_t>()));
     for (std::uint32_t d = 0; d < documents; ++d)
         if (forbidden.contains(d) || (of.whole.allowed && !only.contains(d)))
-            made.allowed[d / 64] &= ~(std::uint64_t{1} << d % 64);
-    return made;
+            result.allowed[d / 64] &= ~(std::uint64_t{1} << d % 64);
+    return result;
 }
 
 void search_engine::state::rank_vectors(std::span<hybrid_query> queries, const search_options& options,

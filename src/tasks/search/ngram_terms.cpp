@@ -35,7 +35,7 @@ std::vector<std::uint32_t> fixed_order_weights(std::string_view text, unsigned o
 }
 
 posting_list documents_of_ngram(const opened_store& store, const search_detail::token_stream& tokens,
-                                std::span<const std::uint32_t> words, search_detail::made_list& made) {
+                                std::span<const std::uint32_t> words, search_detail::made_list& result) {
     for (std::size_t i = 1; i < words.size(); ++i) {
         const auto pair = indexed_pair(store, words[i - 1], words[i]);
         if (pair && (words.size() == 2 || pair->document_frequency == 0)) return *pair;
@@ -44,9 +44,9 @@ posting_list documents_of_ngram(const opened_store& store, const search_detail::
     phrase.reserve(words.size());
     for (const std::uint32_t word : words) phrase.push_back({word, store.words().postings(word)});
     const collection_view collection = store.collection();
-    made = search_detail::list_of(search_detail::find_phrase(collection, tokens, phrase),
-                                  collection.document_lengths);
-    return made.view();
+    result = search_detail::list_of(search_detail::find_phrase(collection, tokens, phrase),
+                                    collection.document_lengths);
+    return result.view();
 }
 
 void query_plan::add_ngrams(const search_options& options) {

@@ -19,8 +19,8 @@ namespace quern {
 /// search_options::order_weights does not allow.
 std::vector<std::uint32_t> fixed_order_weights(std::string_view text, unsigned order);
 
-/// Each n-gram of 2 to `order` words of a sequence, in which nothing ends one: from the first word on, the shorter ones of
-/// the same end first.
+/// Each n-gram of 2 to `order` words of a sequence, in which nothing ends an n-gram: in order of their last words,
+/// shorter ones first.
 template <typename Word, typename Visit>
 void each_ngram(std::span<const std::optional<Word>> words, unsigned order, const Visit& visit) {
     std::vector<Word> run;  // the last words, at most `order`

@@ -59,28 +59,28 @@ part_documents part_finder::find(const query_part& part, bool with_titles, bool 
     if (part.folded && !part.is_phrase())
         return find_any(folded_->like(part.words.front()), part.field, with_titles, in_fields);
     if (const auto own = indexed_number(part.field)) return find_in_field(*own, part, in_fields);
-    part_documents made = part.is_phrase() ? find_phrase(part, with_titles) : find_word(part, with_titles);
-    if (!in_fields) return made;
-    made.fields.resize(store_.field_words().size());
+    part_documents result = part.is_phrase() ? find_phrase(part, with_titles) : find_word(part, with_titles);
+    if (!in_fields) return result;
+    result.fields.resize(store_.field_words().size());
     if (part.field == query_field::any)
-        for (std::size_t i = 0; i < made.fields.size(); ++i)
-            made.fields[i] = phrase_in_field(i, part, made.found);
-    return made;
+        for (std::size_t i = 0; i < result.fields.size(); ++i)
+            result.fields[i] = phrase_in_field(i, part, result.found);
+    return result;
 }
 
 part_documents part_finder::find_in_field(std::size_t field, const query_part& part, bool in_fields) const {
-    part_documents made;
+    part_documents result;
     if (part.is_phrase()) {
         query_part anywhere = part;
         anywhere.field = query_field::any;
-        made.found = phrase_in_field(field, part, find_phrase(anywhere, false).found);
+        result.found = phrase_in_field(field, part, find_phrase(anywhere, false).found);
     } else {
-        made.found = in_field(field, part.words);
+        result.found = in_field(field, part.words);
     }
-    if (!in_fields) return made;
-    made.fields.resize(store_.field_words().size());
-    made.fields[field] = made.found;
-    return made;
+    if (!in_fields) return result;
+    result.fields.resize(store_.field_words().size());
+    result.fields[field] = result.found;
+    return result;
 }
 
 part_finder::postings part_finder::in_field(std::size_t field, std::span<const std::string> words) const {
@@ -178,13 +178,13 @@ std::vector<std::string> spelled(const opened_store& store, const store_words& w
 part_documents part_finder::find_any(const store_words& words, query_field field, bool with_titles,
                                      bool in_fields) const {
     if (const auto own = indexed_number(field)) {
-        part_documents made;
-        made.found = in_field(*own, spelled(store_, words));
+        part_documents result;
+        result.found = in_field(*own, spelled(store_, words));
         if (in_fields) {
-            made.fields.resize(store_.field_words().size());
-            made.fields[*own] = made.found;
+            result.fields.resize(store_.field_words().size());
+            result.fields[*own] = result.found;
         }
-        return made;
+        return result;
     }
     const auto lists_of = [](const word_index& index, const std::vector<std::uint32_t>& ids) {
         std::vector<posting_list> lists;
@@ -192,13 +192,13 @@ part_documents part_finder::find_any(const store_words& words, query_field field
         for (const std::uint32_t id : ids) lists.push_back(index.postings(id));
         return lists;
     };
-    part_documents made;
+    part_documents result;
     postings in_titles;
     const bool joins = weighs_fields_ && field == query_field::any && store_.duplicates().size() != 0;
     if (with_titles || field != query_field::any)
         in_titles = search_detail::united(collection_, lists_of(store_.title_words(), words.title_ids));
     if (field == query_field::title) {
-        made.found = in_titles;
+        result.found = in_titles;
     } else {
         std::vector<posting_list> lists = lists_of(store_.words(), words.ids);
         if (field == query_field::any && !joins && store_.duplicates().size() != 0) {
@@ -208,27 +208,27 @@ part_documents part_finder::find_any(const store_words& words, query_field field
                 if (!store_.words().dictionary().find(titles.dictionary().word(id)))
                     lists.push_back(titles.postings(id));
         }
-        made.found = search_detail::united(collection_, lists);
+        result.found = search_detail::united(collection_, lists);
     }
     if (field == query_field::text || joins) {
         const std::vector<std::string> all = spelled(store_, words);
-        made.found = without_titles(std::move(made.found), in_titles, [&](std::string_view word) {
+        result.found = without_titles(std::move(result.found), in_titles, [&](std::string_view word) {
             return std::ranges::binary_search(all, word);
         });
-        if (field == query_field::text) made.found = without_fields(std::move(made.found), all);
+        if (field == query_field::text) result.found = without_fields(std::move(result.found), all);
     }
     if (in_fields) {
-        made.fields.resize(store_.field_words().size());
+        result.fields.resize(store_.field_words().size());
         if (field == query_field::any) {
             const std::vector<std::string> all = spelled(store_, words);
-            for (std::size_t i = 0; i < made.fields.size(); ++i) made.fields[i] = in_field(i, all);
+            for (std::size_t i = 0; i < result.fields.size(); ++i) result.fields[i] = in_field(i, all);
         }
     }
-    if (joins) made.found = sum_of(made.found, in_titles);
+    if (joins) result.found = sum_of(result.found, in_titles);
     if (field != query_field::text && with_titles) {
-        made.titles = std::move(in_titles);
+        result.titles = std::move(in_titles);
     }
-    return made;
+    return result;
 }
 
 bool part_finder::lacks_titles(const posting_list& titles) const {
@@ -250,18 +250,18 @@ part_documents part_finder::find_word(const query_part& part, bool with_titles) 
     const std::string& word = part.words.front();
     const posting_list titles = store_.title_words().find(word);
     postings in_titles = search_detail::united(collection_, std::span(&titles, 1));
-    part_documents made;
+    part_documents result;
     if (part.field == query_field::title) {
-        made.found = in_titles;
-        if (with_titles) made.titles = std::move(in_titles);
-        return made;
+        result.found = in_titles;
+        if (with_titles) result.titles = std::move(in_titles);
+        return result;
     }
     const posting_list list = store_.words().find(word);
-    made.found =
+    result.found =
         without_fields(without_titles(search_detail::united(collection_, std::span(&list, 1)), in_titles,
                                       [&](std::string_view other) { return other == word; }),
                        part.words);
-    return made;
+    return result;
 }
 
 part_finder::postings part_finder::without_titles(
@@ -379,7 +379,7 @@ part_finder::postings part_finder::find_folded_phrase(const query_part& part) co
 }
 
 part_documents part_finder::find_phrase(const query_part& part, bool with_titles) const {
-    part_documents made;
+    part_documents result;
     if (part.field == query_field::title) {
         for (const std::uint32_t document : documents_by_titles(part)) {
             ctx_.check_stop();
@@ -389,36 +389,36 @@ part_documents part_finder::find_phrase(const query_part& part, bool with_titles
                 places = std::ranges::any_of(
                     copies, [&](const auto& copy) { return count_in(copy.title, part) != 0; });
             }
-            if (places != 0) made.found.push_back({document, places, 0});
+            if (places != 0) result.found.push_back({document, places, 0});
         }
-        if (with_titles) made.titles = made.found;
-        return made;
+        if (with_titles) result.titles = result.found;
+        return result;
     }
     std::vector<phrase_word> phrase;
     std::vector<std::uint32_t> ids;
-    if (part.folded) made.found = find_folded_phrase(part);
+    if (part.folded) result.found = find_folded_phrase(part);
     for (const std::string& word : part.words) {
         if (part.folded) break;
         const auto id = store_.words().dictionary().find(word);
-        if (!id) return made;
+        if (!id) return result;
         phrase.push_back({*id, store_.words().postings(*id)});
         ids.push_back(*id);
     }
     if (!part.folded)
-        made.found = part.slop == 0
-                         ? search_detail::find_phrase(collection_, tokens_, phrase)
-                         : search_detail::find_near(collection_, tokens_, phrase, part.slop, &ctx_);
+        result.found = part.slop == 0
+                           ? search_detail::find_phrase(collection_, tokens_, phrase)
+                           : search_detail::find_near(collection_, tokens_, phrase, part.slop, &ctx_);
     if (part.field == query_field::text) {
-        if (!part.folded) made.found = only_in_text(made.found, ids, part.slop);
+        if (!part.folded) result.found = only_in_text(result.found, ids, part.slop);
     } else if (with_titles) {
         std::vector<std::uint32_t> documents;
-        documents.reserve(made.found.size());
-        for (const phrase_posting& posting : made.found) documents.push_back(posting.document);
+        documents.reserve(result.found.size());
+        for (const phrase_posting& posting : result.found) documents.push_back(posting.document);
         for (const std::uint32_t document : common(documents, documents_by_titles(part)))
             if (const std::uint32_t places = count_in(store_.title(document), part); places != 0)
-                made.titles.push_back({document, places, 0});
+                result.titles.push_back({document, places, 0});
     }
-    return made;
+    return result;
 }
 
 }  // namespace quern

@@ -102,7 +102,7 @@ bool take_words(std::string_view query, plain_kind kind, const text::token_list&
     return !only_excluded;
 }
 
-/// What a word of the query, perhaps with several occurrences, asks for; false if it is both sought and excluded.
+/// What a word of the query, perhaps with several occurrences, requires; false if it is both searched and excluded.
 bool merge(std::span<const plain_word> occurrences, search_detail::kept_term& term) {
     term.count = static_cast<std::uint32_t>(occurrences.size());
     term.required = std::ranges::any_of(occurrences, &plain_word::required);

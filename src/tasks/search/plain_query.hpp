@@ -13,7 +13,7 @@ namespace quern {
 /// Whether results with these options need no more of a query of plain words than the lists of its words.
 bool finds_plain_words(const opened_store& store, const search_options& options);
 
-/// What a query consists of, by its characters.
+/// The form of a query, by its characters.
 enum class plain_kind {
     other,   ///< needs the parser, or may
     words,   ///< words without any quote or operator

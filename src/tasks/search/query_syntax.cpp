@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A parser by recursive descent, for two readings. The strict one refuses what the grammar does not have. The lenient
-// one, for text that people type, takes a character as an operator only where it is hardly anything else, and tells
+// A parser by recursive descent, for two readings. The strict one refuses text outside the grammar. The lenient one,
+// for text that people type, takes a character as an operator only where it can hardly be anything else, and reports
 // whether there was one.
 #include "tasks/search/query_syntax.hpp"
 
@@ -102,10 +102,10 @@ class parser {
     syntax_node list(unsigned depth, query_field field) {
         if (depth > max_query_depth)
             fail(at_, fmt::format("too many parentheses in each other (at most {})", max_query_depth));
-        syntax_node made;
-        made.position = at_;
-        while (!at_list_end()) made.members.push_back(clause(depth, field));
-        return made;
+        syntax_node result;
+        result.position = at_;
+        while (!at_list_end()) result.members.push_back(clause(depth, field));
+        return result;
     }
 
     syntax_node clause(unsigned depth, query_field field) {
@@ -123,13 +123,13 @@ class parser {
         } else {
             return alternative(depth, field);
         }
-        syntax_node made = item(depth, field);
-        made.occurs = occurs;
-        made.position = begin;
+        syntax_node result = item(depth, field);
+        result.occurs = occurs;
+        result.position = begin;
         skip_blanks();
         if (at_keyword("AND") || at_keyword("OR"))
             fail(at_, "AND and OR cannot follow a part with a sign; use parentheses");
-        return made;
+        return result;
     }
 
     void need_operand(std::size_t at, std::string_view reason) {
@@ -139,34 +139,34 @@ class parser {
     syntax_node alternative(unsigned depth, query_field field) {
         syntax_node first = conjunction(depth, field);
         if (at_list_end() || !at_keyword("OR")) return first;
-        syntax_node made;
-        made.what = kind::any;
-        made.position = first.position;
-        made.members.push_back(std::move(first));
+        syntax_node result;
+        result.what = kind::any;
+        result.position = first.position;
+        result.members.push_back(std::move(first));
         for (std::size_t at = at_; !at_list_end() && take_keyword("OR"); at = at_) {
             need_operand(at, "OR needs a word after it");
             if (at_keyword("NOT")) fail(at_, "NOT cannot follow OR");
-            made.members.push_back(conjunction(depth, field));
+            result.members.push_back(conjunction(depth, field));
         }
-        return made;
+        return result;
     }
 
     syntax_node conjunction(unsigned depth, query_field field) {
         syntax_node first = operand(depth, field);
         if (at_list_end() || !at_keyword("AND")) return first;
-        syntax_node made;
-        made.what = kind::all;
-        made.position = first.position;
-        made.members.push_back(std::move(first));
+        syntax_node result;
+        result.what = kind::all;
+        result.position = first.position;
+        result.members.push_back(std::move(first));
         for (std::size_t at = at_; !at_list_end() && take_keyword("AND"); at = at_) {
             need_operand(at, "AND needs a word after it");
             const std::size_t negation = at_;
             const bool excluded = take_keyword("NOT");
             if (excluded) need_operand(negation, "NOT needs a word after it");
-            made.members.push_back(operand(depth, field));
-            if (excluded) made.members.back().occurs = occurrence::excluded;
+            result.members.push_back(operand(depth, field));
+            if (excluded) result.members.back().occurs = occurrence::excluded;
         }
-        return made;
+        return result;
     }
 
     syntax_node operand(unsigned depth, query_field field) {
@@ -235,14 +235,14 @@ class parser {
     syntax_node group(unsigned depth, query_field field) {
         const std::size_t begin = at_++;
         ++depth_;
-        syntax_node made = list(depth + 1, field);
+        syntax_node result = list(depth + 1, field);
         if (current() != ')') fail(begin, "this parenthesis is not closed; write \\( for the character");
         --depth_;
         ++at_;
-        made.position = begin;
-        if (made.members.empty()) fail(begin, "there is nothing in the parentheses");
-        refuse_only_excluded(made);
-        return made;
+        result.position = begin;
+        if (result.members.empty()) fail(begin, "there is nothing in the parentheses");
+        refuse_only_excluded(result);
+        return result;
     }
 
     void refuse_only_excluded(const syntax_node& of) const {
@@ -272,13 +272,13 @@ class parser {
             if (lenient_) return std::nullopt;
             fail(begin, "this quote is not closed; write \\\" for the character");
         }
-        syntax_node made;
-        made.what = kind::phrase;
-        made.field = field;
-        made.position = begin;
+        syntax_node result;
+        result.what = kind::phrase;
+        result.field = field;
+        result.position = begin;
         for (std::size_t at = from; at < end; ++at) {
             if (query_[at] == '\\' && at + 1 < end) ++at;
-            made.text += query_[at];
+            result.text += query_[at];
         }
         at_ = end + size;
         if (current() == '~' && is_digit(peek())) {
@@ -287,21 +287,21 @@ class parser {
             for (; is_digit(current()); ++at_)
                 slop = std::min<std::uint64_t>(10 * slop + (current() - '0'), max_slop + 1);
             if (slop > max_slop) fail(tilde, fmt::format("the distance is too large (at most {})", max_slop));
-            made.slop = static_cast<std::uint32_t>(slop);
+            result.slop = static_cast<std::uint32_t>(slop);
             has_operator_ = true;
         } else if (!lenient_ && current() == '~') {
             fail(at_, "the ~ after a phrase needs a number, such as \"grain stones\"~2");
         }
         if (!lenient_ && current() == '*') fail(at_, "a phrase cannot be a prefix");
-        return made;
+        return result;
     }
 
     /// Text up to a blank, a quote or the end of the parentheses. Parentheses within it (as in f(x)) belong to it.
     syntax_node chunk(query_field field) {
-        syntax_node made;
-        made.what = kind::words;
-        made.field = field;
-        made.position = at_;
+        syntax_node result;
+        result.what = kind::words;
+        result.field = field;
+        result.position = at_;
         std::size_t open = 0;
         for (; !at_end() && !is_space(query_[at_]); ++at_) {
             const char c = query_[at_];
@@ -311,14 +311,14 @@ class parser {
                 } else {
                     ++at_;
                 }
-                made.text += query_[at_];
+                result.text += query_[at_];
                 continue;
             }
             if (c == ')' && open == 0 && depth_ > 0) break;
             if (c == ')' && open == 0 && !lenient_) break;
             if (c == '(') ++open;
             if (c == ')' && open > 0) --open;
-            if (at_ > made.position && quote_mark_at(query_, at_) != 0 && !word_before(query_, at_)) {
+            if (at_ > result.position && quote_mark_at(query_, at_) != 0 && !word_before(query_, at_)) {
                 const std::size_t here = at_;
                 const bool had_operator = has_operator_;
                 const bool opens = !lenient_ || phrase(field).has_value();
@@ -326,18 +326,18 @@ class parser {
                 has_operator_ = had_operator;
                 if (opens) break;
             }
-            if (c == '*' && at_ > made.position && (ends_at(at_ + 1) || closes_at(at_ + 1)) &&
+            if (c == '*' && at_ > result.position && (ends_at(at_ + 1) || closes_at(at_ + 1)) &&
                 (!lenient_ || word_before(query_, at_) || (query_[at_ - 1] & 0x80) != 0)) {
                 ++at_;
-                made.what = kind::prefix;
+                result.what = kind::prefix;
                 has_operator_ = true;
-                return made;
+                return result;
             }
-            if (c == '~' && at_ > made.position && take_edits(made)) return made;
-            if (!lenient_) refuse_unknown_operator(made.position);
-            made.text += c;
+            if (c == '~' && at_ > result.position && take_edits(result)) return result;
+            if (!lenient_) refuse_unknown_operator(result.position);
+            result.text += c;
         }
-        return made;
+        return result;
     }
 
     /// ~1 or ~2 at the end of a word.

@@ -54,7 +54,7 @@ inline constexpr std::uint32_t max_slop = 1'000'000;
 inline constexpr std::uint32_t max_edits = 2;
 inline constexpr unsigned max_query_depth = 100;
 
-/// The tree of a query, a list. `fields`: the indexed ones. Throws query_error for what the grammar does not have.
+/// The tree of a query, a list. `fields`: the indexed ones. Throws query_error for text outside the grammar.
 syntax_node parse_operators(std::string_view query, std::span<const std::string> fields = {});
 
 /// How `auto` reads a query: with operators if it has one and all of it can be read so.

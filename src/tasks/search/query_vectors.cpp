@@ -27,16 +27,16 @@ io::vector_file opened(const std::filesystem::path& path, const context& ctx) {
 
 std::vector<float> row_of(const io::vector_file& file, std::uint64_t row, const std::filesystem::path& path) {
     const vectors_view& rows = file.dense();
-    std::vector<float> made(rows.dimensions);
+    std::vector<float> result(rows.dimensions);
     nearest_detail::with_type(rows.type, [&](auto type) {
         const auto* const from = nearest_detail::row_at<type()>(rows.values.data(), rows.stride, row);
         for (std::uint32_t j = 0; j < rows.dimensions; ++j)
-            made[j] = static_cast<float>(nearest_detail::component<type()>(from, j));
+            result[j] = static_cast<float>(nearest_detail::component<type()>(from, j));
     });
-    if (!std::ranges::all_of(made, [](float x) { return std::isfinite(x); }))
+    if (!std::ranges::all_of(result, [](float x) { return std::isfinite(x); }))
         throw invalid_input(path.string(), 0,
                             fmt::format("vector {} has a number that is not a finite float32", row));
-    return made;
+    return result;
 }
 
 std::vector<float> parse_vector(std::string_view text) {
@@ -45,13 +45,14 @@ std::vector<float> parse_vector(std::string_view text) {
         return usage_error("a query vector is a JSON list of numbers, or the name of a file");
     };
     if (!json.is_array() || json.empty()) throw refuse();
-    std::vector<float> made;
+    std::vector<float> result;
     for (const auto& number : json) {
         if (!number.is_number()) throw refuse();
-        made.push_back(number.get<float>());
-        if (!std::isfinite(made.back())) throw usage_error("a query vector has a number that is not finite");
+        result.push_back(number.get<float>());
+        if (!std::isfinite(result.back()))
+            throw usage_error("a query vector has a number that is not finite");
     }
-    return made;
+    return result;
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The passage of a document that shows best why it matches a query.
+// The passage of a document that best shows why it matches a query.
 #pragma once
 
 #include <cstddef>

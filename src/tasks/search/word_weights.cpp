@@ -29,7 +29,7 @@ query_part part_of(std::string_view typed) {
     if (read != end || failed == std::errc::invalid_argument) return part;
     if (failed != std::errc{} || !std::isfinite(weight) || weight < 0)
         throw usage_error(
-            fmt::format("the weight of '{}' must be a number from 0 on", shown(typed.substr(0, mark))));
+            fmt::format("the weight of '{}' must be a number of at least 0", shown(typed.substr(0, mark))));
     part.words = {std::string(typed.substr(0, mark))};
     part.weight = weight;
     return part;
@@ -40,17 +40,17 @@ query_part part_of(std::string_view typed) {
 analysed_query weighted_query(std::string_view query) {
     const between_words separators = between_words_of(query);
     const std::string_view between = separators == between_words::tabs ? "\t\r\n" : " \t\r\n";
-    analysed_query made;
+    analysed_query result;
     for (std::size_t begin = 0;
          (begin = query.find_first_not_of(between, begin)) != std::string_view::npos;) {
         const std::size_t end = std::min(query.find_first_of(between, begin), query.size());
         query_group of;
-        of.part = made.parts.size();
-        made.parts.push_back(part_of(query.substr(begin, end - begin)));
-        made.whole.members.push_back(std::move(of));
+        of.part = result.parts.size();
+        result.parts.push_back(part_of(query.substr(begin, end - begin)));
+        result.whole.members.push_back(std::move(of));
         begin = end;
     }
-    return made;
+    return result;
 }
 
 bool ranks_by(const opened_store& store, ranking_model model) {

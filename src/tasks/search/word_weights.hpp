@@ -20,8 +20,8 @@ analysed_query weighted_query(std::string_view query);
 bool ranks_by(const opened_store& store, ranking_model model);
 void require_model(const opened_store& store, ranking_model model);
 
-/// The options of a query for a store of weights: what needs words of a text, and is there without being requested, is
-/// off. Throws usage_error for what only such a store cannot do.
+/// The options of a query for a store of weights: defaults that need the words of texts are off. Throws usage_error for
+/// requests that such a store cannot serve.
 search_options fitted_to_weights(search_options options, const opened_store& store);
 
 }  // namespace quern

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each stage of a job has a separate budget; what an earlier stage handed over is not counted there.
+// Each stage of a job has a separate budget, which does not count the results of earlier stages.
 #pragma once
 
 #include <cstdint>

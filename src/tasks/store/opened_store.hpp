@@ -71,7 +71,7 @@ class opened_store {
     search_detail::token_stream tokens() const;
     std::string_view id(std::uint32_t document) const;
     std::string_view title(std::uint32_t document) const;
-    /// Asks the memory for what id, title and length of a document need, without waiting.
+    /// Prefetches what id, title and length of a document need.
     void prefetch(std::uint32_t document) const;
     /// The document's text, decompressed. Cost: its block, 64 KiB or the document.
     std::string text(std::uint32_t document) const { return texts_.text(document); }

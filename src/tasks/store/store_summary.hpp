@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the statistics of a store and the report of a build both count.
+// Counts that the statistics of a store and the report of a build share.
 #pragma once
 
 #include <cstdint>

@@ -95,9 +95,9 @@ class collocations_run {
 
   private:
     context with_memory(std::uint64_t bytes) const {
-        context made = ctx_;
-        made.memory_bytes = bytes;
-        return made;
+        context result = ctx_;
+        result.memory_bytes = bytes;
+        return result;
     }
 
     void read() {

@@ -82,9 +82,9 @@ class words_run {
     bool makes_vectors() const { return params_.dimensions != 0; }
 
     context with_memory(std::uint64_t bytes) const {
-        context made = ctx_;
-        made.memory_bytes = bytes;
-        return made;
+        context result = ctx_;
+        result.memory_bytes = bytes;
+        return result;
     }
     /// The context, with the memory left by the parts that stay in memory.
     context with_extra_memory(std::uint64_t held) const {
@@ -161,13 +161,13 @@ class words_run {
             params_.measure != word_measure::lsa && ctx_.device.where == device_choice::kind::cpu;
         return passed_on ? 0 : neighbour * std::min<std::uint64_t>(params_.top, words_);
     }
-    /// What stays in memory for each word, whatever is spilled: sums, ends of rows, and vectors that are compared.
+    /// The memory per word that is never spilled: sums, ends of rows, and vectors that are compared.
     std::uint64_t bytes_of_a_word() const {
         constexpr std::uint64_t sums = 40;
         const bool keeps_vectors = params_.measure == word_measure::lsa;
         return sums + bytes_of_kept_neighbours() + (keeps_vectors ? sizeof(float) * params_.dimensions : 0);
     }
-    /// A quarter of the budget is for the steps themselves; 12 MB next to it are for what stays.
+    /// A quarter of the budget is for the steps themselves; the memory per word may exceed the rest by 12 MB.
     void require_memory() const {
         constexpr std::uint64_t extra = std::uint64_t{12} << 20;
         const std::uint64_t stays = held_by_counting() + bytes_of_a_word() * words_,
@@ -286,8 +286,8 @@ class words_run {
                     ++document;
                 }
                 if (rest.empty()) break;
-                const std::size_t wanted = corpus_->document_lengths[document] - text.size();
-                const auto part = rest.first(std::min(wanted, rest.size()));
+                const std::size_t missing = corpus_->document_lengths[document] - text.size();
+                const auto part = rest.first(std::min(missing, rest.size()));
                 text.insert(text.end(), part.begin(), part.end());
                 rest = rest.subspan(part.size());
             }
@@ -381,8 +381,9 @@ class words_run {
         requested.dimensions = static_cast<unsigned>(std::min<std::uint64_t>(params_.dimensions, smaller));
         requested.seed = params_.seed;
         if (requested.dimensions < params_.dimensions) {
-            ctx_.log(log_level::info, fmt::format("vectors have {} dimensions, not {}: more do not exist",
-                                                  requested.dimensions, params_.dimensions));
+            ctx_.log(log_level::info,
+                     fmt::format("vectors have {} dimensions, not {}: the matrix has no more",
+                                 requested.dimensions, params_.dimensions));
         }
         vectors_ = truncated_svd(matrix, requested, with_extra_memory(held_bytes() + memory_of_documents()));
         if (documents_) result_.statistics.counts["spilled_bytes"] += documents_->spilled_bytes();
@@ -498,7 +499,7 @@ class words_run {
     word_vectors vectors_;
 };
 
-/// What tasks do not do.
+/// Options that tasks do not support.
 void refuse_what_is_whole(const words_options& options) {
     const space_params& q = options.params;
     if (q.measure == word_measure::lsa || q.dimensions != 0)

@@ -23,7 +23,7 @@ class too_little final : public invalid_input {
 words_result words_of_store(const opened_store& store, const words_options& options, const context& ctx);
 
 /// The options with the resolved path of the space and the dimensions of lsa. Throws usage_error if they are out of
-/// range or exclude each other, for a space that cannot be created there, and for missing inputs.
+/// range or mutually exclusive, for a space that cannot be created there, and for missing inputs.
 words_options checked(const words_options& request);
 
 /// The parameters of similar_words() for a space.

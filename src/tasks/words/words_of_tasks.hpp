@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the tasks of a job found out about words, as their results:
+// The results of a job's tasks for words:
 //
 //   matrix      of the first task: words, relations, entries, co-occurrences, triples, ends of the rows, counts of the contexts
 //   columns, weights   the entries, by rows
