@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an errno value says about a file, about the run, or about neither. A transient failure must never be reported as
+// Whether an errno value concerns a file, the run, or neither. A transient failure must never be reported as
 // damage or as a fault of one file among many.
 #pragma once
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// XXH3 of bytes that come in pieces: what hash128() gives for all of them, and what `xxh128sum` prints.
+// XXH3 of bytes that arrive in pieces: equal to hash128() of all of them, and to the output of `xxh128sum`.
 #pragma once
 
 #include <string>

@@ -58,21 +58,21 @@ unsigned count_startable(unsigned wanted) {
     pthread_attr_t like_workers;
     if (pthread_attr_init(&like_workers) != 0) return 0;
     pthread_attr_setstacksize(&like_workers, stack_bytes);
-    std::vector<pthread_t> made;
-    made.reserve(wanted);
+    std::vector<pthread_t> threads;
+    threads.reserve(wanted);
     gate until_all_are_present;
     pthread_t one{};
-    while (made.size() < wanted &&
+    while (threads.size() < wanted &&
            pthread_create(&one, &like_workers, gate::wait, &until_all_are_present) == 0)
-        made.push_back(one);
+        threads.push_back(one);
     pthread_attr_destroy(&like_workers);
     {
         const std::lock_guard lock(until_all_are_present.mutex);
         until_all_are_present.open = true;
     }
     until_all_are_present.changed.notify_all();
-    for (const pthread_t each : made) pthread_join(each, nullptr);
-    return static_cast<unsigned>(made.size());
+    for (const pthread_t each : threads) pthread_join(each, nullptr);
+    return static_cast<unsigned>(threads.size());
 }
 
 std::size_t threads_of_this_process() {
@@ -121,13 +121,13 @@ class thread_slots {
         const std::size_t before = threads_of_this_process();
         // Leaves room for the threads that a decoder or a server starts meanwhile.
         const unsigned plenty = wanted + std::min(2 * wanted, 16U) + kept_for_files;
-        const unsigned made = count_startable(plenty);
-        if (made == plenty && !addresses_are_limited()) {
+        const unsigned startable = count_startable(plenty);
+        if (startable == plenty && !addresses_are_limited()) {
             proved_.store(wanted, std::memory_order_release);
             return;
         }
         wait_until_gone(before);
-        limit_ = std::clamp(made > kept_for_files ? made - kept_for_files + 1 : 1, 1U, wanted);
+        limit_ = std::clamp(startable > kept_for_files ? startable - kept_for_files + 1 : 1, 1U, wanted);
         no_more_.emplace(tbb::global_control::max_allowed_parallelism, limit_);
         if (limit_ > 1) start_workers(limit_);
     }
@@ -139,7 +139,7 @@ class thread_slots {
 };
 
 /// How many threads parallel algorithms can have if `wanted` are requested: fewer, down to 1, if the system creates no
-/// more (a control group's pids.max, ulimit -u, ulimit -v). Determined at the first call that wants several, by
+/// more (a control group's pids.max, ulimit -u, ulimit -v). Determined by the first call for several threads, by
 /// creating them: about 15 us each. Thread-safe.
 unsigned available_threads(unsigned wanted) {
     static auto& slots = *new thread_slots;  // lives as long as oneTBB's threads, which end with the process
@@ -156,7 +156,7 @@ std::uint64_t limit_in(const std::string& path) {
 /// The smallest limit of this process's control group and of all groups around it (version 2, or version 1's memory
 /// controller).
 std::uint64_t control_group_limit() {
-    std::uint64_t least = UINT64_MAX;
+    std::uint64_t min_limit = UINT64_MAX;
     std::ifstream groups("/proc/self/cgroup");
     for (std::string line; std::getline(groups, line);) {
         const std::size_t controllers = line.find(':'), path = line.find(':', controllers + 1);
@@ -169,11 +169,11 @@ std::uint64_t control_group_limit() {
         for (std::string group = line.substr(path + 1);; group.resize(group.rfind('/'))) {
             while (group.ends_with('/')) group.pop_back();
             if (group.find('/') == std::string::npos) group.clear();
-            least = std::min(least, limit_in(std::string(root).append(group).append(file)));
+            min_limit = std::min(min_limit, limit_in(std::string(root).append(group).append(file)));
             if (group.empty()) break;
         }
     }
-    return least;
+    return min_limit;
 }
 
 }  // namespace
@@ -185,16 +185,16 @@ std::uint64_t memory_limit_seen() {
 }
 
 context context::cpu(unsigned threads) {
-    context made;
-    made.device.where = device_choice::kind::cpu;
-    made.threads = threads;
-    return made;
+    context result;
+    result.device.where = device_choice::kind::cpu;
+    result.threads = threads;
+    return result;
 }
 
 context context::cuda(int ordinal) {
-    context made;
-    made.device = {device_choice::kind::cuda, ordinal};
-    return made;
+    context result;
+    result.device = {device_choice::kind::cuda, ordinal};
+    return result;
 }
 
 void context::check_stop() const {

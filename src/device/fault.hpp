@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a primitive can find wrong with the values themselves, with the same messages on every place. A CPU place throws
+// Faults in the values passed to a primitive, with the same messages on every place. A CPU place throws
 // at once; a kernel records the fault, and the place throws when it next synchronises.
 #pragma once
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loops over arrays that may be mapped: asks context::check_stop() after every so many values, so that pages are given back
-// before too many of them were touched (files/mapped_pages.hpp), at no cost for each value.
+// Loops over arrays that may be mapped: calls context::check_stop() at intervals, so that pages are released before too
+// many are resident (files/mapped_pages.hpp), at no cost per value.
 #pragma once
 
 #include <algorithm>
@@ -10,8 +10,8 @@
 
 namespace quern {
 
-/// So many values touch a few MiB between two checks: values side by side, and values anywhere, of which each brings the 64 KiB
-/// around it.
+/// Values between two checks, which touch a few MiB: contiguous values, and scattered ones, each of which faults in the
+/// 64 KiB around it.
 inline constexpr std::uint64_t neighbouring_values = std::uint64_t{1} << 16, scattered_values = 64;
 
 /// One thread.
@@ -20,7 +20,7 @@ class paced_checks {
     /// `ctx` must outlive it.
     paced_checks(const context& ctx, std::uint64_t every) : ctx_(ctx), every_(every), left_(every) {}
 
-    /// So many values have been worked on. Throws `interrupted` when the run is to stop.
+    /// Counts processed values. Throws `interrupted` if a stop is requested.
     void after(std::uint64_t values) {
         if (values < left_) {
             left_ -= values;

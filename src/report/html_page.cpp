@@ -47,7 +47,7 @@ void append_escaped(std::string& out, std::string_view text) {
             append_code_point(out, 0x2400 + c);  // control pictures
         } else if ((c >= 0x7F && c < 0xA0) || (c & 0xFFFE) == 0xFFFE || (c >= 0x202A && c <= 0x202E) ||
                    (c >= 0x2066 && c <= 0x2069)) {
-            append_code_point(out, 0xFFFD);  // also what would turn the direction of the page
+            append_code_point(out, 0xFFFD);  // also characters that would change the direction of the page
         } else {
             append_code_point(out, c);
         }

@@ -83,10 +83,10 @@ std::shared_ptr<const break_rules> break_rules::read(const icu::BreakIterator& i
     std::uint32_t size = 0;
     // getBinaryRules only reads, but is not declared const.
     const std::uint8_t* bytes = const_cast<icu::RuleBasedBreakIterator*>(rules)->getBinaryRules(size);
-    auto made = std::make_shared<break_rules>();
-    if (bytes == nullptr || !made->load(bytes, size)) return nullptr;
-    made->prove_ascii();
-    return made;
+    auto result = std::make_shared<break_rules>();
+    if (bytes == nullptr || !result->load(bytes, size)) return nullptr;
+    result->prove_ascii();
+    return result;
 }
 
 std::shared_ptr<const break_rules> break_rules::get(kind wanted, const icu::Locale& locale) {

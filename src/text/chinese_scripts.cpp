@@ -92,11 +92,11 @@ struct script_joiner::table {
 
     static std::shared_ptr<const table> of(script wanted) {
         if (wanted == script::simplified) {
-            static const auto made = std::make_shared<const table>(script::simplified);
-            return made;
+            static const auto result = std::make_shared<const table>(script::simplified);
+            return result;
         }
-        static const auto made = std::make_shared<const table>(script::traditional);
-        return made;
+        static const auto result = std::make_shared<const table>(script::traditional);
+        return result;
     }
 };
 

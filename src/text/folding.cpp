@@ -116,10 +116,10 @@ std::string folded_form(std::string_view word) {
         else
             kept.append(c);
     }
-    std::string made;
-    compose.normalize(kept, failed).toUTF8String(made);
+    std::string result;
+    compose.normalize(kept, failed).toUTF8String(result);
     if (U_FAILURE(failed) != 0) throw std::bad_alloc();
-    return made.empty() ? std::string(word) : made;
+    return result.empty() ? std::string(word) : result;
 }
 
 }  // namespace

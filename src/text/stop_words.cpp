@@ -73,8 +73,7 @@ std::string read_stop_word_file(const std::string& path) {
     std::error_code failed;
     const auto status = std::filesystem::status(path, failed);
     if (status.type() == std::filesystem::file_type::not_found) {
-        throw usage_error("unknown stop words '" + path + "': neither a file nor one of none" +
-                          known_names());
+        throw usage_error("unknown stop words '" + path + "' (expected a file, none" + known_names() + ")");
     }
     // A pipe would be empty at the second reading.
     if (!failed && !std::filesystem::is_regular_file(status))

@@ -16,7 +16,7 @@ class word_boundaries {
     word_boundaries(const word_boundaries&) = delete;  // one iterator
     word_boundaries& operator=(const word_boundaries&) = delete;
 
-    /// Another text, from now on; must outlive the questions about it.
+    /// Replaces the text, which must outlive the queries about it.
     void begin_text(std::string_view text);
     /// The next boundary from `at` on, and the last one up to `at`; at most the text's size, which is one.
     std::size_t from(std::size_t at);

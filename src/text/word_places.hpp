@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where some words may be in a text: the parts to be analysed where only these words matter, as for a snippet.
+// Where some words may be in a text: the parts to analyse if only these words matter, as for a snippet.
 #pragma once
 
 #include <cstddef>

@@ -128,7 +128,7 @@ struct search_options {
     bool total = false;
     /// Whether to only count them: without ranking, hits and suggestions are empty.
     bool count = false;
-    /// Only documents whose kept fields fulfil this: "lang = de AND price < 10" (docs/search.md has the grammar). Blank: all.
+    /// Only documents whose kept fields satisfy this: "lang = de AND price < 10" (docs/search.md has the grammar). Blank: all.
     /// Scores are those without a filter. filter_error for an expression that is not understood.
     std::string filter;
     /// Kept fields, separated by commas, each with a - before it if large values come first: hits are in this order instead

@@ -48,7 +48,8 @@ inline constexpr auto options_of<search_options> = std::array{
                                        "them."),
     option_for<&search_options::filter>(
         "filter", "EXPR",
-        "Only documents whose kept fields fulfil this: lang = de AND price < 10, tag IN (a, b), year BETWEEN "
+        "Only documents whose kept fields satisfy this: lang = de AND price < 10, tag IN (a, b), year "
+        "BETWEEN "
         "1990 AND "
         "1999, NOT, OR, parentheses, field EXISTS, field STARTS WITH text. Scores do not change."),
     option_for<&search_options::sort>(

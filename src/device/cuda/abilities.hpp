@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one place that answers what a CUDA device may do. Operations choose kernels and sizes of shared memory by it; the
-// results are the same bits whichever they choose.
+// The only description of the features of a CUDA device. Operations choose kernels and sizes of shared memory by it;
+// the results are the same bits for every choice.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The order between the work of a caller and ours. Defined only if the program is built with CUDA.
+// Orders our work after a caller's on a GPU. Defined only if the program is built with CUDA.
 #pragma once
 
 #include "device/cuda/cuda_place.hpp"

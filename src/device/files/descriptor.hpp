@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A file descriptor that closes itself, and the system calls every file of this folder needs, with their
-// errors turned into io_error. Interrupted calls are repeated; short writes are continued.
+// A file descriptor that closes itself, and the system calls that this folder needs, with errors as io_error.
+// Interrupted calls are repeated; short writes are continued.
 #pragma once
 
 #include <cstddef>
@@ -44,7 +44,7 @@ void sync_file(const descriptor& file, const std::filesystem::path& path);
 void sync_folder(const std::filesystem::path& folder);
 /// The folder a path lies in: "." for a bare name. A path that ends in '/' counts without it.
 std::filesystem::path parent_of(const std::filesystem::path& path);
-/// Throws usage_error where no folder has this name: what is written is written into folders that are there.
+/// Throws usage_error if there is no folder of this name: outputs are created in existing folders only.
 void require_folder(const std::filesystem::path& folder);
 
 }  // namespace quern

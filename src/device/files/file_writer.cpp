@@ -44,7 +44,7 @@ void file_writer::write(std::string_view bytes) {
     write_all(file_, bytes, path_);
     flushed_ += bytes.size();
     if (!early_ || flushed_ - requested_ < step) return;
-    // Only a hint: whether the bytes are on the disk, sync() finds out.
+    // Only a hint: sync() checks whether the bytes are on the disk.
     ::sync_file_range(file_.number(), static_cast<off64_t>(requested_),
                       static_cast<off64_t>(flushed_ - requested_), SYNC_FILE_RANGE_WRITE);
     requested_ = flushed_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Appends bytes to one file through a buffer, and says so when the disk does not take them.
+// Appends bytes to one file through a buffer, and reports when the disk is full or fails.
 #pragma once
 
 #include <cstddef>
@@ -39,12 +39,12 @@ class file_writer {
     std::uint64_t size() const noexcept { return flushed_ + used_; }
     const std::filesystem::path& path() const noexcept { return path_; }
 
-    /// From now on the disk gets the bytes while more are appended, so that sync() waits for few. For files that are kept.
+    /// From now on bytes are written back while more are appended, so that sync() waits for few. For kept files.
     void write_to_disk_early() noexcept { early_ = true; }
 
-    /// Hands the buffer to the system.
+    /// Writes the buffer to the file.
     void flush();
-    /// flush(), and waits until the disk has everything.
+    /// flush(), and waits until everything is on the disk.
     void sync();
     /// flush() and closes; a second call does nothing.
     void close();
@@ -62,10 +62,10 @@ class file_writer {
     std::uint64_t requested_ = 0;  ///< bytes that the disk has been asked to take
 };
 
-/// Writes a small file as a whole; an existing one loses what it held. Throws io_error.
+/// Writes a small file as a whole; the contents of an existing one are lost. Throws io_error.
 void write_file(const std::filesystem::path& path, std::string_view bytes);
 
-/// The same in one step: a process that is killed leaves the old file or the new one, and perhaps PATH.new. Throws io_error.
+/// The same atomically: a killed process leaves the old file or the new one, and perhaps PATH.new. Throws io_error.
 void replace_file(const std::filesystem::path& path, std::string_view bytes);
 
 }  // namespace quern

@@ -25,14 +25,15 @@ std::atomic<std::uint64_t> bytes_mapped{0};
 namespace {
 
 constexpr std::uint64_t mib = std::uint64_t{1} << 20;
-/// Fewer mapped pages than this are left alone: giving them back again and again would be all that is done.
+/// Fewer mapped pages than this stay: releasing them would take longer than the work on them.
 constexpr std::uint64_t min_given_back = 16 * mib;
-/// More than the program and its libraries ever map: what threads bring back while pages are given back is not theirs.
+/// More than the program and its libraries ever map, so that pages which threads fault in meanwhile are not counted as
+/// theirs.
 constexpr std::uint64_t max_others = 32 * mib;
-/// How fast a thread can come to hold pages, in bytes a nanosecond: with one that is touched the system maps those around it,
-/// up to 2 MiB in some microseconds.
+/// How fast a thread can fault pages in, in bytes per nanosecond: the kernel maps the pages around a fault with it, up
+/// to 2 MiB in some microseconds.
 constexpr std::uint64_t mapped_by_a_thread = 512;
-/// How long nobody looks at most and at least.
+/// The longest and the shortest time between two checks, in nanoseconds.
 constexpr std::int64_t longest_wait = 20'000'000, shortest_wait = 10'000;
 
 struct resident_bytes {
@@ -44,18 +45,18 @@ std::int64_t now() noexcept {
     return std::chrono::duration_cast<std::chrono::nanoseconds>(since).count();
 }
 
-/// What the process maps, and what it holds of it.
+/// The files that the process maps, and how much of them is resident.
 class registry {
   public:
     void add(const void* memory, std::size_t bytes) noexcept try {
         const std::lock_guard hold(mutex_);
         if (!mapped_.try_emplace(memory, bytes).second) return;
         bytes_mapped.fetch_add(bytes, std::memory_order_relaxed);
-        next_look_.store(0, std::memory_order_relaxed);  // the last look knew nothing of these pages
+        next_look_.store(0, std::memory_order_relaxed);  // the last check did not see these pages
     } catch (const std::bad_alloc&) {                    // these pages stay
     }
     void remove(const void* memory) noexcept {
-        const std::lock_guard hold(mutex_);  // pages are not given back while their owner unmaps them
+        const std::lock_guard hold(mutex_);  // pages are not released while their owner unmaps them
         const auto found = mapped_.find(memory);
         if (found == mapped_.end()) return;
         bytes_mapped.fetch_sub(found->second, std::memory_order_relaxed);
@@ -70,16 +71,16 @@ class registry {
     void look() noexcept {
         const std::uint64_t limit = limit_.load(std::memory_order_relaxed);
         if (limit == 0 || now() < next_look_.load(std::memory_order_relaxed)) return;
-        // While one thread looks, the others wait for it: it may lose its core, and they would go on taking pages.
+        // While one thread checks, the others wait: it may be preempted, and they would fault in further pages.
         const std::lock_guard hold(mutex_);
-        if (now() < next_look_.load(std::memory_order_relaxed)) return;  // another thread has looked
+        if (now() < next_look_.load(std::memory_order_relaxed)) return;  // another thread has checked
         const std::optional<resident_bytes> held = resident();
         const std::int64_t wait = held ? wait_after(*held, limit) : longest_wait;
         next_look_.store(now() + wait, std::memory_order_relaxed);
     }
 
   private:
-    /// Gives back what is too much, and says how long all is well then.
+    /// Releases pages beyond the limit; returns the time until the next check.
     std::int64_t wait_after(resident_bytes held, std::uint64_t limit) noexcept {
         const std::uint64_t own = held.all - std::min(held.all, held.of_files);
         if (own + others_ + bytes_mapped.load(std::memory_order_relaxed) <= limit) return longest_wait;
@@ -89,7 +90,7 @@ class registry {
             const std::optional<resident_bytes> left = resident();
             if (!left) return longest_wait;
             held = *left;
-            // Threads go on, and some of what was given back is there again: the least that was seen, or little more.
+            // Running threads fault some pages in again at once, so this is the minimum seen, slowly rising.
             others_ = std::min({others_ == 0 ? held.of_files : others_ + mib, held.of_files, max_others});
         }
         const std::uint64_t capacity = std::max(limit - std::min(limit, held.all), min_given_back);
@@ -98,7 +99,7 @@ class registry {
                           longest_wait);
     }
 
-    /// As /proc says it; nothing where it does not.
+    /// From /proc; nothing if it is not available.
     std::optional<resident_bytes> resident() noexcept {
         if (!statm_.is_open()) statm_ = descriptor(::open("/proc/self/statm", O_RDONLY | O_CLOEXEC));
         char text[128];
@@ -124,7 +125,7 @@ class registry {
     std::atomic<std::int64_t> next_look_{0};
 };
 
-/// Never destroyed: what is mapped may outlive every other object.
+/// Never destroyed: mappings may outlive every other object.
 registry& all_mapped() {
     static registry& only = *new registry;
     return only;

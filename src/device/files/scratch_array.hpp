@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An array in a scratch file, mapped: what does not fit the budget is the system's to keep in memory or not.
+// An array in a mapped scratch file: the system decides which of its pages stay in memory.
 #pragma once
 
 #include <fcntl.h>
@@ -26,7 +26,7 @@ class scratch_array {
         const std::size_t bytes = size * sizeof(T);
         folder.take(bytes);
         const descriptor file = open_file(path, O_RDWR | O_CREAT | O_EXCL, 0600);
-        // The room is taken now, so that a full disk is an error here and not a signal later.
+        // Allocates the space now, so that a full disk is an error here and not a signal later.
         if (const int failed = ::posix_fallocate(file.number(), 0, static_cast<off_t>(bytes)); failed != 0)
             throw io_error(path.string(), "cannot write", failed);
         void* const address = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file.number(), 0);

@@ -11,7 +11,7 @@
 
 namespace quern {
 namespace {
-// Hidden, so that no walk over a corpus takes what is spilled for documents.
+// Hidden, so that no walk over a corpus reads spilled data as documents.
 constexpr std::string_view prefix = ".quern-scratch-";
 }  // namespace
 
@@ -32,12 +32,13 @@ scratch_folder::scratch_folder(const context& ctx)
 void scratch_folder::take(std::uint64_t bytes) {
     const auto refuse = [&](std::uint64_t left, std::string_view whose, int code) {
         throw io_error(path_.parent_path().string(),
-                       "cannot spill " + std::to_string(bytes) + " bytes beside " + std::to_string(taken_) +
-                           " that are spilled, " + std::to_string(left) + std::string(whose),
+                       "cannot spill " + std::to_string(bytes) + " bytes in addition to " +
+                           std::to_string(taken_) + " already spilled, " + std::to_string(left) +
+                           std::string(whose),
                        code);
     };
     if (bytes > limit_ - taken_) refuse(limit_, " are allowed in all", EDQUOT);
-    std::error_code unknown;  // then the disk says it when it is full
+    std::error_code unknown;  // then writing reports a full disk
     const auto space = std::filesystem::space(path_, unknown);
     if (!unknown && bytes > space.available) refuse(space.available, " are free", ENOSPC);
     taken_ += bytes;

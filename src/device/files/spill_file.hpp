@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scratch bytes on disk: appended once, then read at any place.
+// Scratch bytes on disk: appended once, then read at any position.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ class spill_file {
     }
     /// Makes everything appended readable.
     void flush() { writer_.flush(); }
-    /// Fills `out` with the bytes at `offset`; throws io_error, also where there are fewer.
+    /// Fills `out` with the bytes at `offset`; throws io_error, also if there are fewer.
     void read_at(std::uint64_t offset, std::span<char> out) const;
 
   private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An array of the CPU that finds room elsewhere where the budget has none: the same algorithm goes on, slower, over a scratch
-// file that is mapped, whose pages the system may have back (mapped_pages.hpp).
+// A CPU array that spills if the budget is exhausted: the same algorithm runs, slower, on a mapped scratch file, whose
+// pages can be released (mapped_pages.hpp).
 #pragma once
 
 #include <algorithm>
@@ -22,8 +22,8 @@ template <class T>
 class spilled_array {
   public:
     spilled_array() = default;
-    /// In memory where `left_over` bytes of the place's budget are free next to it, by default a quarter of the whole; a small
-    /// array wherever it finds room. Throws io_error where the scratch folder has no room.
+    /// In memory if `left_over` bytes of the place's budget stay free, by default a quarter of the budget; a small
+    /// array if it fits at all. Throws io_error if the scratch folder is full.
     spilled_array(cpu_place& place, std::size_t size, std::string_view what_for = "an array")
         : spilled_array(place, size, what_for, place.memory().limit() / 4) {}
     spilled_array(cpu_place& place, std::size_t size, std::string_view what_for, std::uint64_t left_over)
@@ -35,10 +35,10 @@ class spilled_array {
                 memory_ = cpu_array<T>(place, size, what_for);
                 data_ = memory_.data();
                 return;
-            } catch (const out_of_memory&) {  // another thread took the room meanwhile
+            } catch (const out_of_memory&) {  // another thread took the memory meanwhile
             }
         }
-        scratch_folder folder(place.ctx());  // the file has no name when this has gone
+        scratch_folder folder(place.ctx());  // the file is unlinked with the folder
         file_ = std::make_unique<scratch_array<T>>(folder, "array", size);
         data_ = file_->span().data();
     }

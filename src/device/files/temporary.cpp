@@ -51,9 +51,8 @@ bool same_file(const descriptor& handle, const fs::path& path) {
            opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
 }
 
-/// Locks a fresh temporary. False where another process took it for a leftover between its creation and this
-/// call, so that a new one is needed. File systems without locks are accepted: sweepers spare what they
-/// cannot lock.
+/// Locks a fresh temporary. False if another process took it for a leftover between its creation and this call, so that
+/// a new one is needed. File systems without locks are accepted: sweepers spare what they cannot lock.
 bool claim(const temporary& fresh) {
     if (::flock(fresh.handle.number(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) return false;
     struct stat opened {
@@ -85,14 +84,14 @@ std::vector<fs::path> temporaries_in(const fs::path& folder, std::string_view pr
     return found;
 }
 
-/// Locks a temporary of this user whose owner is gone; no descriptor where it has one, or may not be touched.
+/// Locks a temporary of this user whose owner is gone; no descriptor if the owner lives, or access is denied.
 descriptor lock_stale(const fs::path& path) {
     descriptor handle(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
     struct stat status {};
     if (!handle.is_open() || ::fstat(handle.number(), &status) != 0 || status.st_uid != ::geteuid())
         return {};
     if (::flock(handle.number(), LOCK_EX | LOCK_NB) != 0) return {};
-    // Between open and lock the owner may have published it under another name: then the name is free.
+    // Between open and lock the owner may have published it under another name, so the name is checked again.
     if (!same_file(handle, path)) return {};
     return handle;
 }
@@ -100,7 +99,7 @@ descriptor lock_stale(const fs::path& path) {
 }  // namespace
 
 std::string temporary_prefix(const fs::path& final_name) {
-    // A name may have 255 bytes: next to the longest ones a temporary needs a shorter one.
+    // Names have at most 255 bytes: the temporary of a very long name gets a shorter one.
     constexpr std::size_t longest = 220, kept = 180;
     std::string name = final_name.filename().string();
     if (name.size() > longest) name = name.substr(0, kept) + "-" + std::to_string(hash64(name));
@@ -145,7 +144,8 @@ temporary make_temporary_folder(const fs::path& folder, std::string_view prefix)
 
 descriptor lock_file(const fs::path& path) {
     for (int i = 0; i < attempts; ++i) {
-        // Reading is enough for a lock, and is what other users may do. O_CREAT alone would not open their files everywhere.
+        // A lock only needs read access, which other users have. O_CREAT alone would not open their files on every
+        // system.
         descriptor handle(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
         if (!handle.is_open() && errno == ENOENT) {
             handle =
@@ -191,7 +191,7 @@ void require_writable_folder(const std::filesystem::path& folder) {
 void require_possible_name(const std::filesystem::path& path, int code) {
     switch (code) {
         case ENOENT:
-        case ENOTDIR:  // what is wrong with the folder is found there
+        case ENOTDIR:  // examining the folder finds the error
             return;
         case ENAMETOOLONG:
             throw usage_error(path.string() + ": the name is longer than the file system allows");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Temporary files and folders that can be told from those of a dead process: each is locked (flock) for as
-// long as its owner lives, and the kernel drops the lock however the owner ends. A name alone, or a process
-// number, would not do: numbers are used again.
+// Temporary files and folders that can be distinguished from those of a dead process: each is locked (flock) as long as
+// its owner lives, and the kernel drops the lock however the owner ends. A process id in the name would not suffice:
+// ids are reused.
 #pragma once
 
 #include <filesystem>
@@ -23,13 +23,13 @@ struct temporary {
 /// `.NAME.quern-`: what precedes the letters of temporaries that will become `final_name`.
 std::string temporary_prefix(const std::filesystem::path& final_name);
 
-/// Both throw usage_error where there is no such folder, io_error where it takes nothing.
+/// Both throw usage_error if there is no such folder, io_error if nothing can be created there.
 temporary make_temporary_file(const std::filesystem::path& folder, std::string_view prefix);
 /// The folder is private (0700) until its maker publishes it.
 temporary make_temporary_folder(const std::filesystem::path& folder, std::string_view prefix);
 
-/// Opens a file of exactly this name, made where it is missing, and locks it; no descriptor where another one holds the
-/// lock. Its owner removes the file before the descriptor is closed. Throws io_error.
+/// Opens a file of exactly this name, created if it is missing, and locks it; no descriptor if another process holds
+/// the lock. Its owner removes the file before the descriptor is closed. Throws io_error.
 descriptor lock_file(const std::filesystem::path& path);
 
 /// Removes the entries of `folder` named PREFIX + six letters whose owner is gone. Never throws: a leftover
@@ -42,13 +42,14 @@ std::optional<temporary> take_over_temporary(
     const std::filesystem::path& folder, std::string_view prefix,
     const std::function<bool(const std::filesystem::path& leftover)>& wanted);
 
-// Whether a file can be made under a name, looked at before the work whose results it is to hold.
+// Whether a file can be created under a name, checked before the work whose results it will hold.
 
-/// Throws usage_error where there is no such folder, io_error where it takes no new names: read-only, or another user's.
+/// Throws usage_error if there is no such folder, io_error if nothing can be created there: read-only, or another
+/// user's.
 void require_writable_folder(const std::filesystem::path& folder);
 
-/// What `code`, an errno of looking at `path`, means for a file to be made there: returns where nothing is there as yet, throws
-/// usage_error where no file can have this name, io_error for the rest.
+/// What `code`, an errno of examining `path`, means for creating a file there: returns if nothing exists yet, throws
+/// usage_error if no file can have this name, io_error otherwise.
 void require_possible_name(const std::filesystem::path& path, int code);
 
 }  // namespace quern

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Entries are never freed, only used again, and a signal handler finds them without a lock: it follows the list from its head,
-// to which entries are only added, and reads the atomic members.
+// Entries are never freed, only reused, and a signal handler finds them without a lock: it follows the list from its
+// head, to which entries are only added, and reads the atomic members.
 #include "device/files/watched_mapping.hpp"
 
 #include <fcntl.h>
@@ -71,11 +71,11 @@ mappings& all_mappings() {
 }
 
 bool is_same_moment(const timespec& a, const timespec& b) {
-    // File systems may keep whole seconds alone, once they forget what was in memory.
+    // File systems may store whole seconds only, once the inode is evicted from memory.
     return a.tv_sec == b.tv_sec && (a.tv_nsec == b.tv_nsec || a.tv_nsec == 0 || b.tv_nsec == 0);
 }
 
-/// Only what still has its name can be changed by it. Files of other kinds may grow while they are read.
+/// Only a file that still has its name can have changed under it. Files of other kinds may grow while they are read.
 bool was_changed(const entry& of) {
     struct stat now {};
     if (!of.status) return false;
@@ -112,7 +112,7 @@ void watch_mapping(const void* memory, std::size_t bytes, const std::filesystem:
     at->handle.close_quietly();
     at->lost.store(false, std::memory_order_relaxed);
     const auto begin = reinterpret_cast<std::uintptr_t>(memory);
-    // Whole pages: what reads ahead touches the rest of the last one, too.
+    // Whole pages: reading ahead touches the rest of the last one, too.
     at->end.store((begin + bytes + all.page_bytes - 1) / all.page_bytes * all.page_bytes,
                   std::memory_order_relaxed);
     at->begin.store(begin, std::memory_order_release);
@@ -134,7 +134,7 @@ void watch_as_section(const void* memory, const std::string& name) {
     entry* const at = all.find(memory);
     if (at == nullptr) return;
     at->section = name;
-    // Where no more files can be opened, it is looked at by its name.
+    // If no more files can be opened, it is examined by its name.
     at->handle = descriptor(::open(at->file.c_str(), O_PATH | O_CLOEXEC));
     struct stat opened {};
     if (!at->status || ::fstat(at->handle.number(), &opened) != 0 || opened.st_dev != at->status->st_dev ||

@@ -36,19 +36,19 @@ struct queried_word {
 struct tree_position {
     std::uint32_t node;  ///< of pages
     std::uint32_t page;
-    bool unsure;  ///< a key above was the word's: the next separator may be greater
-    bool met;     ///< the page's key is the word's: it may be one page earlier
+    bool unsure;        ///< a key above was the word's: the next separator may be greater
+    bool key_is_equal;  ///< the page's key is the word's: it may be one page earlier
 };
 
 /// The number of sixteen ascending keys that are at most `key`.
 template <class Key>
 HWY_INLINE std::uint32_t count_at_most(const std::uint8_t* keys, Key key) {
     const hn::CappedTag<Key, fan_out> d;
-    const auto keys_compared = hn::Set(d, key);
+    const auto searched = hn::Set(d, key);
     std::size_t greater = 0;
     for (std::size_t i = 0; i < fan_out; i += hn::Lanes(d)) {
         const auto some = hn::LoadU(d, reinterpret_cast<const Key*>(keys) + i);
-        greater += hn::CountTrue(d, hn::Gt(some, keys_compared));
+        greater += hn::CountTrue(d, hn::Gt(some, searched));
     }
     return fan_out - static_cast<std::uint32_t>(greater);
 }
@@ -78,7 +78,7 @@ HWY_INLINE void choose_page(const packed_dictionary::level& pages, const queried
     const auto key = static_cast<std::uint32_t>(key_at(word, pages.skips[at.node]) >> 32);
     const std::uint32_t below = count_at_most(pages.keys + std::uint64_t{at.node} * fan_out * 4, key);
     at.page = std::min(at.node * fan_out + std::max(below, 1U), pages.count) - 1;
-    at.met = load<std::uint32_t>(pages.keys + std::uint64_t{at.page} * 4) == key;
+    at.key_is_equal = load<std::uint32_t>(pages.keys + std::uint64_t{at.page} * 4) == key;
 }
 
 /// Whether the codes at `codes` encode the rest of the word after its first `position` letters.
@@ -179,12 +179,12 @@ HWY_INLINE std::uint32_t look_up(const std::uint8_t* page, packed::symbols symbo
 std::uint32_t look_before(const packed_dictionary& list, const queried_word& word, tree_position at) {
     if (at.unsure) return packed_find::undetermined;
     const packed_dictionary::level& pages = list.levels()[0];
-    while (at.met && at.page % fan_out != 0) {
+    while (at.key_is_equal && at.page % fan_out != 0) {
         const auto key = load<std::uint32_t>(pages.keys + std::uint64_t{at.page} * 4);
         --at.page;
         const std::uint32_t id = look_up(list.page(at.page), list.symbols_of(at.page), word, list.size());
         if (id != list.size()) return id;
-        at.met = load<std::uint32_t>(pages.keys + std::uint64_t{at.page} * 4) == key;
+        at.key_is_equal = load<std::uint32_t>(pages.keys + std::uint64_t{at.page} * 4) == key;
     }
     return list.size();
 }
@@ -192,7 +192,7 @@ std::uint32_t look_before(const packed_dictionary& list, const queried_word& wor
 HWY_INLINE std::uint32_t finish(const packed_dictionary& list, const queried_word& word,
                                 const tree_position& at) {
     const std::uint32_t id = look_up(list.page(at.page), list.symbols_of(at.page), word, list.size());
-    if (id != list.size() || !(at.met || at.unsure)) return id;
+    if (id != list.size() || !(at.key_is_equal || at.unsure)) return id;
     return look_before(list, word, at);
 }
 
@@ -250,7 +250,7 @@ void find_some(const packed_dictionary& list, const std::uint8_t* text, const st
         choose_page(pages, words[i], at[i]);
         const std::uint8_t* const page = list.page(at[i].page);
         fetch_page(page);
-        if (at[i].met) fetch_page(page - packed::page_bytes);
+        if (at[i].key_is_equal) fetch_page(page - packed::page_bytes);
     }
     for (std::size_t i = 0; i < count; ++i) {
         const std::uint32_t length = ends[i] - begins[i];

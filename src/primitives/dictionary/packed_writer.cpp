@@ -116,9 +116,9 @@ void packed_writer::make_pages(bool all) {
             // Chosen while all words are still present.
             if (first > 0) {
                 letters_.erase(0, waiting_[first - 1]);
-                const std::uint64_t gone = waiting_[first - 1];
+                const std::uint64_t coded_bytes = waiting_[first - 1];
                 waiting_.erase(waiting_.begin(), waiting_.begin() + static_cast<std::ptrdiff_t>(first));
-                for (std::uint64_t& end : waiting_) end -= gone;
+                for (std::uint64_t& end : waiting_) end -= coded_bytes;
                 first = 0;
                 if (!all && waiting_.size() < enough_words && letters_.size() < enough_letters) return;
             }
@@ -135,10 +135,10 @@ void packed_writer::make_pages(bool all) {
         before_ = word(first - 1);
     }
     if (first == 0) return;
-    const std::uint64_t gone = waiting_[first - 1];
-    letters_.erase(0, gone);
+    const std::uint64_t coded_bytes = waiting_[first - 1];
+    letters_.erase(0, coded_bytes);
     waiting_.erase(waiting_.begin(), waiting_.begin() + static_cast<std::ptrdiff_t>(first));
-    for (std::uint64_t& end : waiting_) end -= gone;
+    for (std::uint64_t& end : waiting_) end -= coded_bytes;
 }
 
 /// Codes words from `first` on until the page has `count`; keeps those coded already. False if they do not fit.
@@ -146,14 +146,14 @@ bool packed_writer::encode(page& made, std::size_t first, std::size_t count) con
     page::state& now = made.now;
     for (; now.count < count; ++now.count) {
         const std::string_view rest = word(first + now.count).substr(now.begins);
-        const int taken = symbols_.back().encode(rest, made.coded[now.count]);
-        if (taken > static_cast<int>(packed::page_bytes)) return false;
+        const int encoded = symbols_.back().encode(rest, made.coded[now.count]);
+        if (encoded > static_cast<int>(packed::page_bytes)) return false;
         now.letters += rest.size();
-        if (taken < 0) {
+        if (encoded < 0) {
             now.what = form::letters;
             continue;
         }
-        const auto length = static_cast<std::size_t>(taken);
+        const auto length = static_cast<std::size_t>(encoded);
         if (length > max_few_codes && now.what == form::few_codes) now.what = form::many_codes;
         now.codes += length;
         made.lengths[now.count] = static_cast<std::uint8_t>(length);
@@ -162,23 +162,23 @@ bool packed_writer::encode(page& made, std::size_t first, std::size_t count) con
 }
 
 /// As many words from `first` on as fit a page; 0 if not even one does.
-std::size_t packed_writer::fill(page& made, page& other, std::size_t first) const {
+std::size_t packed_writer::fill(page& result, page& other, std::size_t first) const {
     const std::string_view head = word(first);
-    made.now = {.begins = head.size()};
-    if (head.size() > packed::page_bytes || !encode(made, first, 1)) return 0;
+    result.now = {.begins = head.size()};
+    if (head.size() > packed::page_bytes || !encode(result, first, 1)) return 0;
     const std::size_t max = std::min<std::size_t>(packed::max_words, waiting_.size() - first);
     for (std::size_t count = 2; count <= max; ++count) {
-        const page::state before = made.now;
+        const page::state before = result.now;
         const std::size_t begins = std::min(before.begins, common_prefix(head, word(first + count - 1)));
         const bool again = begins != before.begins;
         if (again) other.now = {.begins = begins};
-        if (!encode(again ? other : made, first, count)) {
-            if (!again) made.now = before;
+        if (!encode(again ? other : result, first, count)) {
+            if (!again) result.now = before;
             break;
         }
-        if (again) std::swap(made, other);
+        if (again) std::swap(result, other);
     }
-    return made.now.count;
+    return result.now.count;
 }
 
 void packed_writer::begin_page(std::string_view before, std::string_view first) {
@@ -187,8 +187,8 @@ void packed_writer::begin_page(std::string_view before, std::string_view first) 
     separator_ends_.push_back(static_cast<std::uint32_t>(separators_.size()));
 }
 
-void packed_writer::write(const page& made, std::size_t first) {
-    const page::state& now = made.now;
+void packed_writer::write(const page& result, std::size_t first) {
+    const page::state& now = result.now;
     const std::size_t begin = pages_.size();
     store(pages_, written_);
     pages_ += static_cast<char>(static_cast<unsigned>(now.what) << 6 | now.count);
@@ -196,7 +196,7 @@ void packed_writer::write(const page& made, std::size_t first) {
     for (std::size_t i = 0; i < now.count; ++i) pages_ += static_cast<char>(fingerprint_of(word(first + i)));
     const auto length = [&](std::size_t i) -> unsigned {
         if (i == now.count) return 0;
-        if (now.what != form::letters) return made.lengths[i];
+        if (now.what != form::letters) return result.lengths[i];
         return static_cast<unsigned>(word(first + i).size() - now.begins);
     };
     const std::size_t together = now.what == form::few_codes ? 2 : 1;
@@ -208,7 +208,7 @@ void packed_writer::write(const page& made, std::size_t first) {
         if (now.what == form::letters) {
             pages_ += word(first + i).substr(now.begins);
         } else {
-            pages_.append(reinterpret_cast<const char*>(made.coded[i].data()), made.lengths[i]);
+            pages_.append(reinterpret_cast<const char*>(result.coded[i].data()), result.lengths[i]);
         }
     }
     pages_.resize(begin + packed::page_bytes);

@@ -161,16 +161,16 @@ queue queue_pairs(cpu_place& place, std::span<const std::uint64_t> offsets,
     std::array<std::size_t, classes + 1> begins{};
     for (const bounded_pair& pair : pairs) ++begins[class_of(pair) + 1];
     for (std::size_t c = 0; c < classes; ++c) begins[c + 1] += begins[c];
-    queue made{cpu_array<std::uint32_t>(place, pairs.size(), "the order of pairs"), {}};
+    queue result{cpu_array<std::uint32_t>(place, pairs.size(), "the order of pairs"), {}};
     for (std::size_t c = 0; c < classes; ++c) {
         const std::size_t size = std::max<std::size_t>(1, units_a_range >> (classes - 1 - c));
         for (std::size_t at = begins[c]; at < begins[c + 1]; at += size)
-            made.ranges.push_back({at, std::min(at + size, begins[c + 1])});
+            result.ranges.push_back({at, std::min(at + size, begins[c + 1])});
     }
     std::array<std::size_t, classes + 1> next = begins;
     for (std::size_t i = 0; i < pairs.size(); ++i)
-        made.order.data()[next[class_of(pairs[i])]++] = static_cast<std::uint32_t>(i);
-    return made;
+        result.order.data()[next[class_of(pairs[i])]++] = static_cast<std::uint32_t>(i);
+    return result;
 }
 
 }  // namespace

@@ -45,16 +45,16 @@ std::uint64_t usual_length(std::span<const std::uint64_t> offsets) {
 
 ordered_rows rows_by_length(cpu_place& place, std::span<const std::uint64_t> offsets) {
     const std::size_t rows = segments_in(offsets.size());
-    ordered_rows made;
-    made.offsets = offsets;
-    made.max = usual_length(offsets);
-    made.order = make_array<std::uint32_t>(place, rows, "rows by length");
-    for (std::size_t i = 0; i < rows; ++i) made.order.data()[i] = static_cast<std::uint32_t>(i);
+    ordered_rows result;
+    result.offsets = offsets;
+    result.max = usual_length(offsets);
+    result.order = make_array<std::uint32_t>(place, rows, "rows by length");
+    for (std::size_t i = 0; i < rows; ++i) result.order.data()[i] = static_cast<std::uint32_t>(i);
     const auto sort = [&]<class Key>(Key /*type*/, unsigned bits) {
         const auto lengths = make_array<Key>(place, rows, "lengths of rows");
         for (std::size_t i = 0; i < rows; ++i)
             lengths.data()[i] = static_cast<Key>(offsets[i + 1] - offsets[i]);
-        sort_pairs(place, lengths.span(), made.order.span(), {order::descending, bits});
+        sort_pairs(place, lengths.span(), result.order.span(), {order::descending, bits});
     };
     const std::uint64_t longest = sparse_detail::longest_row(place, offsets);
     const auto bits = static_cast<unsigned>(std::bit_width(longest));
@@ -62,12 +62,12 @@ ordered_rows rows_by_length(cpu_place& place, std::span<const std::uint64_t> off
         sort(std::uint32_t{}, std::max(1u, bits));
     else
         sort(std::uint64_t{}, bits);
-    const auto begin = made.order.data();
-    made.count = static_cast<std::size_t>(
+    const auto begin = result.order.data();
+    result.count = static_cast<std::size_t>(
         std::partition_point(begin, begin + rows,
                              [&](std::uint32_t i) { return offsets[i + 1] != offsets[i]; }) -
         begin);
-    return made;
+    return result;
 }
 
 /// A block when it opens: its first row by position, how many of that row's entries precede it, and V.
@@ -147,35 +147,36 @@ brc_matrix<cpu_place, Value> to_brc(cpu_place& place, const csr_view<Value>& mat
         ++blocks;
         slots += block.width * lanes;
     });
-    brc_matrix<cpu_place, Value> made{matrix.rows, matrix.columns, matrix.column.size(), {}, {}, {}, {}, {}};
-    made.block_begin = make_array<std::uint64_t>(place, blocks, "blocks of a sparse matrix");
-    made.nz_per_block = make_array<std::uint32_t>(place, blocks, "blocks of a sparse matrix");
-    made.row_perm = make_array<std::uint32_t>(place, blocks * lanes, "lanes of a sparse matrix");
-    made.column = make_array<std::uint32_t>(place, slots, "columns of a sparse matrix");
-    made.value = make_array<Value>(place, slots, "values of a sparse matrix");
+    brc_matrix<cpu_place, Value> result{matrix.rows, matrix.columns, matrix.column.size(), {}, {}, {}, {},
+                                        {}};
+    result.block_begin = make_array<std::uint64_t>(place, blocks, "blocks of a sparse matrix");
+    result.nz_per_block = make_array<std::uint32_t>(place, blocks, "blocks of a sparse matrix");
+    result.row_perm = make_array<std::uint32_t>(place, blocks * lanes, "lanes of a sparse matrix");
+    result.column = make_array<std::uint32_t>(place, slots, "columns of a sparse matrix");
+    result.value = make_array<Value>(place, slots, "values of a sparse matrix");
     const auto taken = make_array<std::uint64_t>(place, blocks, "where blocks of a sparse matrix begin");
     std::size_t b = 0, begin = 0;
     visit_brc(rows, [&](const opened_block& block, std::size_t end) {
-        made.block_begin.data()[b] = begin;
-        made.nz_per_block.data()[b] = static_cast<std::uint32_t>(block.width);
+        result.block_begin.data()[b] = begin;
+        result.nz_per_block.data()[b] = static_cast<std::uint32_t>(block.width);
         taken.data()[b] = block.taken;
         for (std::uint32_t l = 0; l < lanes; ++l)
-            made.row_perm.data()[b * lanes + l] =
+            result.row_perm.data()[b * lanes + l] =
                 block.first + l < end ? rows.row(block.first + l) : no_index;
         begin += block.width * lanes;
         ++b;
     });
     fill_blocks(place, blocks, [&](std::size_t block) {
-        const std::uint64_t at = made.block_begin.data()[block];
+        const std::uint64_t at = result.block_begin.data()[block];
         for (std::uint32_t l = 0; l < lanes; ++l) {
-            const std::uint32_t row = made.row_perm.data()[block * lanes + l];
+            const std::uint32_t row = result.row_perm.data()[block * lanes + l];
             const std::uint64_t from = row == no_index ? 0 : matrix.offsets[row] + taken.data()[block];
             fill_lane(matrix, from, row == no_index ? 0 : matrix.offsets[row + 1],
-                      made.nz_per_block.data()[block], made.column.data() + at + l,
-                      made.value.data() + at + l);
+                      result.nz_per_block.data()[block], result.column.data() + at + l,
+                      result.value.data() + at + l);
         }
     });
-    return made;
+    return result;
 }
 
 template <floating_value Value>
@@ -194,43 +195,43 @@ brcp_matrix<cpu_place, Value> to_brcp(cpu_place& place, const csr_view<Value>& m
             }
         },
         [](std::uint32_t, std::size_t) {});
-    brcp_matrix<cpu_place, Value> made{
+    brcp_matrix<cpu_place, Value> result{
         matrix.rows, matrix.columns, matrix.column.size(), {}, {}, {}, {}, {}, {}, {}, {}};
-    made.block_ptr = make_array<std::uint64_t>(place, blocks + 1, "blocks of a sparse matrix");
-    made.row_perm = make_array<std::uint32_t>(place, blocks * lanes, "lanes of a sparse matrix");
-    made.row_seg_len = make_array<std::uint32_t>(place, blocks * lanes, "lanes of a sparse matrix");
-    made.column = make_array<std::uint32_t>(place, slots, "columns of a sparse matrix");
-    made.value = make_array<Value>(place, slots, "values of a sparse matrix");
-    made.split_row = make_array<std::uint32_t>(place, splits, "split rows of a sparse matrix");
-    made.split_first = make_array<std::uint32_t>(place, splits, "split rows of a sparse matrix");
-    made.split_last = make_array<std::uint32_t>(place, splits, "split rows of a sparse matrix");
+    result.block_ptr = make_array<std::uint64_t>(place, blocks + 1, "blocks of a sparse matrix");
+    result.row_perm = make_array<std::uint32_t>(place, blocks * lanes, "lanes of a sparse matrix");
+    result.row_seg_len = make_array<std::uint32_t>(place, blocks * lanes, "lanes of a sparse matrix");
+    result.column = make_array<std::uint32_t>(place, slots, "columns of a sparse matrix");
+    result.value = make_array<Value>(place, slots, "values of a sparse matrix");
+    result.split_row = make_array<std::uint32_t>(place, splits, "split rows of a sparse matrix");
+    result.split_first = make_array<std::uint32_t>(place, splits, "split rows of a sparse matrix");
+    result.split_last = make_array<std::uint32_t>(place, splits, "split rows of a sparse matrix");
 
     const auto taken = make_array<std::uint64_t>(place, blocks, "where blocks of a sparse matrix begin");
-    std::fill_n(made.row_perm.data(), blocks * lanes, no_index);
+    std::fill_n(result.row_perm.data(), blocks * lanes, no_index);
     std::size_t b = 0, begin = 0, split = 0;
     visit_brcp(
         rows,
         [&](const opened_block& block) {
-            made.block_ptr.data()[b] = begin;
+            result.block_ptr.data()[b] = begin;
             taken.data()[b] = block.taken;
             begin += block.width * lanes;
             if (block.taken != 0) {
                 const std::uint32_t row = rows.row(block.first);
-                if (split == 0 || made.split_row.data()[split - 1] != row) {
-                    made.split_row.data()[split] = row;
-                    made.split_first.data()[split++] = static_cast<std::uint32_t>(b - 1);
+                if (split == 0 || result.split_row.data()[split - 1] != row) {
+                    result.split_row.data()[split] = row;
+                    result.split_first.data()[split++] = static_cast<std::uint32_t>(b - 1);
                 }
-                made.split_last.data()[split - 1] = static_cast<std::uint32_t>(b);
+                result.split_last.data()[split - 1] = static_cast<std::uint32_t>(b);
             }
             ++b;
         },
-        [&](std::uint32_t l, std::size_t i) { made.row_perm.data()[(b - 1) * lanes + l] = rows.row(i); });
-    made.block_ptr.data()[blocks] = begin;
+        [&](std::uint32_t l, std::size_t i) { result.row_perm.data()[(b - 1) * lanes + l] = rows.row(i); });
+    result.block_ptr.data()[blocks] = begin;
     fill_blocks(place, blocks, [&](std::size_t block) {
-        const std::uint64_t at = made.block_ptr.data()[block];
-        const std::uint64_t width = (made.block_ptr.data()[block + 1] - at) / lanes;
-        const std::uint32_t* const perm = made.row_perm.data() + block * lanes;
-        std::uint32_t* const seg_len = made.row_seg_len.data() + block * lanes;
+        const std::uint64_t at = result.block_ptr.data()[block];
+        const std::uint64_t width = (result.block_ptr.data()[block + 1] - at) / lanes;
+        const std::uint32_t* const perm = result.row_perm.data() + block * lanes;
+        std::uint32_t* const seg_len = result.row_seg_len.data() + block * lanes;
         std::uint64_t before = taken.data()[block];
         std::uint32_t head = 0;
         for (std::uint32_t l = 0; l < lanes; ++l) {
@@ -243,11 +244,11 @@ brcp_matrix<cpu_place, Value> to_brcp(cpu_place& place, const csr_view<Value>& m
             if (row != no_index) ++seg_len[head];
             const std::uint64_t from = row == no_index ? 0 : matrix.offsets[row] + before;
             fill_lane(matrix, from, row == no_index ? 0 : matrix.offsets[row + 1], width,
-                      made.column.data() + at + l, made.value.data() + at + l);
+                      result.column.data() + at + l, result.value.data() + at + l);
             before += width;
         }
     });
-    return made;
+    return result;
 }
 
 template <floating_value Value>

@@ -94,32 +94,32 @@ std::uint64_t bytes_in(const T& array) {
 template <floating_value Value>
 coo_matrix<cpu_place, Value> to_coo(cpu_place& place, const csr_view<Value>& matrix) {
     sparse_detail::check(place, matrix);
-    coo_matrix<cpu_place, Value> made{matrix.rows, matrix.columns, {}, {}, {}};
-    made.row = make_array<std::uint32_t>(place, matrix.column.size(), "rows of a sparse matrix");
+    coo_matrix<cpu_place, Value> result{matrix.rows, matrix.columns, {}, {}, {}};
+    result.row = make_array<std::uint32_t>(place, matrix.column.size(), "rows of a sparse matrix");
     const std::size_t pieces = pieces_for(place, matrix.rows, sparse_detail::rows_a_piece);
     for_each_piece(place, pieces, [&](std::size_t p) {
         place.ctx().check_stop();
         const auto [begin, end] = piece_of(matrix.rows, pieces, p);
         for (std::size_t i = begin; i < end; ++i)
-            std::fill(made.row.data() + matrix.offsets[i], made.row.data() + matrix.offsets[i + 1],
+            std::fill(result.row.data() + matrix.offsets[i], result.row.data() + matrix.offsets[i + 1],
                       static_cast<std::uint32_t>(i));
     });
-    made.column = copied(place, matrix.column, "columns of a sparse matrix");
-    made.value = copied(place, matrix.value, "values of a sparse matrix");
-    return made;
+    result.column = copied(place, matrix.column, "columns of a sparse matrix");
+    result.value = copied(place, matrix.value, "values of a sparse matrix");
+    return result;
 }
 
 template <floating_value Value>
 csr_matrix<cpu_place, Value> to_csr(cpu_place& place, const csr_view<Value>& matrix) {
     sparse_detail::check(place, matrix);
-    csr_matrix<cpu_place, Value> made{matrix.rows, matrix.columns, {}, {}, {}};
+    csr_matrix<cpu_place, Value> result{matrix.rows, matrix.columns, {}, {}, {}};
     const std::uint64_t none[] = {0};
     const std::span<const std::uint64_t> offsets =
         matrix.offsets.empty() ? std::span<const std::uint64_t>(none) : matrix.offsets;
-    made.offsets = copied(place, offsets, "offsets of a sparse matrix");
-    made.column = copied(place, matrix.column, "columns of a sparse matrix");
-    made.value = copied(place, matrix.value, "values of a sparse matrix");
-    return made;
+    result.offsets = copied(place, offsets, "offsets of a sparse matrix");
+    result.column = copied(place, matrix.column, "columns of a sparse matrix");
+    result.value = copied(place, matrix.value, "values of a sparse matrix");
+    return result;
 }
 
 template <floating_value Value>
@@ -133,11 +133,11 @@ ell_matrix<cpu_place, Value> to_ell(cpu_place& place, const csr_view<Value>& mat
                           std::to_string(width) + ", for " + std::to_string(entries) +
                           " entries: more padding than is allowed");
     }
-    ell_matrix<cpu_place, Value> made{
+    ell_matrix<cpu_place, Value> result{
         matrix.rows, matrix.columns, static_cast<std::uint32_t>(width), entries, {}, {}};
     const std::size_t rows = matrix.rows, size = rows * width;
-    made.column = make_array<std::uint32_t>(place, size, "columns of a sparse matrix");
-    made.value = make_array<Value>(place, size, "values of a sparse matrix");
+    result.column = make_array<std::uint32_t>(place, size, "columns of a sparse matrix");
+    result.value = make_array<Value>(place, size, "values of a sparse matrix");
     constexpr std::size_t tile = 256;  // rows whose entries stay cached while slab after slab is written
     const std::size_t tiles = width == 0 ? 0 : (rows + tile - 1) / tile;
     const std::size_t pieces = pieces_for(place, tiles, 16);
@@ -150,13 +150,13 @@ ell_matrix<cpu_place, Value> to_ell(cpu_place& place, const csr_view<Value>& mat
                 for (std::size_t i = begin; i < end; ++i) {
                     const std::uint64_t from = matrix.offsets[i] + k, to = k * rows + i;
                     const bool present = from < matrix.offsets[i + 1];
-                    made.column.data()[to] = present ? matrix.column[from] : no_index;
-                    made.value.data()[to] = present ? matrix.value[from] : Value(0);
+                    result.column.data()[to] = present ? matrix.column[from] : no_index;
+                    result.value.data()[to] = present ? matrix.value[from] : Value(0);
                 }
             }
         }
     });
-    return made;
+    return result;
 }
 
 template <class Place, floating_value Value>

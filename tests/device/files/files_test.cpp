@@ -137,15 +137,17 @@ TEST_F(files, scratch_bytes_are_refused_before_they_are_written) {
             ADD_FAILURE() << bytes << " bytes were allowed";
         } catch (const io_error& failed) {
             EXPECT_EQ(failed.code(), code);
-            EXPECT_THAT(failed.what(), ::testing::StartsWith(ctx.scratch.string() + ": cannot spill " +
-                                                             std::to_string(bytes) + " bytes beside "));
+            EXPECT_THAT(failed.what(),
+                        ::testing::StartsWith(ctx.scratch.string() + ": cannot spill " +
+                                              std::to_string(bytes) + " bytes in addition to "));
             return std::string(failed.what());
         }
         return std::string();
     };
     scratch.take(600);
-    EXPECT_THAT(refused(scratch, 401, EDQUOT),
-                ::testing::HasSubstr("401 bytes beside 600 that are spilled, 1000 are allowed in all: "));
+    EXPECT_THAT(
+        refused(scratch, 401, EDQUOT),
+        ::testing::HasSubstr("401 bytes in addition to 600 already spilled, 1000 are allowed in all: "));
     refused(scratch, UINT64_MAX, EDQUOT);
     scratch.take(400);
     scratch.give_back(600);
