@@ -77,7 +77,7 @@ void check_sync(const build_options& options, const text_choice& text) {
     if (!requested.empty() && requested != skipped) refuse("--skip");
 }
 
-/// What happened to the documents of the store that was there.
+/// The outcome for the documents of the store that existed.
 void report_changes(console& messages, const store_changes& changes, const std::filesystem::path& store) {
     if (changes.up_to_date) return messages.info(store.string() + " is up to date: no input has changed");
     messages.info(fmt::format("{} added, {} changed, {} removed", grouped(changes.added),
@@ -179,7 +179,7 @@ int run_build(const command& self, const std::vector<std::string>& arguments) {
                  "Two more fields of the records are searched, as in abstract:word.");
     line.example("quern build notes.jsonl -o mine --vectors embeddings.npy",
                  "With a vector for each document, for hybrid search.");
-    line.example("quern build notes/ -o mine --sync", "Again and again: the store follows the folder.");
+    line.example("quern build notes/ -o mine --sync", "Repeatedly: the store follows the folder.");
     line.example("quern build -o mine --delete ids.txt", "The store without these documents.");
     line.example("zcat crawl.gz | quern build - -o crawl --memory 2G --stats crawl.json",
                  "From a pipe, within 2 GiB of memory, with a record of the run.");

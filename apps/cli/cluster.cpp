@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 constexpr std::string_view distributed[] = {"filter",        "nearest", "dedup",   "ngrams",
                                             "decontaminate", "words",   "pagerank"};
 
-/// What the results of a job do not depend on: given anew to each of its steps.
+/// Options that do not affect the results of a job: passed anew to each of its steps.
 constexpr std::string_view options_of_a_step[] = {
     "--threads", "--memory", "--gpu-memory", "--tmp",   "--quiet",  "--progress",    "--stats",
     "--config",  "--force",  "--cluster",    "--share", "--shards", "--cluster-step"};

@@ -32,7 +32,7 @@ struct help_requested {
     help_page page;                    ///< of --help and --help-all
 };
 
-/// What a command declares: the help page it would print.
+/// The help page of a command, as it declares it.
 help_page page_of(const command& self);
 
 /// A message about the options, printed before the work.

@@ -59,7 +59,7 @@ void console::line_below(std::string_view text) {
 void console::say(std::string_view kind, std::string_view message) {
     const std::lock_guard lock(mutex_);
     clear_line();
-    // One line whatever a file's name or content holds.
+    // Always one line, whatever is in a file's name or content.
     write(fmt::format("{}: {}{}\n", for_terminal(speaker_), kind, for_terminal(message)));
 }
 

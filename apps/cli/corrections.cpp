@@ -78,7 +78,7 @@ void tell(const corrected_result& given, console& messages) {
     } else if (result.empty_query && result.hits.empty()) {
         messages.error(fmt::format("nothing found: '{}' contains no word", given.query));
     } else if (result.hits.empty()) {
-        messages.error(given.query.empty() ? "nothing found: no document fulfils the filter"
+        messages.error(given.query.empty() ? "nothing found: no document matches the filter"
                        : unknown.empty()   ? fmt::format("nothing found for '{}'", given.query)
                                            : fmt::format("nothing found: no document contains {}", unknown));
     } else if (!unknown.empty()) {

@@ -330,11 +330,11 @@ class line_input {
     template <class Take>
     bool read(const context& ctx, Take take) {
         char piece[1 << 16];
-        const ssize_t got = ::read(STDIN_FILENO, piece, sizeof piece);
+        const ssize_t bytes_read = ::read(STDIN_FILENO, piece, sizeof piece);
         ctx.check_stop();
-        if (got < 0 && errno == EINTR) return true;
-        if (got < 0) throw io_error("standard input", "cannot read", errno);
-        for (std::string_view rest(piece, static_cast<std::size_t>(got)); !rest.empty();) {
+        if (bytes_read < 0 && errno == EINTR) return true;
+        if (bytes_read < 0) throw io_error("standard input", "cannot read", errno);
+        for (std::string_view rest(piece, static_cast<std::size_t>(bytes_read)); !rest.empty();) {
             const std::size_t end = rest.find('\n');
             const std::string_view part = rest.substr(0, end);
             line_.append(part.substr(0, max_ - std::min(max_, line_.size())));
@@ -342,8 +342,8 @@ class line_input {
             take(std::exchange(line_, {}));
             rest.remove_prefix(end + 1);
         }
-        if (got == 0 && !line_.empty()) take(std::exchange(line_, {}));
-        return got != 0;
+        if (bytes_read == 0 && !line_.empty()) take(std::exchange(line_, {}));
+        return bytes_read != 0;
     }
 
   private:
@@ -509,7 +509,7 @@ int run_dedup(const command& self, const std::vector<std::string>& arguments) {
     line.require_used("--resume", request.kept.ends_with('/'), "requires --output DIR/, with a slash");
     if (request.dedup.resume && !request.dedup.store.empty())
         throw usage_error(
-            "--resume and --store exclude each other; with --store the same command continues from its "
+            "--resume and --store cannot be combined; with --store the same command continues from its "
             "documents");
     if (!request.dedup.store.empty()) {
         refuse_harm(request.dedup.store, files);

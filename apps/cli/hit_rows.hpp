@@ -14,7 +14,7 @@
 
 namespace quern::cli {
 
-/// What rows show besides rank, id, score, title and snippet, where their form has a place for it.
+/// The contents of rows besides rank, id, score, title and snippet, in forms that have a column for them.
 struct hit_columns {
     const char* first = nullptr;  ///< the name of a column before them
     bool explanations = false, duplicates = false, fields = false, totals = false, corrections = false;

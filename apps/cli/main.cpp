@@ -57,7 +57,7 @@ constexpr command commands[] = {
     {"task", "run one task of a plan", run_task_command},
     {"finish", "make the results of a command from those of its tasks", run_finish},
     {"status", "show which tasks of a plan are done, running, waiting and failed", run_status},
-    {"resume", "run what is missing of a plan, and finish it", run_resume},
+    {"resume", "run the remaining tasks of a plan, and finish it", run_resume},
     {"info", "show the contents of a store, a dictionary or a model", run_info},
     {"verify", "check every checksum of a store, a dictionary or a model", run_verify},
     {"doctor", "show what Quern detects on this machine", run_doctor},

@@ -88,7 +88,7 @@ std::string prose(std::string_view text, std::string_view between) {
     return out;
 }
 
-/// A command as it is typed; where it is too long for a line of the source, the line goes on after a backslash.
+/// A command as it is typed; if it is too long for a line of the source, the line continues after a backslash.
 std::string typed(std::string_view command) {
     return broken(escaped(command, false), " \\");
 }

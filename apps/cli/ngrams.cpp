@@ -86,21 +86,21 @@ std::optional<text_options> text_requested(const request& request) {
     return request.text.over(info.verbatim ? text_options{} : info.text);
 }
 
-std::string outcome_of(const ngrams_result& made, bool with_rows) {
-    std::string reported = fmt::format("{}, {}, {} distinct", counted(made.documents, "document"),
-                                       counted(made.words, "word"), grouped(made.distinct));
-    if (made.unknown != 0) {
-        reported += fmt::format(", {} unknown ({:.2f}%)", grouped(made.unknown),
-                                100 * static_cast<double>(made.unknown) / static_cast<double>(made.words));
+std::string outcome_of(const ngrams_result& result, bool with_rows) {
+    std::string summary = fmt::format("{}, {}, {} distinct", counted(result.documents, "document"),
+                                      counted(result.words, "word"), grouped(result.distinct));
+    if (result.unknown != 0) {
+        summary += fmt::format(", {} unknown ({:.2f}%)", grouped(result.unknown),
+                               100 * static_cast<double>(result.unknown) / static_cast<double>(result.words));
     }
     std::uint64_t distinct = 0, rows = 0;
-    for (const ngram_totals& of_n : made.totals) {
+    for (const ngram_totals& of_n : result.totals) {
         distinct += of_n.distinct;
         rows += of_n.rows;
     }
-    reported += "; " + counted(distinct, "n-gram");
-    if (with_rows) reported += ", " + counted(rows, "row");
-    return reported;
+    summary += "; " + counted(distinct, "n-gram");
+    if (with_rows) summary += ", " + counted(rows, "row");
+    return summary;
 }
 
 /// Refuses options that would have no effect.
@@ -131,7 +131,7 @@ int run_ngrams(const command& self, const std::vector<std::string>& arguments) {
     declare(line, request);
     line.parse(arguments);
     if (request.requested.tokenized && request.text.any())
-        throw usage_error("--tokenized takes the words as they are; it does not go with text options");
+        throw usage_error("--tokenized takes the words as they are; it cannot be combined with text options");
     refuse_idle_options(line, request.requested);
 
     session job(self, request.common);
@@ -173,16 +173,16 @@ int run_ngrams(const command& self, const std::vector<std::string>& arguments) {
     take_by(totals_file, totals, requested.take_totals);
     take_by(model_file, model, requested.take_arpa);
 
-    ngrams_result made;
+    ngrams_result result;
     if (files_only) {
-        made = ngrams(requested, job.ctx, {});
+        result = ngrams(requested, job.ctx, {});
     } else {
         output& to = rows_to.emplace(job.open_output(request.common.output, files));
         const row_format format = job.format_for(to);
         if (format == row_format::table) {
             auto rows = job.rows(to, ngram_columns(requested.ngrams));
             std::vector<cell> cells;
-            made = ngrams(requested, job.ctx, [&](const ngram_row& row) {
+            result = ngrams(requested, job.ctx, [&](const ngram_row& row) {
                 cells = {row.document,      std::uint64_t{row.n},
                          row.words,         std::uint64_t{row.in_document},
                          row.in_collection, row.weight};
@@ -195,15 +195,16 @@ int run_ngrams(const command& self, const std::vector<std::string>& arguments) {
             job.messages.finish();
             rows.finish();
         } else {
-            made = ngrams_as_text(requested, format, job.ctx, [&](std::string_view text) { to.write(text); });
+            result =
+                ngrams_as_text(requested, format, job.ctx, [&](std::string_view text) { to.write(text); });
         }
     }
     const auto given = [](std::optional<output>& to) { return to ? &*to : nullptr; };
     output* const all[] = {given(rows_to), given(totals), given(model)};
     output::commit_together(all);
     job.messages.finish();
-    report_reading(job.messages, made.counts, made.issues, outcome_of(made, !files_only));
-    job.statistics = std::move(made.statistics);
+    report_reading(job.messages, result.counts, result.issues, outcome_of(result, !files_only));
+    job.statistics = std::move(result.statistics);
     job.write_statistics();
     return 0;
 }

@@ -36,12 +36,13 @@ void check_request(command_line& line, const perplexity_options& options,
     if (inputs.empty() && !generates) throw usage_error("CORPUS is required");
     if (!inputs.empty() && generates) throw usage_error("--generate reads no CORPUS");
     if (generates && !options.interpolate.empty())
-        throw usage_error("--generate uses one model; it does not go with --interpolate");
+        throw usage_error("--generate uses one model; it cannot be combined with --interpolate");
     if (bits && options.sentences)
-        throw usage_error("--bits-per-byte is of documents; it does not go with --sentences");
+        throw usage_error("--bits-per-byte scores documents; it cannot be combined with --sentences");
     if (options.tune && (bits || options.sentences || !options.weights.empty()))
         throw usage_error(
-            "--tune writes only weights; it does not go with --bits-per-byte, --sentences or --weights");
+            "--tune writes only weights; it cannot be combined with --bits-per-byte, --sentences or "
+            "--weights");
 }
 
 int finish(session& job, row_writer& rows, output& to) {
@@ -123,7 +124,7 @@ int run_perplexity(const command& self, const std::vector<std::string>& argument
     line.parse(arguments);
     check_request(line, options, inputs, generated.count != 0, bits);
     if (options.tokenized && text.any())
-        throw usage_error("--tokenized takes the words as they are; it does not go with text options");
+        throw usage_error("--tokenized takes the words as they are; it cannot be combined with text options");
 
     session job(self, common);
     job.follow_links = corpus.follow_links;

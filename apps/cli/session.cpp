@@ -43,7 +43,7 @@ std::string other_rows(const std::string& path, std::optional<row_format> format
     return "";
 }
 
-/// Whether the path is a regular file other than the record of an earlier ctx.
+/// Whether the path is a regular file other than the record of an earlier run.
 bool holds_something_else(const std::filesystem::path& path) {
     std::error_code failure;
     if (!std::filesystem::is_regular_file(path, failure) || std::filesystem::is_empty(path, failure))
@@ -280,7 +280,7 @@ void choose_binary(bool binary, build_options& build) {
     if (!binary) return;
     if (!build.input_format.empty() && build.input_format != "binary")
         throw usage_error(
-            fmt::format("--binary and --input-format {} exclude each other", build.input_format));
+            fmt::format("--binary and --input-format {} cannot be combined", build.input_format));
     build.input_format = "binary";
 }
 
@@ -359,9 +359,9 @@ void session::check_destinations(const std::vector<destination>& destinations,
 }
 
 output session::open(const destination& to) const {
-    output made(to, common_.force, ctx);
-    made.before_terminal([this] { messages.give_way(); });
-    return made;
+    output result(to, common_.force, ctx);
+    result.before_terminal([this] { messages.give_way(); });
+    return result;
 }
 
 output session::open_output(const std::string& path, std::vector<std::filesystem::path> inputs) {
@@ -399,8 +399,8 @@ row_writer session::rows(output& to, std::vector<std::string> columns) const {
 
 void session::write_statistics() {
     if (!record_) return;
-    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start_;
-    statistics.seconds = taken.count();
+    const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start_;
+    statistics.seconds = elapsed.count();
     statistics.peak_memory_bytes = peak_memory_bytes();
     statistics.threads = ctx.thread_count();
     record_->write(to_json(statistics));

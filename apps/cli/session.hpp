@@ -75,7 +75,7 @@ void declare_corpus(command_line& line, build_options& build,
 /// the argument, for the usage_error if there are none; empty: there may be none.
 std::vector<std::filesystem::path> inputs_of(const std::vector<std::string>& typed,
                                              const build_options& build, std::string_view name = "CORPUS");
-/// What declare_corpus() read, except the inputs: form, limit of errors, fields, ids, links.
+/// The values read by declare_corpus(), except the inputs: form, limit of errors, fields, ids, links.
 void take_reading_rules(const build_options& build, corpus_input& into);
 
 /// --binary, for commands with corpus_forms::and_binary.

@@ -216,7 +216,7 @@ int run_similar(const command& self, const std::vector<std::string>& arguments) 
     for (const char* name : {"--top", "--all-words"})
         line.require_used(name, lists, "applies to a list of similar words, not to scores of pairs");
     line.require_used("--all-words", request.within.empty(),
-                      "does not go with --within, which names the words");
+                      "cannot be combined with --within, which names the words");
 
     session job(self, request.common);
     job.choose_device("similar", offered_places::cpu_only);

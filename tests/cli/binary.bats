@@ -55,7 +55,7 @@ own_setup() {
 @test "words and characters of bytes are refused, before the work" {
     refused "method shingle compares words, and binary files have none" dedup --binary in --method shingle
     refused "expected unit byte" dedup --binary in --unit char
-    refused "--binary and --input-format jsonl exclude each other" dedup --binary in --input-format jsonl
+    refused "--binary and --input-format jsonl cannot be combined" dedup --binary in --input-format jsonl
     refused "--stream reads only JSON lines" dedup --stream --binary
     refused "(expected one of wikipedia" build in -o store --input-format binary
     refused "signatures are always of bytes" signature --binary in --unit byte

@@ -113,7 +113,7 @@ END
     printf '1\tmill\n' >one.tsv
     refused "it is ranked by the model impact only" search passages --topics one.tsv --model bm25
     refused "which feedback needs" search passages mill --feedback rm3
-    refused "must be a number from 0 on" search passages 'mill^-1'
+    refused "must be a number of at least 0" search passages 'mill^-1'
     build "$data/corpus.jsonl" texts
     refused "the model impact needs a store of weights" search texts mill --model impact
 }

@@ -194,7 +194,7 @@ END
     refused "corpus/s0.jsonl is not a folder" plan filter corpus --mask emails --share corpus/s0.jsonl
 }
 
-@test "what is refused" {
+@test "invalid requests are refused" {
     refused "this command is not distributed; those that are: filter, nearest" search x y --cluster local:2
     refused "quern search is not distributed (expected one of filter, nearest" plan search x y
     refused "--cluster requires --share" filter corpus --mask emails --cluster local:2
@@ -367,7 +367,7 @@ END
     quern status all5 --tasks | cut -f 2,3 | sort | uniq -c | grep -q "6 1.compare"
 }
 
-@test "dedup: a worker that is killed, folders of outputs, and what is refused" {
+@test "dedup: a worker that is killed, folders of outputs, invalid requests" {
     mkdir tree
     for i in $(seq 30); do sed "s/\"id\": \"/&$i-/" corpus/s3.jsonl; done >tree/a.jsonl
     cp corpus/s0.jsonl tree/b.jsonl
@@ -476,7 +476,7 @@ END
     quern ngrams corpus --order 3 --only --totals - --quiet --cluster local:2 --share folder --shards 4 | cmp - whole.tsv
 }
 
-@test "ngrams: a worker that is killed, the same message, and what is refused" {
+@test "ngrams: a worker that is killed, the same message, invalid requests" {
     a_slow_corpus
     quern ngrams slow.jsonl --order 3 --arpa whole.arpa 2>said
     "$QUERN" ngrams slow.jsonl --order 3 --arpa parts.arpa --cluster local:2 --share job --shards 3 2>again &
@@ -665,7 +665,7 @@ END
     cmp parts.json whole.json
 }
 
-@test "pagerank: a worker that is killed, a changed list, and what is refused" {
+@test "pagerank: a worker that is killed, a changed list, invalid requests" {
     a_graph 20000 300000
     quern pagerank links.txt -o whole.tsv --max-iterations 8 --quiet
     "$QUERN" pagerank links.txt -o parts.tsv --max-iterations 8 --cluster local:2 --share job --shards 3 2>said &

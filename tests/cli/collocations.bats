@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # shellcheck disable=SC2154 # common sets $data
-# quern collocations: numbers by hand, orders, positions, the same bytes everywhere, what is refused.
+# quern collocations: numbers by hand, orders, positions, the same bytes everywhere, invalid requests.
 load common
 
 own_setup() {
@@ -78,7 +78,7 @@ collocations() { quern collocations --quiet "$@"; }
     says "a stop word or too short"
 }
 
-@test "what is refused" {
+@test "invalid requests are refused" {
     ends_with 2 quern collocations
     ends_with 2 quern collocations tea.txt --by luck
     says "expected one of frequency, mi, log-likelihood, log-dice, t-score"

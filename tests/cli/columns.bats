@@ -63,7 +63,7 @@ same_stores() { diff -r --exclude=stats.json --exclude='*.log' "$1" "$2"; }
     cmp folder/a.arrow.jsonl kept.arrow.jsonl
 }
 
-@test "what cannot be read is refused, with the file, the column and a remedy" {
+@test "unreadable columns are refused, with the file, the column and a remedy" {
     local file
     for file in "$parquet/special_nested_text.parquet" "$arrow/special_nested_text.arrow"; do
         ends_with 3 quern build "$file" -o store

@@ -87,7 +87,7 @@ c	1" ]
     says "has format version 1, but this program reads version "
 }
 
-@test "no words and no query are said, not passed over" {
+@test "a query without words is reported" {
     ends_with 1 quern count store </dev/null
     says "no words: standard input is empty"
     ends_with 1 quern search store </dev/null

@@ -198,7 +198,7 @@ chain() {
     for old in old.jsonl seen built; do
         dedup new.jsonl --against $old -o - | cmp - <(tail -n 1 corpus.jsonl)
     done
-    refused "exclude each other" dedup new.jsonl --against old.jsonl --store seen
+    refused "cannot be combined" dedup new.jsonl --against old.jsonl --store seen
     refused "no/such: no such" dedup new.jsonl --against no/such
     refused "as --against" dedup built
 }

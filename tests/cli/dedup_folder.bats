@@ -115,7 +115,7 @@ END
     [ "$(ls two | paste -sd ' ')" = "manifest.json same.png" ]
 }
 
-@test "what cannot be written is refused before the work" {
+@test "folders that cannot be written are refused before the work" {
     mkdir full other && touch full/file && cp in/a.jsonl other/
     refused "full exists and is not empty" dedup in -o full/
     refused "full exists and is not empty" dedup in -o full/ --force

@@ -105,7 +105,7 @@ PY
     [ $kills -gt 0 ]
 }
 
-@test "what is finished is not done again" {
+@test "finished files are not written again" {
     # Killed while it writes the last shard, which is large and compressed.
     long_shard 40000 | zstd -q >in/z.jsonl.zst
     "$QUERN" dedup 'in/*' -o out/ --method signature --quiet &
@@ -182,7 +182,7 @@ leftover() { # a killed run: its hidden folder, made by hand from one that fails
 @test "--resume needs a folder, and no store" {
     refused "--resume requires --output DIR/" dedup in -o out.jsonl --resume
     refused "--resume requires --output DIR/" dedup in --resume
-    refused "--resume and --store exclude each other" dedup in -o out/ --resume --store seen
+    refused "--resume and --store cannot be combined" dedup in -o out/ --resume --store seen
     refused "requires --level document" dedup in --level line -o out/ --resume
     [ ! -e seen ]
 }

@@ -94,7 +94,7 @@ own_setup() { build "$data/corpus.jsonl" store; }
 
 @test "2: an unexpected argument" { refused "unexpected argument" info store store; }
 
-@test "2: options that exclude each other" {
+@test "2: options that cannot be combined" {
     refused "--run requires --topics" search store apple --run out.run
     refused "cannot be combined with" search store apple --topics "$data/topics.tsv"
     refused "same file" search store --topics "$data/topics.tsv" --run a -o b

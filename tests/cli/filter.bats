@@ -121,7 +121,7 @@ PY
     [ "$(quern filter --list-rules | wc -l)" -ge 49 ]
 }
 
-@test "what is refused" {
+@test "invalid requests are refused" {
     refused "there is nothing to do (expected --rules" crawl.jsonl
     refused "CORPUS is required" --rules c4
     refused "there is no rule or group 'gopher'" crawl.jsonl --rules gopher

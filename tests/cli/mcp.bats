@@ -101,7 +101,7 @@ answers() { python3 -c 'import json,sys; d=[json.loads(l) for l in open("out", e
     done
 }
 
-@test "what is no store is refused" {
+@test "missing stores, and folders that are none, are refused" {
     refused "STORE" mcp
     refused "nothing" mcp nothing
     refused "" mcp "$data"

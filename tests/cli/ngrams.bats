@@ -142,7 +142,7 @@ one	out the	1" ]
     ends_with 2 quern ngrams text.txt --sentences
     says "rows are those of documents"
     ends_with 2 quern ngrams text.txt --tokenized --tokens ascii
-    says "it does not go with text options"
+    says "it cannot be combined with text options"
     ends_with 2 quern ngrams text.txt --prune '0 1' --arpa -
     says "--prune requires --smoothing kneser-ney"
 }

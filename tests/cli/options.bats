@@ -93,7 +93,7 @@ commands() { quern --help | sed -n '/^Commands:/,/^$/s/^  \([a-z]*\) .*/\1/p'; }
     quern words "$data/corpus.jsonl" -o space --min-count 1 --quiet
     refused "--top applies to a list" similar space --pairs graph.tsv -k 3
     refused "--top applies to a list" similar space apple --with pear --top 3
-    refused "--all-words does not go with --within" similar space apple --within graph.tsv --all-words
+    refused "--all-words cannot be combined with --within" similar space apple --within graph.tsv --all-words
     printf '[search]\nmu = 7\nk1 = 1.5\n' >c.toml
     ends_with 0 quern search store apple --config c.toml
     [[ $stderr == *"warning: c.toml:2: without effect: --mu requires --model dirichlet"* ]]

@@ -33,7 +33,7 @@ for line in open(sys.argv[1]):
     quern search store barley --format jsonl --quiet | grep -q '"title":"Open to all"'
 }
 
-@test "what has no text for us is counted with its reason, and no error" {
+@test "files that cannot be read are counted with the reason, and are no error" {
     pdfs docs locked.pdf noise.pdf pictures.pdf empty.pdf cut.pdf loop.pdf
     printf 'a page of text\n' >docs/page.txt
     ends_with 0 quern build docs -o store --skip all

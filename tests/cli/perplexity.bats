@@ -93,7 +93,7 @@ model() {
     refuses "this is no ARPA file"
     ends_with 2 quern perplexity absent.arpa x.jsonl
     ends_with 2 quern perplexity model.arpa x.jsonl --tokenized --stem porter
-    says "it does not go with text options"
+    says "it cannot be combined with text options"
     ends_with 2 quern perplexity model.arpa x.jsonl -o model.arpa --force
 }
 

@@ -449,7 +449,7 @@ PYTHON
     done
 }
 
-@test "what the grammar lacks is an error that shows the place" {
+@test "a query outside the grammar is an error that shows the place" {
     ends_with 2 quern search store 'apple (bees' --syntax operators
     [ "${stderr_lines[0]}" = 'quern search: the query is not understood at character 7: this parenthesis is not closed; write \( for the character' ]
     [ "${stderr_lines[1]}" = '  apple (bees' ]

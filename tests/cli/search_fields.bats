@@ -23,7 +23,7 @@ ids() { # ids OPTION...: of the documents found, in order
     [ "$(ids '*' --filter 'day > 2024-05-02')" = "c " ]
     [ "$(quern search shop '*' --filter 'lang STARTS WITH e' --count)" = 1 ]
     ends_with 1 quern search shop --filter 'price > 100'
-    says "no document fulfils the filter"
+    says "no document matches the filter"
     printf '1\tapples\n2\t*\n' >topics
     quern search shop --topics topics --filter 'price BETWEEN 1.5 AND 2' --device cpu --quiet >run
     [ "$(cut -d ' ' -f 1,3 run | tr '\n' ' ')" = "1 a 1 b 2 a 2 b " ]

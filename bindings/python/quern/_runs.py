@@ -84,7 +84,7 @@ def weights_text(weights: Mapping[Any, Any]) -> str:
         except (TypeError, ValueError):
             raise TypeError(f"the weight of {text!r} must be a number, not {type(weight).__name__}") from None
         if not 0 <= number < float("inf"):
-            raise UsageError(f"the weight of {text!r} is {number} (expected a number from 0 on)")
+            raise UsageError(f"the weight of {text!r} is {number} (expected a number of at least 0)")
         parts.append(f"{text}^{number!r}\t")
     return "".join(parts)
 

@@ -740,7 +740,7 @@ void declare_aggregation(nb::module_& module) {
             lists_parameters().doc(R"(Reads the lists and numbers their ids.
 
 lists: at most 64, each a pair (ids, scores) by falling score, as quern.top_k takes them, but no iterators. Arrays of NumPy are
-used where they lie, if ids are uint32 and scores of all lists have one type; those of a GPU are copied to the host once. Do
+used in place, if ids are uint32 and scores of all lists have one type; those of a GPU are copied to the host once. Do
 not change them afterwards. Raises TypeError and UsageError; the faults of the lists themselves are found by the calls.)"))
         .def(
             "top_k",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the protocols of arrays say about numbers.
+// The types of numbers by the protocols of arrays.
 #pragma once
 
 #include <optional>
@@ -21,7 +21,7 @@ void set_rows_in_order(host_array& array);
 host_array with_checked_shape(host_array array, std::string_view name);
 /// given.__dlpack__(stream=stream), by the version of the protocol that the array has; no stream: for the host.
 nanobind::object dlpack_capsule(nanobind::handle given, nanobind::handle stream);
-/// An array that DLPack describes, wherever it lies; `data` is an address there. None: the capsule is no tensor.
+/// An array that DLPack describes, in any memory; `data` is an address there. None: the capsule is not a tensor.
 std::optional<host_array> array_of_capsule(nanobind::handle capsule, std::string_view name, int& device_type,
                                            int& device_id);
 /// Whether the array lies in the memory of a GPU.

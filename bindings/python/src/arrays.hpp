@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arrays of Python, read where they lie: by the buffer protocol, __array_interface__ or DLPack, so that no library of
+// Arrays of Python, read in place: by the buffer protocol, __array_interface__ or DLPack, so that no library of
 // arrays is named or imported.
 #pragma once
 

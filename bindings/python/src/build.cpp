@@ -134,7 +134,7 @@ const parameters<build_call>& build_parameters() {
 void check_changes(const build_call& requested, const nb::kwargs& given) {
     const build_options& options = requested.options;
     if (options.sync && options.changes_store())
-        refuse("sync: does not go with update, replace or delete: it follows the documents alone");
+        refuse("sync: cannot be combined with update, replace or delete; it follows the documents alone");
     if (!options.changes_store() && !options.sync) return;
     if (options.sync && !is_store(options.store)) return;
     const std::string with = options.sync      ? "sync=True"
@@ -144,10 +144,11 @@ void check_changes(const build_call& requested, const nb::kwargs& given) {
     const auto refuse_given = [&](std::string_view name, std::string_view what) {
         const nb::str key(name.data(), name.size());
         if (given.contains(key) && !given[key].is_none())
-            refuse(fmt::format("{}: does not go with {}, which uses the {} of the store", name, with, what));
+            refuse(fmt::format("{}: cannot be combined with {}, which uses the {} of the store", name, with,
+                               what));
     };
     if (options.force && !options.sync)
-        refuse("force: does not go with " + with + ", which keeps the store's documents");
+        refuse("force: cannot be combined with " + with + ", which keeps the store's documents");
     refuse_given("keep_fields", "fields");
     refuse_given("index_fields", "fields");
     refuse_given("skip", "stages");

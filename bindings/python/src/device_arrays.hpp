@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arrays in the memory of a GPU: those of other libraries, read where they lie by DLPack or __cuda_array_interface__, and
+// Arrays in the memory of a GPU: those of other libraries, read in place by DLPack or __cuda_array_interface__, and
 // those of results, which other libraries read so.
 #pragma once
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The documents of a call: files and folders, or whatever Python has in memory.
+// The documents of a call: files and folders, or objects in memory.
 #pragma once
 
 #include <nanobind/nanobind.h>

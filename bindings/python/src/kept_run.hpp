@@ -22,7 +22,7 @@ namespace quern::python {
 /// One call of an object at a time.
 class turns {
   public:
-    /// Holds the turn; destroy on the same thread.
+    /// Holds the lock; destroy on the same thread.
     class turn {
       public:
         explicit turn(turns& of, std::unique_lock<std::timed_mutex> held) : of_(of), held_(std::move(held)) {

@@ -24,7 +24,7 @@ namespace nb = nanobind;
 namespace quern::python {
 namespace {
 
-/// What a model is made of besides its texts.
+/// The parameters of a model besides its texts.
 struct model_metadata {
     text_options text;
     bool verbatim = false;

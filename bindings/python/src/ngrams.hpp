@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the functions on n-grams share.
+// Shared by the functions on n-grams.
 #pragma once
 
 #include <nanobind/nanobind.h>

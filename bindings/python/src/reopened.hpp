@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What objects that are backed by files have in common.
+// Shared by objects that are backed by files.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the results of all tasks have: how a run went.
+// Shared by the results of all tasks: the record of the run.
 #pragma once
 
 #include <nanobind/nanobind.h>

@@ -24,7 +24,7 @@ namespace {
 using clock = std::chrono::steady_clock;
 constexpr auto between_checks = std::chrono::milliseconds(50);  ///< of signals, progress and messages
 
-/// What the run says, until the calling thread passes it on.
+/// The messages of the run, until the calling thread passes them on.
 struct message {
     log_level level;
     std::string text;

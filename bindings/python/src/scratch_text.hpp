@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A long text in a nameless temporary file, mapped once it is complete: it takes no memory that the system cannot
-// have back.
+// A long text in an unlinked temporary file, mapped once it is complete: the system can reclaim its pages at any time.
 #pragma once
 
 #include <filesystem>

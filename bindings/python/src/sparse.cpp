@@ -413,7 +413,7 @@ number of threads and any order of entries. (`brc` and `brcp-paper` add as their
             nb::sig(matrix_parameters.constructor_signature("matrix: object")),
             matrix_parameters.doc(R"(Reads a matrix of float64 or float32. One of
 
-- scipy's CSR, or an object with indptr, indices, data and shape: used where it lies, if indices are int32 and indptr
+- scipy's CSR, or an object with indptr, indices, data and shape: used in place, if indices are int32 and indptr
   int64; else these are copied;
 - scipy's COO, or an object with row, col, data and shape, or a tuple of arrays (rows, columns, values): copied by rows;
 - another matrix of scipy, by its method tocsr();
@@ -432,7 +432,7 @@ objects and types, UsageError for a position outside of the shape, InvalidInput 
             product_parameters.doc(R"(y = A x in a storage format, with times.
 
 x: an array of one dimension, one value per column, of the matrix's type. An array of a GPU (PyTorch, CuPy, DLPack,
-`__cuda_array_interface__`) is used where it lies, after the work of its stream, and y is a DeviceArray on the same GPU; with
+`__cuda_array_interface__`) is used in place, after the work of its stream, and y is a DeviceArray on the same GPU; with
 device='cpu' it is copied to the host. Returns a Product. Raises TypeError, UsageError (also for storage='ell' that would be
 mostly padding), OutOfMemory.
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// quern.VectorSet: exact nearest neighbours of arrays, read where they lie.
+// quern.VectorSet: exact nearest neighbours of arrays, read in place.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
@@ -392,7 +392,7 @@ void declare_vectors(nb::module_& module) {
     nb::class_<python_vector_set>(module, "VectorSet", R"(Vectors to search for nearest neighbours, exactly.
 
 The order is that of the true distances, real numbers without rounding, ties by ascending id: the same ids and bits on
-every device and for any number of threads. No index is built, and arrays are searched where they lie.
+every device and for any number of threads. No index is built, and arrays are searched in place.
 
 >>> import numpy, quern
 >>> vectors = quern.VectorSet(numpy.array([[0, 0], [3, 4], [6, 8]], dtype="float32"))

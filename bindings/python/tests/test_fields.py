@@ -141,7 +141,7 @@ def test_update(tmp_path):
     built(path, [{"id": "a", "text": "t", "n": 1}], keep_fields=["n"])
     store = quern.build([{"id": "b", "text": "u", "n": 2, "m": 3}], str(path), update=True, progress=False).store
     assert [store.document(i).fields for i in range(2)] == [{"n": 1}, {"n": 2}]
-    with pytest.raises(quern.UsageError, match="keep_fields: does not go with update"):
+    with pytest.raises(quern.UsageError, match="keep_fields: cannot be combined with update"):
         quern.build([{"id": "c", "text": "u"}], str(path), update=True, keep_fields="all", progress=False)
 
 
@@ -182,7 +182,7 @@ def test_indexed_fields_of_a_store_that_changes(tmp_path):
     built(path, PAPERS[:1], index_fields="tags")
     store = quern.build(PAPERS[1:], str(path), update=True, progress=False).store
     assert [hit.id for hit in store.search("tags:water")] == ["b"]
-    with pytest.raises(quern.UsageError, match="index_fields: does not go with update"):
+    with pytest.raises(quern.UsageError, match="index_fields: cannot be combined with update"):
         quern.build(PAPERS, str(path), update=True, index_fields=["tags"], progress=False)
     with pytest.raises(quern.UsageError, match="index_fields: 'text' is the name of a part"):
         built(tmp_path / "other", PAPERS, index_fields="text")

@@ -36,7 +36,7 @@ def test_vectors_from_memory_are_those_of_the_file(tmp_path):
 
 def test_what_is_refused(tmp_path):
     store = quern.build(VECTORS, tmp_path / "store").store
-    with pytest.raises(quern.UsageError, match="expected a number from 0 on"):
+    with pytest.raises(quern.UsageError, match="expected a number of at least 0"):
         store.search(weights={"mill": -1})
     with pytest.raises(TypeError, match="must be a number"):
         store.search(weights={"mill": "heavy"})
