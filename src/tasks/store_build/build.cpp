@@ -49,6 +49,9 @@
 namespace quern {
 namespace {
 
+constexpr const char* lists_are_never_joined =
+    "word lines and lists of words are never taken over from a store";
+
 namespace fs = std::filesystem;
 
 std::string_view name_of(build_stage stage) {
@@ -423,8 +426,7 @@ class build_run {
     /// Why the words and texts of the store that is replaced may be others than those that this program makes.
     std::optional<std::string> reason_not_to_join() const {
         const store_info& info = (old_ ? old_->store() : before_->store()).info();
-        if (info.verbatim || info.listed != word_listing::none)
-            return "word lines and lists of words are never taken over from a store";
+        if (info.verbatim || info.listed != word_listing::none) return lists_are_never_joined;
         if (!is_made_alike(options_.store, ctx_) || info.unicode_version != text::unicode_version())
             return "the store was made by another version of Quern or zstd, or with another --seed";
         return {};
@@ -456,7 +458,7 @@ class build_run {
                 }
                 reason = unchanged.are_texts
                              ? fmt::format("{} of {} are new or changed", grouped(others), grouped(all))
-                             : "word lines and lists of words are never taken over from a store";
+                             : lists_are_never_joined;
             } catch (const damaged_store& damaged) {
                 reason = of_the_store(damaged);
             }
