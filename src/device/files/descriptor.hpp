@@ -44,7 +44,7 @@ void sync_file(const descriptor& file, const std::filesystem::path& path);
 void sync_folder(const std::filesystem::path& folder);
 /// The folder a path lies in: "." for a bare name. A path that ends in '/' counts without it.
 std::filesystem::path parent_of(const std::filesystem::path& path);
-/// Throws usage_error if there is no folder of this name: outputs are created in existing folders only.
+/// Throws usage_error if the folder does not exist: outputs are created in existing folders only.
 void require_folder(const std::filesystem::path& folder);
 
 }  // namespace quern

@@ -23,7 +23,7 @@ struct temporary {
 /// `.NAME.quern-`: what precedes the letters of temporaries that will become `final_name`.
 std::string temporary_prefix(const std::filesystem::path& final_name);
 
-/// Both throw usage_error if there is no such folder, io_error if nothing can be created there.
+/// Both throw usage_error if the folder does not exist, io_error if nothing can be created in it.
 temporary make_temporary_file(const std::filesystem::path& folder, std::string_view prefix);
 /// The folder is private (0700) until its maker publishes it.
 temporary make_temporary_folder(const std::filesystem::path& folder, std::string_view prefix);
@@ -44,8 +44,8 @@ std::optional<temporary> take_over_temporary(
 
 // Whether a file can be created under a name, checked before the work whose results it will hold.
 
-/// Throws usage_error if there is no such folder, io_error if nothing can be created there: read-only, or another
-/// user's.
+/// Throws usage_error if the folder does not exist, io_error if nothing can be created in it: it is read-only, or belongs
+/// to another user.
 void require_writable_folder(const std::filesystem::path& folder);
 
 /// What `code`, an errno of examining `path`, means for creating a file there: returns if nothing exists yet, throws

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A page as its text and a flat list of the elements that hold it: all that is needed to choose and write the main
-// text, in one pass over the tags. There is no tree of all nodes: an element is listed only if it holds text or links,
+// text, in one pass over the tags. No tree is built: an element is listed only if it holds text or links,
 // and only if it begins a block or says what it is for.
 #pragma once
 

@@ -217,7 +217,7 @@ class schema_builder {
         made_.nodes.push_back(std::move(node));
     }
     void finish() const {
-        if (made_.nodes.empty()) throw fault("there is no schema");
+        if (made_.nodes.empty()) throw fault("the schema is missing");
         if (std::ranges::any_of(open_, [](const parent& each) { return each.left != 0; }))
             throw fault("the schema has fewer columns than it says");
     }
@@ -360,7 +360,7 @@ file_metadata parse_metadata(std::string_view footer, std::uint64_t max_bytes) {
                 return false;
         }
     });
-    if (result.columns.nodes.empty()) throw fault("there is no schema");
+    if (result.columns.nodes.empty()) throw fault("the schema is missing");
     number_rows(result);
     return result;
 }

@@ -77,7 +77,7 @@ class filter {
         }
     }
 
-    /// A lower bound of the first document from `from` on that may match it; the number of documents if there is none.
+    /// A lower bound of the first document from `from` on that may match; if none can, the number of documents.
     std::uint64_t next(std::uint64_t from) {
         if (from >= size_) return size_;
         switch (what_) {

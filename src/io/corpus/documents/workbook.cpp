@@ -133,7 +133,7 @@ class style_formats final : public xml_handler {
     bool in_cells_ = false;
 };
 
-/// A number as it is shown; text that is no number, and dates that do not exist, stay as they are.
+/// A number as the program displays it; text other than numbers, and invalid dates, are returned unchanged.
 std::string shown_number(std::string_view stored, number_format format, bool from_1904) {
     double value = 0;
     const auto parsed = std::from_chars(stored.data(), stored.data() + stored.size(), value);
