@@ -24,10 +24,10 @@ class fixed_fields {
     /// The fields to keep: all in the order of the additions, or those named in the order of the names. Marks in `named`
     /// what the record has. The last call.
     std::string finish(named_members& named);
-
-  private:
+    /// Whether a field of this name is to be kept.
     bool keeps(std::string_view name) const;
 
+  private:
     const document_fields& fields_;
     std::vector<std::pair<std::string, std::string>>
         found_;  ///< names, and values in JSON (none of those not kept)

@@ -12,6 +12,7 @@
 #include "io/corpus/html.hpp"
 #include "io/corpus/html_charset.hpp"
 #include "io/corpus/mail_coding.hpp"
+#include "io/corpus/mail_date.hpp"
 #include "io/corpus/record_reader.hpp"
 
 namespace quern::io {
@@ -255,8 +256,13 @@ mail_message read_mail(std::string_view bytes, bool is_quoted, const document_fi
     out.repaired = std::move(reader.repaired);
     out.cut = std::move(reader.cut);
     fixed_fields fields(kept);
-    for (const auto name : {"from"sv, "to"sv, "cc"sv, "date"sv})
+    for (const auto name : {"from"sv, "to"sv, "cc"sv})
         fields.add(name, decode_mail_words(whole.fields.value(name)));
+    if (const std::string written = whole.fields.value("date"); !written.empty()) {
+        const std::string date = iso_date_of_mail(written);
+        if (date.empty() && fields.keeps("date")) ++counts.skipped["date of mail: unreadable"];
+        fields.add("date", date);
+    }
     fields.add("list_id", decode_mail_words(whole.fields.value("list-id")));
     out.made.fields = fields.finish(named);
     return out;

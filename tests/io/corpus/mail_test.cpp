@@ -4,6 +4,7 @@
 #include <string>
 
 #include "io/corpus/mail.hpp"
+#include "io/corpus/mail_date.hpp"
 #include "io/corpus/reading.hpp"
 #include "quern/base/excluded.hpp"
 
@@ -72,7 +73,33 @@ TEST(mail, reads_one_message_and_its_fields) {
     EXPECT_EQ(message.id, "7@b");
     EXPECT_EQ(message.text, "Line one.\n\nFrom x 10:00");
     EXPECT_EQ(message.fields,
-              R"({"from":"André <a@b>","date":"Mon, 2 Nov 2026 10:00:00 +0100","to":"\"x\" <c@d>, e@f"})");
+              R"({"from":"André <a@b>","date":"2026-11-02T10:00:00+01:00","to":"\"x\" <c@d>, e@f"})");
+}
+
+TEST(mail, writes_dates_by_iso_8601) {
+    for (const auto& [written, date] : std::vector<std::pair<const char*, const char*>>{
+             {"Mon, 2 Nov 2026 10:00:00 +0100", "2026-11-02T10:00:00+01:00"},
+             {"Mon, 02 Nov 2026 10:00 -0930 (a (nested) comment)", "2026-11-02T10:00:00-09:30"},
+             {"2 November 2026 23:59:60 GMT", "2026-11-02T23:59:59Z"},
+             {"Mon,2 Nov 26 1:02:03 EST", "2026-11-02T01:02:03-05:00"},
+             {"Lun, 2 Nov 98 01:02:03 PDT", "1998-11-02T01:02:03-07:00"},
+             {"2 Nov 102 01:02:03 CET", "2002-11-02T01:02:03Z"},
+             {"Mon Nov  2 10:00:00 2026", "2026-11-02T10:00:00Z"},
+             {"Mon, 2 Nov 2026 10:00:00 -0000", "2026-11-02T10:00:00Z"},
+             {"Mon, 2 Nov 2026 10:00:00 GMT+0200", "2026-11-02T10:00:00+02:00"}})
+        EXPECT_EQ(iso_date_of_mail(written), date) << written;
+    for (const char* written :
+         {"", "yesterday", "2 Nov 2026", "30 Feb 2026 10:00", "2 Nov 2026 24:00", "2 Nov 2026 10:61",
+          "2 Nov 2026 10:00 +2500", "2 Nov 2026 10:00 +01:00", "2 Nov 2026 10:00 UTC 7", "2 Nov 0 10:00",
+          "a b 2 Nov 2026 10:00", "2 Nov Dec 2026 10:00", "0 Nov 2026 10:00", "2 Nov 2026 1:2:3:4", "("})
+        EXPECT_EQ(iso_date_of_mail(written), "") << written;
+
+    corpus_options options;
+    options.fields.kept = {"date"};
+    const auto all = read("From: a@b\nTo: c@d\nSubject: s\nMessage-ID: <1@a>\nDate: soon\n\ntext\n", options);
+    ASSERT_EQ(all.documents.size(), 1u);
+    EXPECT_EQ(all.documents[0].fields, "");
+    EXPECT_EQ(excluded_in_words(all.counts.skipped), "1 date of mail: 1 unreadable");
 }
 
 TEST(mail, decodes_words_of_header_fields) {
