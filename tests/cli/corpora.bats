@@ -124,6 +124,18 @@ compressed() { # compressed PROGRAM SUFFIX
     [ "$(quern search lines.store '"rye bread"' --quiet | cut -f 2)" = 0 ]
 }
 
+@test "CSV by its name and heading, with a second record that is broken" {
+    mkdir tables
+    printf 'id,text\n1,a,b\n2,rye bread\n' >tables/a.csv
+    ends_with 0 quern build tables/a.csv -o named --skip all --max-errors 1
+    [[ $stderr == *"a.csv:2: 3 fields, where the heading has 2"* ]]
+    ends_with 0 quern build tables -o inside --skip all --max-errors 1
+    [ "$(quern search inside rye --quiet | cut -f 2)" = 2 ]
+    printf 'id;text\n1;rye bread\n' >tables/b.csv
+    ends_with 3 quern build tables/b.csv -o other --skip all
+    [[ $stderr == *'found "id;text"; it has semicolons where CSV has commas'* ]]
+}
+
 @test "gzip" { compressed gzip gz; }
 @test "bzip2" { compressed bzip2 bz2; }
 @test "zstd" { compressed zstd zst; }

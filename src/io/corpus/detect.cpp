@@ -128,6 +128,17 @@ std::string utf8_head(std::string_view head) {
     return from_wide(head, order, ill_formed);
 }
 
+/// Of a heading that would be one with another separator: how the file could be read.
+std::string other_separator(const std::vector<std::string>& names) {
+    if (names.size() != 1) return {};
+    for (const auto& [sign, name] :
+         {std::pair(';', "semicolons"), std::pair('\t', "tabs"), std::pair('|', "bars")}) {
+        if (names.front().find(sign) != std::string::npos)
+            return std::string("; it has ") + name + " where CSV has commas";
+    }
+    return {};
+}
+
 std::string missing_heading(std::string_view text, bool whole, char separator,
                             const document_fields& fields) {
     constexpr std::size_t max = 8;
@@ -152,7 +163,8 @@ std::string missing_heading(std::string_view text, bool whole, char separator,
         repair_utf8(name);
         reason += (i == 0 ? "; found \"" : ", \"") + name + "\"";
     }
-    return names.size() > max ? reason + ", …" : reason;
+    if (names.size() > max) reason += ", …";
+    return separator == ',' ? reason + other_separator(names) : reason;
 }
 
 std::string_view without_compression(std::string_view path) {
@@ -283,9 +295,11 @@ std::optional<corpus_form> detect(std::string_view head, bool whole, std::string
     if (body.starts_with('{') && is_json_alone(body, whole, path, fields)) return corpus_form::jsonl;
     if (opens_as_html(head)) return corpus_form::folder;
     if (looks_like_tsv(head, whole)) return corpus_form::tsv;
-    if (looks_like_csv(text, whole, fields)) return corpus_form::csv;
+    const bool is_named_csv = extension_of(path) == "csv";
+    if (looks_like_csv(text, whole, fields) || (is_named_csv && table_heading(text, whole, ',', fields)))
+        return corpus_form::csv;
     if (kind == file_kind::text) return corpus_form::folder;
-    if (extension_of(path) == "csv") {
+    if (is_named_csv) {
         why = missing_heading(text, whole, ',', fields);
         return std::nullopt;
     }
@@ -305,7 +319,7 @@ std::optional<corpus_form> detect_collection(std::string_view head, bool whole, 
     if (const auto form = marked_form(head, whole, fields)) return form;
     if (is_mail_by_name(head, path)) return corpus_form::mail;
     if (extension_of(path) == "tsv" && looks_like_tsv(head, whole)) return corpus_form::tsv;
-    if (extension_of(path) == "csv" && looks_like_csv(utf8_head(head), whole, fields))
+    if (extension_of(path) == "csv" && table_heading(utf8_head(head), whole, ',', fields))
         return corpus_form::csv;
     return std::nullopt;
 }

@@ -52,7 +52,7 @@ bool split_csv(std::string_view record, std::vector<std::string>& fields);
 std::optional<std::string> table_heading(std::string_view head, bool whole, char separator,
                                          const document_fields& fields = {});
 /// Whether it begins CSV: with a heading, and a second record, if any, of as many fields. Lines of prose hardly ever
-/// agree.
+/// agree. A file whose name says that it is CSV needs only the heading.
 bool looks_like_csv(std::string_view head, bool whole, const document_fields& fields = {});
 
 /// The fields of a heading or a record, by the separator.
