@@ -135,6 +135,11 @@ chain() {
     dedup letters.jsonl --method shingle --shingle-unit char --shingle 2 --similarity 0.3 | cut -f 1-3 |
         diff <(printf '1\t2\t2\n') -
     refused "--shingle-unit requires --method shingle" dedup letters.jsonl --shingle-unit char
+    # Texts without words are equal, which a message says.
+    printf '{"id":"1","text":"\u6c34"}\n{"id":"2","text":"\u77f3"}\n{"id":"3","text":""}\n' >signs.jsonl
+    run --separate-stderr quern dedup signs.jsonl --method shingle --tokens ascii
+    [ "${#lines[@]}" -eq 3 ]
+    [[ $stderr == *"2 texts have no words by these options for texts"* ]]
     [ "$(dedup corpus.jsonl --method simhash | cut -f 1-3)" = $'b\td\t0' ]
     # Words of medium frequency: those that two of the four have.
     for i in 1 2 3 4; do printf '{"id":"%d","text":"all x%d y%d z%d %s"}\n' $i $i $i $i "$([ $i -gt 2 ] && echo both have three)"; done >words.jsonl

@@ -11,6 +11,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/grouped.hpp"
 #include "base/release.hpp"
 #include "device/files/scratch_folder.hpp"
 #include "quern/base/error.hpp"
@@ -346,12 +347,27 @@ class dedup_run {
         record_.issues.insert(record_.issues.end(), issues.begin(), issues.end());
     }
 
+    /// Texts of other scripts, of signs or pictures alone: to these methods they are equal.
+    void warn_of_texts_without_words(const word_list& words) const {
+        const duplicate_method method = options_.duplicates.method;
+        if (method != duplicate_method::shingle && method != duplicate_method::simhash) return;
+        std::uint64_t wordless = 0;
+        for (std::uint32_t i = 0; i < words.size(); ++i)
+            wordless += words[i].empty() && !found_->table.text(i).empty() ? 1 : 0;
+        if (wordless > 1)
+            ctx_.log(log_level::warning,
+                     fmt::format(
+                         "{} texts have no words by these options for texts (--tokens …), and count as equal",
+                         grouped(wordless)));
+    }
+
     /// Returns the number of pairs.
     std::uint64_t compare(const duplicate_scope& scope) {
         ctx_.check_stop();
         duplicate_result found;
         if (words_) {
             const word_list words = words_->words();
+            warn_of_texts_without_words(words);
             found = near_duplicates(words, words_->vocabulary(), options_.duplicates, scope, ctx_);
         } else {
             const document_table& table = found_->table;
