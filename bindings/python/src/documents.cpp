@@ -320,7 +320,7 @@ class iterator_source final : public memory_source {
         }
         if (!found_.links.empty() && (fields_.text.empty() || !fields_.links.empty())) {
             const nb::object links = one[found_.links.c_str()];
-            if (nb::isinstance<nb::list>(links)) {
+            if (nb::isinstance<nb::list>(links) || nb::isinstance<nb::tuple>(links)) {
                 for (const nb::handle link : links)
                     made.links.push_back(nb::cast<std::string>(nb::str(link)));
             } else if (!fields_.links.empty() && !links.is_none()) {
@@ -356,8 +356,13 @@ class iterator_source final : public memory_source {
 
     static std::string type_name(const nb::handle given) { return nb::type_name(given.type()).c_str(); }
     text_object id_from(const nb::object& given) {
-        if (nb::isinstance<nb::int_>(given)) return text_from(nb::str(given), "id");
-        return text_from(given, "id");
+        if (nb::isinstance<nb::str>(given) || given.is_none()) return text_from(given, "id");
+        // An integer, also one of NumPy.
+        const nb::object integer = nb::steal(PyNumber_Index(given.ptr()));
+        if (integer.is_valid()) return text_from(nb::str(integer), "id");
+        PyErr_Clear();
+        throw usage_error("document " + std::to_string(rows_ + batch_.size() + 1) + ": the id is of type " +
+                          type_name(given) + " (expected str or int)");
     }
     text_object text_from(const nb::object& given, const std::string& name) {
         if (given.is_none()) return {};

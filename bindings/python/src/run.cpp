@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "parameters.hpp"
 #include "quern/base/error.hpp"
 #include "texts.hpp"
 
@@ -147,7 +148,8 @@ class exchange final : public calling_thread {
         if (!messages.empty()) {
             const nb::object logger = nb::module_::import_("logging").attr("getLogger")("quern");
             for (const message& m : messages)
-                logger.attr(m.level == log_level::warning ? "warning" : "info")("%s", text_object(m.text));
+                logger.attr(m.level == log_level::warning ? "warning" : "info")(
+                    "%s", text_object(as_python(m.text)));
         }
         if (has_state) progress_(text_object(state.stage), state.done, state.total, text_object(state.unit));
     }

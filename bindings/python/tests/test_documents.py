@@ -140,6 +140,20 @@ def test_what_is_refused(documents, error, message):
         quern.dedup(documents)
 
 
+def test_ids_of_numpy_and_links_in_tuples(tmp_path):
+    rows = [{"id": number, "text": f"page {number}", "links": ("7", 8)} for number in numpy.arange(7, 9)]
+    store = quern.build(rows, tmp_path / "store", skip="all").store
+    assert list(store.ids) == ["7", "8"]
+    assert int(store.info["links"]) == 4
+    with pytest.raises(quern.UsageError, match=r"document 1: the id is of type float64 .expected str or int"):
+        quern.dedup([{"id": numpy.float64(1), "text": "a"}])
+
+
+def test_messages_name_parameters(caplog):
+    quern.dedup(["水", "石"], method="shingle", tokens="ascii")
+    assert "(`tokens` …)" in caplog.text
+
+
 def test_a_field_that_is_not_there():
     with pytest.raises(quern.UsageError, match="text_field: there is no field 'body' .expected one of id, text"):
         quern.dedup(pyarrow.table({"id": IDS, "text": TEXTS}), text_field="body")
