@@ -254,7 +254,14 @@ found_counts search_one(const search_engine& engine, const search_request& reque
             job.messages.result(found_in_words(*given.result.total));
     }
     write_facets(given.result, job, to);
-    tell(given, job.messages);
+    if (request.like && query.empty() && given.result.empty_query && given.result.hits.empty()) {
+        job.messages.error(
+            fmt::format("nothing found: '{}' has no vector, or no other document has one: words that "
+                        "are rare in the collection have none",
+                        *request.like));
+    } else {
+        tell(given, job.messages);
+    }
     job.statistics.counts["queries"] = 1;
     if (given.corrected) job.statistics.counts["corrected_queries"] = 1;
     found_counts found;

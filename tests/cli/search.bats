@@ -195,6 +195,9 @@ PYTHON
     [[ $stderr != *"did you mean"* ]]
     ends_with 2 quern search whole --like D7
     says "has no document 'D7'; did you mean 'd7'?"
+    printf '{"id":"rare","text":"zyx wvu"}\n' | quern build - -o whole --update --quiet
+    ends_with 1 quern search whole --like rare
+    says "nothing found: 'rare' has no vector, or no other document has one"
     for option in --prior --expand-weight --like-weight --title-weight --k1; do
         ends_with 2 quern search whole bread "$option" -1
         says "$option: "

@@ -15,6 +15,12 @@ own_setup() {
     [ "$(gzip -c paper.mtx | quern spmv - --precision f32 --quiet | tr '\n' ' ')" = "3 0 12 6 " ]
 }
 
+@test "a vector of NumPy is refused by name" {
+    printf '\x93NUMPY\x01\x00' >x.npy
+    ends_with 3 quern spmv paper.mtx --vector x.npy
+    says "x.npy: a file of NumPy; a vector is one number a line"
+}
+
 @test "every format gives the same bits, except the documented ones" {
     awk 'BEGIN { srand(5); n = 300; print "%%MatrixMarket matrix coordinate real general"; print n, n, 4000
         for (k = 0; k < 4000; k++) print 1 + int(n * rand()), 1 + int(n * rand()^3), (rand() - 0.5) * 10^int(8 * rand()) }' >m.mtx

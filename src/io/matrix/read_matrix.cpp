@@ -189,6 +189,10 @@ matrix_rows read_matrix(const std::filesystem::path& path, const context& ctx) {
 
 std::vector<double> read_vector(byte_source& source, const context& ctx) {
     text_blocks lines(source, ctx);
+    if (lines.begins_with("\x93NUMPY"))
+        throw invalid_input(
+            lines.name(), 0,
+            "a file of NumPy; a vector is one number a line (numpy.savetxt), or a Matrix Market array");
     std::optional<std::uint64_t> expected;
     if (lines.begins_with(matrix_market_banner)) {
         const matrix_header header = read_matrix_header(lines);
