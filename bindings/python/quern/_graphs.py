@@ -25,15 +25,26 @@ def columns_of(frame: Any) -> list[Any]:
         return columns_of(pyarrow.table(frame))
     elif getattr(frame, "ndim", None) == 2:
         columns = [frame[:, c] for c in range(frame.shape[1])]
+    elif isinstance(frame, list) and all(isinstance(link, (tuple, list)) for link in frame):
+        columns = _columns_of_links(frame)
     else:
         raise TypeError(
-            "from_edges: expected src and dst, or one frame of their two columns, got "
+            "from_edges: expected src and dst, one frame of their two columns, or a list of pairs, got "
             f"{type(frame).__module__}.{type(frame).__qualname__} alone"
         )
     if len(columns) not in (2, 3):
         expected = "a frame of source, target and perhaps weight"
         raise TypeError(f"from_edges: expected {expected}, got {len(columns)} columns")
     return columns
+
+
+def _columns_of_links(links: list[Any]) -> list[Any]:
+    if not links:
+        return [[], []]
+    for at, link in enumerate(links):
+        if len(link) != len(links[0]):
+            raise TypeError(f"from_edges: link {at} has {len(link)} values, and the first has {len(links[0])}")
+    return [list(column) for column in zip(*links)]
 
 
 def _arrow_column(column: Any) -> Any:

@@ -15,7 +15,10 @@ namespace quern::python {
 namespace {
 
 [[noreturn]] void refuse_numbers(std::string_view name, std::string_view got) {
-    refuse_type(name, "numbers of float64, float32, float16, bfloat16, bool or an integer type", got);
+    // An array of arrays, as a column of vectors becomes.
+    const std::string hint = got == "'O'" ? " (objects); numpy.stack(x) makes one array of many" : "";
+    refuse_type(name, "numbers of float64, float32, float16, bfloat16, bool or an integer type",
+                std::string(got) + hint);
 }
 
 [[noreturn]] void refuse_order(std::string_view name) {

@@ -96,6 +96,28 @@ nb::object copied_to_host(nb::handle given, std::string_view name) {
                 "one of a GPU without the methods get() or cpu()");
 }
 
+/// The type of Arrow's lists of one length, as pyarrow has columns of vectors; else nothing.
+nb::object type_of_lists(nb::handle given, std::string_view name) {
+    if (!nb::hasattr(given, "type") || !nb::hasattr(given, "null_count")) return {};
+    nb::object type = given.attr("type");
+    if (nb::hasattr(type, "list_size")) return type;
+    if (nb::hasattr(type, "value_type"))
+        refuse_type(name, "numbers, or lists of one length",
+                    member_text(given, "type") + "; cast them: x.cast(pyarrow.list_(pyarrow.float32(), n))");
+    return {};
+}
+
+/// A row of numbers for each list, without a copy if it is one chunk.
+nb::object rows_of_lists(nb::handle given, nb::handle type, std::string_view name) {
+    nb::object lists = nb::borrow(given);
+    if (nb::hasattr(lists, "combine_chunks")) lists = lists.attr("combine_chunks")();
+    const nb::object values = lists.attr("flatten")();
+    for (const nb::handle part : {nb::handle(lists), nb::handle(values)})
+        if (nb::cast<std::int64_t>(part.attr("null_count")) != 0)
+            refuse_type(name, "lists of numbers", "lists with nulls; drop them: x.drop_null()");
+    return values.attr("to_numpy")().attr("reshape")(-1, type.attr("list_size"));
+}
+
 host_array read_on_host(nb::handle given, std::string_view name) {
     if (auto array = read_buffer(given, name)) return with_checked_shape(*std::move(array), name);
     if (auto array = read_interface(given, name)) return with_checked_shape(*std::move(array), name);
@@ -163,6 +185,8 @@ host_array read_array(nb::handle given, std::string_view name) {
     if (nb::hasattr(given, "filled") && nb::hasattr(given, "mask"))
         refuse_type(name, "an array without a mask", name_of_type(given) + "; fill it: x.filled(…)");
     if (auto array = read_buffer(given, name)) return with_checked_shape(*std::move(array), name);
+    if (const nb::object type = type_of_lists(given, name); type.is_valid())
+        return read_on_host(rows_of_lists(given, type, name), name);
     if (is_on_device(given)) return read_on_host(copied_to_host(given, name), name);
     const bool by_protocol = nb::hasattr(given, "__array_interface__") || nb::hasattr(given, "__dlpack__");
     if (!by_protocol && nb::hasattr(given, "__array__") && !nb::isinstance<nb::type_object>(given))

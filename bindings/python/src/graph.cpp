@@ -716,7 +716,7 @@ A link that occurs twice counts twice; a link from a node to itself is kept.
             edge_parameters.doc(R"(A graph of links from src[i] to dst[i].
 
 src, dst: arrays of whole numbers, without a copy if they are contiguous; or texts, in a list or a column. Without `dst`, a
-frame (pandas, polars, an Arrow table) of two columns, or of three with weights.
+frame (pandas, polars, an Arrow table) of two columns, or of three with weights, or a list of such tuples.
 weights: one per link, positive and finite.
 The nodes are the ids that occur, in rising order: as numbers if all ids are integers, else by bytes, as the program reads
 them from a file. With nodes=N, src and dst are numbers below N, and all N nodes exist. With ids=[…], they are positions in

@@ -110,6 +110,8 @@ def test_every_input_gives_the_same(edges, tmp_path):
         quern.Graph.from_edges(pandas.DataFrame({"a": texts[0], "b": texts[1]})),
         quern.Graph.from_edges(polars.DataFrame({"a": src, "b": dst})),
         quern.Graph.from_edges(polars.DataFrame({"a": texts[0], "b": texts[1]})),
+        quern.Graph.from_edges(list(zip(*edges.tolist()))),
+        quern.Graph.from_edges([list(link) for link in zip(*texts)]),
         quern.Graph.from_edges(pyarrow.table({"a": src, "b": dst})),
         quern.Graph.from_edges(pyarrow.table({"a": texts[0], "b": texts[1]})),
         quern.Graph.from_edges(pyarrow.array(texts[0]), pyarrow.array(texts[1])),
@@ -212,6 +214,16 @@ def test_networkx():
     plain = quern.Graph.from_edges([2, 1, 0], [1, 1, 2], [2.0, 1, 0.5], nodes=4).pagerank()
     assert (directed.pagerank().ranks == plain.ranks).all()
     assert quern.Graph.from_networkx(Networkx(["z", "y", "x", "alone"], edges, False)).links == 5
+
+
+def test_lists_of_links():
+    weighted = quern.Graph.from_edges([("a", "b", 1), ("a", "c", 2.5)])
+    assert weighted.weighted and weighted.pagerank()["c"] > weighted.pagerank()["b"]
+    assert quern.Graph.from_edges([]).links == 0
+    with pytest.raises(TypeError, match="link 1 has 3 values, and the first has 2"):
+        quern.Graph.from_edges([("a", "b"), ("a", "b", 1)])
+    with pytest.raises(TypeError, match="or a list of pairs, got builtins.list alone"):
+        quern.Graph.from_edges(["a", "b"])
 
 
 def test_pickle(edges):

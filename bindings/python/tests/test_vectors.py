@@ -12,6 +12,7 @@ import threading
 import time
 
 import numpy
+import pyarrow
 import pytest
 import quern
 import scipy.sparse
@@ -225,6 +226,20 @@ def test_wrong_interfaces(changed):
     wrong.__array_interface__ = {**x.__array_interface__, **changed}
     with pytest.raises(TypeError, match="^x: expected"):
         quern.VectorSet(wrong)
+
+
+def test_columns_of_vectors():
+    x = numpy.arange(24, dtype="float32").reshape(8, 3)
+    lists = pyarrow.FixedSizeListArray.from_arrays(pyarrow.array(x.ravel()), 3)
+    expected = quern.VectorSet(x[2:]).search(x[:2], 3)
+    for column in (lists[2:], pyarrow.chunked_array([lists[2:5], lists[5:]]), pyarrow.table({"v": lists})["v"][2:]):
+        assert quern.VectorSet(column).search(lists[:2], 3).fingerprint == expected.fingerprint
+    with pytest.raises(TypeError, match="x: expected lists of numbers, got lists with nulls"):
+        quern.VectorSet(pyarrow.array([[1, 2], None], pyarrow.list_(pyarrow.float32(), 2)))
+    with pytest.raises(TypeError, match=r"expected numbers, or lists of one length, got list<item: int64>; cast them"):
+        quern.VectorSet(pyarrow.array([[1, 2], [3, 4]]))
+    with pytest.raises(TypeError, match=r"got 'O' .objects.; numpy.stack.x. makes one array of many"):
+        quern.VectorSet(numpy.array([x[0], None], dtype=object))
 
 
 def test_copies_are_noted(caplog):
