@@ -56,6 +56,8 @@ ending ending_for(const std::exception_ptr& failure) {
     } catch (const io_error& e) {
         if (e.code() == EPIPE) return {0, {}};  // --output is a FIFO whose reader has closed it
         return {4, e.what()};
+    } catch (const shard_failed& e) {
+        return {4, e.what()};
     } catch (const out_of_memory& e) {
         return {4, e.what()};
     } catch (const device_error& e) {

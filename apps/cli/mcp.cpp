@@ -13,6 +13,7 @@
 #include "commands.hpp"
 #include "input_lines.hpp"
 #include "quern/base/error.hpp"
+#include "server/http_client.hpp"
 #include "server/mcp_tools.hpp"
 #include "server/served_store.hpp"
 #include "session.hpp"
@@ -92,7 +93,7 @@ int run_mcp(const command& self, const std::vector<std::string>& arguments) {
     for (const std::string& path : request.paths) sources.push_back({path, path});
     job.check_destinations({}, {request.paths.begin(), request.paths.end()});
     const std::vector<server::served_store> stores =
-        job.stage("open", [&] { return server::open_stores(sources, job.ctx); });
+        job.stage("open", [&] { return server::open_stores(sources, job.ctx, server::http_shards()); });
     const server::mcp tools =
         server::mcp_of(stores, {}, [&job](const std::string& fault) { job.messages.warning(fault); });
     std::uint64_t documents = 0;

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <string>
 #include <utility>
@@ -12,6 +13,7 @@
 #include "commands.hpp"
 #include "quern/base/error.hpp"
 #include "quern/tasks/shards.hpp"
+#include "server/http_client.hpp"
 #include "session.hpp"
 #include "skipped_stages.hpp"
 #include "source_permissions.hpp"
@@ -20,10 +22,11 @@
 namespace quern::cli {
 namespace {
 
-int write_sharded(const merge_options& options, session& job) {
+int write_sharded(const merge_options& options, const std::vector<std::string>& urls, session& job) {
     const shards_info made = job.stage("shards", [&] {
-        return write_shards({.stores = options.stores, .store = options.store, .force = options.force},
-                            job.ctx);
+        return write_shards(
+            {.stores = options.stores, .store = options.store, .urls = urls, .force = options.force},
+            job.ctx);
     });
     job.messages.finish();
     job.messages.info(fmt::format("{} in {}, {}, {} distinct", counted(made.documents, "document"),
@@ -42,6 +45,7 @@ int write_sharded(const merge_options& options, session& job) {
 int run_merge(const command& self, const std::vector<std::string>& arguments) {
     merge_options options;
     bool sharded = false;
+    std::vector<std::string> urls;
     common_options common;
     std::vector<std::string> stores;
 
@@ -77,6 +81,22 @@ int run_merge(const command& self, const std::vector<std::string>& arguments) {
         "and must not change. quern search, serve, mcp and count find in it what they would find in the "
         "merged store, with the same scores.",
         sharded);
+    line.option("--at", "URL,...",
+                "With --sharded: for each store the address of the quern serve that searches it, as in "
+                "http://host:7700, or - for a store on this machine, of which there must be one. The others "
+                "are read only now, and served elsewhere unchanged, which each query checks.",
+                "", [&](const std::string& value) {
+                    for (std::size_t begin = 0; begin <= value.size();) {
+                        const std::size_t end = std::min(value.find(',', begin), value.size());
+                        std::string url = value.substr(begin, end - begin);
+                        if (url == "-")
+                            url.clear();
+                        else
+                            server::check_address(url);
+                        urls.push_back(std::move(url));
+                        begin = end + 1;
+                    }
+                });
     declare_common(line, common, {.rows = false, .output = false, .gpu = true, .seed = true});
     line.example("quern merge monday tuesday -o week", "Two stores as one, with all stages.");
     line.example("quern build today.jsonl -o today --skip all && quern merge all today -o all --force",
@@ -85,7 +105,10 @@ int run_merge(const command& self, const std::vector<std::string>& arguments) {
                  "Parts that were built on several machines: only the index.");
     line.example("quern merge part-* -o whole --sharded && quern search whole mill",
                  "Parts that stay apart, searched as one.");
+    line.example("quern merge part-1 part-2 -o whole --sharded --at -,http://two:7700",
+                 "The same, with part-2 served by the machine two.");
     line.parse(arguments);
+    line.require_used("--at", sharded, "requires --sharded");
     for (const char* name : {"--skip", "--ngrams"})
         line.require_used(name, !sharded, "has no effect with --sharded, which runs no stage");
 
@@ -94,7 +117,7 @@ int run_merge(const command& self, const std::vector<std::string>& arguments) {
     options.force = common.force;
     job.check_destinations({{.path = options.store, .is_folder = true}}, {});
     keep_private(options.stores, false);
-    if (sharded) return write_sharded(options, job);
+    if (sharded) return write_sharded(options, urls, job);
     merge_result result = merge(options, job.ctx);
     job.messages.finish();
     std::string outcome = fmt::format("{} from {}, {}, {} distinct", counted(result.documents, "document"),

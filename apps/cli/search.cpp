@@ -18,6 +18,7 @@
 #include "quern/base/rows.hpp"
 #include "quern/base/terminal_text.hpp"
 #include "quern/tasks/search_option_table.hpp"
+#include "server/http_client.hpp"
 #include "session.hpp"
 #include "values.hpp"
 
@@ -507,7 +508,7 @@ int run_search(const command& self, const std::vector<std::string>& arguments) {
     const bool from_store = holds_store(request.path);
     const auto engine =
         job.stage("open", [&, store = store_for(request.path, request.corpus, request.text, job)] {
-            return search_engine::open(store, job.ctx, request.vectors);
+            return search_engine::open(store, job.ctx, request.vectors, server::http_shards());
         });
     if (line.given("--model")) engine.require_model(request.search.ranking.model);
     if (!request.query_vector.empty() && request.topics.empty())

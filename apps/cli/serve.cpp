@@ -17,6 +17,7 @@
 #include "quern/tasks/source_folder.hpp"
 #include "quern/tasks/store.hpp"
 #include "server/dedup_api.hpp"
+#include "server/http_client.hpp"
 #include "server/http_server.hpp"
 #include "server/served_store.hpp"
 #include "server/site.hpp"
@@ -241,8 +242,10 @@ int run_serve(const command& self, const std::vector<std::string>& arguments) {
             ctx.device = of_dedup;
             dedup.emplace(request.dedup, request.of_dedup, ctx);
         });
-    server::site site = job.stage(
-        "open", [&] { return server::site(sources, request.of_site, job.ctx, dedup ? &*dedup : nullptr); });
+    server::site site = job.stage("open", [&] {
+        return server::site(sources, request.of_site, job.ctx, dedup ? &*dedup : nullptr,
+                            server::http_shards(request.limits.response_time * 3 / 4));
+    });
     const std::size_t connections = allowed_connections(request.limits.connections);
     if (connections < request.limits.connections) {
         job.messages.warning(fmt::format("the limit of open files (ulimit -n) allows {} connections, not {}",

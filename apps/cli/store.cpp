@@ -122,7 +122,10 @@ void write_info(row_writer& rows, const shards_info& info) {
     row("shards", static_cast<std::uint64_t>(info.shards.size()));
     for (std::size_t i = 0; i < info.shards.size(); ++i) {
         const shard_info& shard = info.shards[i];
-        row(fmt::format("shard.{}.store", i), std::string_view(shard.store.string()));
+        if (shard.url.empty())
+            row(fmt::format("shard.{}.store", i), std::string_view(shard.store.string()));
+        else
+            row(fmt::format("shard.{}.url", i), std::string_view(shard.url));
         row(fmt::format("shard.{}.documents", i), shard.documents);
         row(fmt::format("shard.{}.words", i), shard.words);
         row(fmt::format("shard.{}.checksum", i), std::string_view(fmt::format("{:016x}", shard.checksum)));

@@ -70,6 +70,9 @@ const std::vector<api_parameter>& duplicates_parameters() {
 std::string statistics_json(const search_engine& engine, std::string_view query, const site_limits& limits,
                             const context& ctx) {
     const parameters given(query, statistics_parameters());
+    if (engine.has_remote_shards())
+        throw bad_request(
+            "a summary of the collection needs all shards on this machine (some are on others)");
     statistics_request request;
     given.read(request);
     const collection_summary summary = engine.summary(request.words, request.documents, ctx);

@@ -43,6 +43,8 @@ const std::vector<api_parameter>& completion_parameters() {
 
 std::string completion_json(const search_engine& engine, const parameters& given, const site_limits& limits,
                             const context& ctx) {
+    if (engine.has_remote_shards())
+        throw bad_request("completion of words needs all shards on this machine (some are on others)");
     completion_options options;
     given.read(options);
     const std::string_view typed = query_of(given, limits);

@@ -354,8 +354,9 @@ mcp_tool completion_tool(const search_engine& engine, const site_limits& limits)
 
 std::vector<mcp_tool> tools_of_store(const served_store& store, const site_limits& limits) {
     const search_engine& engine = store.engine;
-    std::vector<mcp_tool> tools{search_tool(engine, limits), reading_tool(engine, limits),
-                                counting_tool(store.counter, limits), completion_tool(engine, limits)};
+    std::vector<mcp_tool> tools{search_tool(engine, limits), reading_tool(engine, limits)};
+    if (store.counter) tools.push_back(counting_tool(*store.counter, limits));
+    if (!engine.has_remote_shards()) tools.push_back(completion_tool(engine, limits));
     if (engine.has_thesaurus()) tools.push_back(words_tool(*engine.thesaurus(), limits));
     if (engine.has_document_vectors()) tools.push_back(likeness_tool(engine, limits));
     return tools;

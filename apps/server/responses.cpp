@@ -5,6 +5,7 @@
 #include <new>
 #include <utility>
 
+#include "quern/tasks/shards.hpp"
 #include "server/json_writer.hpp"
 #include "server/search_api.hpp"
 #include "server/target.hpp"
@@ -100,6 +101,8 @@ failed_response response_to(const std::exception_ptr& failure) {
         return {e.status(), e.what(), {}};
     } catch (const store_lost& e) {
         return {503, "the store was changed or damaged while it was being served", e.what()};
+    } catch (const shard_failed& e) {
+        return {503, e.what(), e.what()};
     } catch (const out_of_memory& e) {
         return {503, "not enough memory for this request", e.what()};
     } catch (const std::bad_alloc&) {

@@ -50,14 +50,16 @@ const api_parameter& store_parameter() {
     return made;
 }
 
-std::vector<served_store> open_stores(std::span<const store_source> sources, const context& ctx) {
+std::vector<served_store> open_stores(std::span<const store_source> sources, const context& ctx,
+                                      const ask_shards& ask) {
     std::vector<served_store> stores;
     stores.reserve(sources.size());
     std::vector<std::string> names;
     for (const store_source& source : sources) {
-        search_engine engine = search_engine::open(source.store, ctx);
+        search_engine engine = search_engine::open(source.store, ctx, {}, ask);
         engine.warm_up();
-        ngram_counter counter = counter_of(engine, source.store, ctx);
+        std::optional<ngram_counter> counter;
+        if (!engine.has_remote_shards()) counter = counter_of(engine, source.store, ctx);
         names.push_back(name_of_folder(source.named));
         stores.push_back({{}, std::move(engine), std::move(counter), source.folder});
     }

@@ -25,13 +25,15 @@ struct store_source {
 struct served_store {
     std::string name;  ///< clients see no paths
     search_engine engine;
-    ngram_counter counter;
-    std::optional<source_folder> folder;  ///< of its documents; nothing: only the store's texts are shown
+    std::optional<ngram_counter> counter;  ///< nothing: some shards are on other machines
+    std::optional<source_folder> folder;   ///< of its documents; nothing: only the store's texts are shown
 };
 
 /// Opens them in this order, ready for the first client. Throws as search_engine::open does, and usage_error if a store was
 /// replaced meanwhile.
-std::vector<served_store> open_stores(std::span<const store_source> sources, const context& ctx);
+/// `ask`: for shards on other machines.
+std::vector<served_store> open_stores(std::span<const store_source> sources, const context& ctx,
+                                      const ask_shards& ask = {});
 
 /// A name that came before gets a number: "wiki", "notes", "wiki-2".
 std::vector<std::string> unique_names(std::span<const std::string> names);

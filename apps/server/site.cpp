@@ -64,8 +64,8 @@ std::int64_t microseconds_now() {
 }  // namespace
 
 site::site(std::span<const store_source> stores, const site_limits& limits, const context& ctx,
-           dedup_api* dedup)
-    : limits_(limits), stores_(open_stores(stores, ctx)), pages_(stores_), dedup_(dedup), log_(ctx) {
+           dedup_api* dedup, const ask_shards& ask)
+    : limits_(limits), stores_(open_stores(stores, ctx, ask)), pages_(stores_), dedup_(dedup), log_(ctx) {
     if (stores_.empty()) return;
     mcp_ = std::make_unique<const mcp>(
         mcp_of(stores_, limits_, [this](const std::string& fault) { report(fault); }));
@@ -100,6 +100,7 @@ const site::route* site::find_route(std::string_view path) {
         {"/api/options", "/api/options", true, false, read, search, &site::respond_options},
         {"/files/", "/files/{path}", false, true, read, search, &site::respond_file},
         {"/api/dedup", "/api/dedup", false, true, post, dedup, &site::respond_dedup},
+        {"/api/shard", "/api/shard", false, true, post, search, &site::respond_shard},
         {"/mcp", "/mcp", false, true, post, search, &site::respond_mcp},
         {"/healthz", "/healthz", true, true, read, any, &site::respond_health},
         {"/metrics", "/metrics", true, false, read, any, &site::respond_metrics},
@@ -121,7 +122,7 @@ std::size_t site::max_body_bytes(const http_request& request) const {
     if (found == nullptr || found->takes == route::method::read) return 0;
     if (found->of == route::part::dedup) return dedup_ != nullptr ? dedup_->body_bytes() : 0;
     if (stores_.empty()) return 0;
-    return found->takes == route::method::either ? limits_.body_bytes : max_mcp_message_bytes;
+    return found->handle == &site::respond_mcp ? max_mcp_message_bytes : limits_.body_bytes;
 }
 
 http_response site::handle(const http_request& request, const std::atomic<int>& stop) {
@@ -311,6 +312,32 @@ http_response site::respond_mcp(const parsed_request& request) const {
     http_response accepted{202, {}, {}};
     accepted.headers.emplace_back("Cache-Control", "no-store");
     return accepted;
+}
+
+/// A step of a query over shards, for the one of the stores that has its checksum.
+http_response site::respond_shard(const parsed_request& request) const {
+    const parameters none(request.query, {});
+    if (request.sent.from_other_site)
+        throw request_refused(403,
+                              "the name in the Origin header is not one of this server; add it with --name");
+    if (media_type(request.sent.content_type) != "application/json")
+        throw request_refused(415, "unsupported Content-Type (expected application/json)");
+    try {
+        for (const served_store& store : stores_) {
+            auto answer = store.engine.answer_step(request.sent.body, {limits_.results, limits_.query_bytes},
+                                                   request.ctx());
+            if (!answer) continue;
+            if (answer->size() > limits_.response_bytes)
+                throw bad_request(
+                    fmt::format("the response would be longer than {} bytes; request fewer "
+                                "results or facets with fewer values",
+                                limits_.response_bytes));
+            return json_response(std::move(*answer));
+        }
+    } catch (const usage_error& e) {
+        throw bad_request(e.what());
+    }
+    throw request_refused(409, "this server does not have the store that this step is for");
 }
 
 http_response site::respond_health(const parsed_request& request) const {

@@ -30,7 +30,7 @@ class site : public http_service {
     /// Opens the stores; throws as open_stores does. None: a site without search and pages. `dedup`: what answers
     /// /api/dedup; may be null, else it must outlive the site.
     site(std::span<const store_source> stores, const site_limits& limits, const context& ctx,
-         dedup_api* dedup = nullptr);
+         dedup_api* dedup = nullptr, const ask_shards& ask = {});
     ~site() override;
     site(const site&) = delete;  // the tools of agents point to it
     site& operator=(const site&) = delete;
@@ -69,6 +69,7 @@ class site : public http_service {
     http_response respond_metrics(const parsed_request& request) const;
     http_response respond_dedup(const parsed_request& request) const;
     http_response respond_mcp(const parsed_request& request) const;
+    http_response respond_shard(const parsed_request& request) const;
     http_response refusal_of_method(const route& found);
 
     /// Logs a fault that clients must not see; repeats of the same fault are logged once.

@@ -450,7 +450,7 @@ class store_client {
     explicit store_client(const std::vector<store_source>& sources, const site_limits& limits = {})
         : stores(open_stores(sources, context::cpu(1))),
           engine(stores.front().engine),
-          counter(stores.front().counter),
+          counter(stores.front().counter.value()),
           server_(mcp_of(stores, limits, [this](const std::string& fault) { faults.push_back(fault); })) {}
 
     json request(std::string_view method, const json& params) {

@@ -201,11 +201,11 @@ def ended_in_order(said):
 class Server:
     """Ends with its `with` block, by SIGTERM. Its answers have all the time that they need, if no option says otherwise."""
 
-    def __init__(self, *options, of=None):  # of: a store or a corpus, or a list of them; "" for none
+    def __init__(self, *options, of=None, port=0):  # of: a store or a corpus, or a list of them; "" for none
         if "--max-seconds" not in options:
             options += ("--max-seconds", str(10 * PATIENCE))
         served = of if isinstance(of, list) else [] if of == "" else [of or store()]
-        self.process = subprocess.Popen([QUERN, "serve", *served, "--port", "0", *options],
+        self.process = subprocess.Popen([QUERN, "serve", *served, "--port", str(port), *options],
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.url = self.process.stdout.readline().strip()
         if not self.url:

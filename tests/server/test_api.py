@@ -655,10 +655,10 @@ class Description(Api):
     def setUp(self):
         self.api = self.server.json("/openapi.json")
         self.schemas = self.api["components"]["schemas"]
-        self.gets = {path: item for path, item in self.api["paths"].items() if path not in ("/api/dedup", "/mcp", "/files/{path}")}  # test_dedup.py, test_mcp.py, Folders
+        self.gets = {path: item for path, item in self.api["paths"].items() if path not in ("/api/dedup", "/api/shard", "/mcp", "/files/{path}")}  # test_dedup.py, test_shards.py, test_mcp.py, Folders
 
     def test_every_route_is_described_and_none_else(self):
-        for path in ("/", "/app.js", "/api/search?q=x", "/api/words?q=x", "/api/complete?q=x", "/api/documents/plain", "/api/documents?id=plain", "/api/statistics", "/api/duplicates", "/api/store", "/api/options", "/files/plain", "/healthz", "/metrics", "/openapi.json", "/api/dedup", "/mcp"):
+        for path in ("/", "/app.js", "/api/search?q=x", "/api/words?q=x", "/api/complete?q=x", "/api/documents/plain", "/api/documents?id=plain", "/api/statistics", "/api/duplicates", "/api/store", "/api/options", "/files/plain", "/healthz", "/metrics", "/openapi.json", "/api/dedup", "/api/shard", "/mcp"):
             self.server.get(path)
         routes = set(re.findall(r'quern_http_requests_total\{route="([^"]+)"', self.server.get("/metrics")[2]))
         pages = {"/", "/app.js", "/style.css", "/quern.svg", "/openapi.json", "other"}

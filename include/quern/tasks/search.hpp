@@ -22,6 +22,7 @@
 #include "quern/tasks/build.hpp"
 #include "quern/tasks/collection.hpp"
 #include "quern/tasks/given_vectors.hpp"
+#include "quern/tasks/shards.hpp"
 #include "quern/tasks/store.hpp"
 
 namespace quern {
@@ -395,11 +396,12 @@ class search_engine {
     /// (quern/tasks/shards.hpp) is searched as the store of all its documents would be: the same hits, scores, order and
     /// ties; documents are numbered through its shards. What needs one store is refused (usage_error): check() and `vectors`
     /// say so.
+    /// `ask`: sends steps to the servers of shards on other machines; needed if there are any.
     /// Throws usage_error for a folder without a store, and for a shard that is missing or has changed; damaged_store with
     /// the section. Warns through `ctx.on_log` if the store was made with another version of the Unicode data. Ignores the
     /// device of `ctx`: single queries run on the CPU. `vectors`: of the documents, for hybrid search, instead of those in the store; throws as `build` for them.
     static search_engine open(const std::filesystem::path& store, const context& ctx,
-                              const given_vectors& vectors = {});
+                              const given_vectors& vectors = {}, const ask_shards& ask = {});
     ~search_engine();
     search_engine(search_engine&&) noexcept;
     search_engine& operator=(search_engine&&) noexcept;
@@ -477,6 +479,12 @@ class search_engine {
     std::uint64_t documents() const;
     /// The number of stores that are searched: 1, or those of a sharded store.
     std::size_t shards() const;
+    /// Whether some of them are on other machines. Then complete(), summary(), id(), title() and near_id() do not work.
+    bool has_remote_shards() const;
+    /// The answer to a step of a query (shard_request) for this store as a shard; nothing if the step is for another store.
+    /// Any bytes may be sent. Throws usage_error for what is not understood or refused.
+    std::optional<std::string> answer_step(std::string_view step, const step_limits& limits,
+                                           const context& ctx) const;
     bool is_sharded() const { return sharded_ != nullptr; }
     /// The store as a whole, with up to that many frequent words and documents of high link rank. Cost: passes over the
     /// lengths, the vocabulary's counts and the link ranks at the first call; up to 1,000 words and documents are kept.

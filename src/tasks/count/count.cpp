@@ -35,6 +35,8 @@ struct ngram_counter::state {
     explicit state(const std::filesystem::path& path) {
         if (is_sharded_store(path)) {
             for (const shard_info& shard : read_shards(path).shards) {
+                if (!shard.url.empty())
+                    throw usage_error(path.string() + ": counts of n-grams need all shards on this machine");
                 require_present(path, shard);
                 stores.push_back(open_store(shard.store));
                 require_unchanged(path, shard, stores.back().info());

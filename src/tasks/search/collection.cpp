@@ -17,6 +17,7 @@
 
 #include "tasks/search/collection_cache.hpp"
 #include "tasks/search/engine_state.hpp"
+#include "tasks/search/sharded.hpp"
 #include "tasks/search/whole_statistics.hpp"
 #include "tasks/shared/highest.hpp"
 #include "tasks/store/stop_words_of_language.hpp"
@@ -116,6 +117,7 @@ collection_summary summary_of(const whole_statistics& whole, const store_info& i
 
 collection_summary search_engine::summary(std::size_t words, std::size_t documents,
                                           const context& ctx) const {
+    if (has_remote_shards()) throw sharded::needs_local_shards("a summary of the collection");
     const auto made = [&](std::size_t of_words, std::size_t of_documents) {
         if (sharded_ != nullptr) return summary_of(*state_->statistics, store(), of_words, ctx);
         return summary_of(state_->store, of_words, of_documents, ctx);

@@ -106,6 +106,7 @@ void complete_from(std::span<const opened_store* const> shards, const completion
 
 completion_result search_engine::complete(std::string_view typed, const completion_options& options,
                                           const context& ctx) const {
+    if (has_remote_shards()) throw sharded::needs_local_shards("completion of words");
     check_ranges(options);
     completion_result result;
     result.before = typed;

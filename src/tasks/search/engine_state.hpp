@@ -26,6 +26,7 @@
 #include "tasks/search/known_words.hpp"
 #include "tasks/search/query_plan.hpp"
 #include "tasks/search/score_components.hpp"
+#include "tasks/search/shard_exchange.hpp"
 #include "tasks/search/text_cache.hpp"
 #include "tasks/search/whole_statistics.hpp"
 #include "tasks/search/word_variants.hpp"
@@ -41,8 +42,9 @@ struct search_engine::planned_query {
     explicit planned_query(Arguments&&... arguments) : planned(std::forward<Arguments>(arguments)...) {}
 
     query_plan planned;
-    search_query whole;      ///< points into `planned` and into prepared data
-    bool finds_all = false;  ///< every document that passes the filter, without words
+    search_query whole;                            ///< points into `planned` and into prepared data
+    const whole_statistics* statistics = nullptr;  ///< of all shards; null: the store is the whole
+    bool finds_all = false;                        ///< every document that passes the filter, without words
 };
 
 struct search_engine::state : std::enable_shared_from_this<search_engine::state> {
@@ -52,7 +54,24 @@ struct search_engine::state : std::enable_shared_from_this<search_engine::state>
 
     /// Of a shard: the plan is to be finished, then point_at_plan called.
     std::unique_ptr<planned_query> plan(std::string_view query, const search_options& options,
-                                        const prepared& lists, const context& ctx, bool by_terms) const;
+                                        const prepared& lists, const context& ctx, bool by_terms) const {
+        return plan(query, options, lists, ctx, by_terms, statistics.get());
+    }
+    std::unique_ptr<planned_query> plan(std::string_view query, const search_options& options,
+                                        const prepared& lists, const context& ctx, bool by_terms,
+                                        const whole_statistics* whole) const;
+    // shard_answers.cpp
+    std::uint64_t checksum() const;  ///< of the manifest
+    /// The answer to a step of a query over shards. `lists`: prepared with its options. Throws usage_error for counts that
+    /// cannot be.
+    shard_exchange::answer answered(const shard_exchange::request& sent, const prepared& lists,
+                                    const context& ctx) const;
+    query_vocabulary vocabulary_here(const query_vocabulary& requested, const search_options& options) const;
+    void add_ranking(shard_exchange::answer& made, const planned_query& planned,
+                     const search_options& options, const prepared& lists, const context& ctx) const;
+    void add_hits(shard_exchange::answer& made, const planned_query& planned,
+                  const shard_exchange::request& sent, const prepared& lists, const context& ctx) const;
+
     /// Sets the query that is searched from its plan.
     static void point_at_plan(planned_query& of, const search_options& options, const prepared& lists);
     /// The displayed form of a ranking.
@@ -135,6 +154,7 @@ struct search_engine::state : std::enable_shared_from_this<search_engine::state>
     void check(const search_options& options) const;
     /// Throws usage_error if there is no such document.
     void check_document(std::uint32_t number) const;
+    stored_document document(std::uint32_t number) const;
     const document_finder& finder() const;
     const prior_ranks& ranks() const;
     /// Null if these options or the store make it needless.
@@ -146,7 +166,7 @@ struct search_engine::state : std::enable_shared_from_this<search_engine::state>
     const word_space& required_thesaurus() const;
 
     /// Of a shard: with the counts of the whole.
-    collection_view collection() const;
+    collection_view collection(const planned_query& of) const;
 
     opened_store store;
     std::shared_ptr<const whole_statistics> statistics;  // of all shards, if the store is one; else null
@@ -163,7 +183,8 @@ struct search_engine::state : std::enable_shared_from_this<search_engine::state>
     mutable text_cache texts;
     mutable known_words_cache known;
     mutable collection_cache collected;
-    mutable std::once_flag ranks_once, squares_once, recognise_once, folded_once, lengths_once;
+    mutable std::once_flag ranks_once, squares_once, recognise_once, folded_once, lengths_once, checksum_once;
+    mutable std::uint64_t made_checksum = 0;
     mutable bool recognises = false;
     mutable std::optional<folded_words> made_folded;
     mutable std::optional<prior_ranks> made_ranks;
@@ -173,6 +194,7 @@ struct search_engine::state : std::enable_shared_from_this<search_engine::state>
 
 /// Data shared by all queries with the same options.
 struct search_engine::prepared {
+    prepared() = default;
     /// Throws usage_error for options that are refused, `interrupted` if the stop flag is raised.
     prepared(const state& of, const search_options& options, const context& ctx);
 
@@ -185,7 +207,7 @@ struct search_engine::prepared {
     std::optional<facet_counter> facets;
     std::vector<const folded_words*> folded;  // if accents are ignored: of the store, or of all shards
     std::shared_ptr<known_words> known;       // null: the options need more than lists of words
-    std::vector<std::unique_ptr<const prepared>> others;  // of the second shard and those after it
+    std::vector<std::shared_ptr<const prepared>> others;  // of the second shard and those after it
 };
 
 }  // namespace quern

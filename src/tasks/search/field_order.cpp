@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <compare>
+#include <stdexcept>
+#include <type_traits>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -50,14 +52,16 @@ int compare_values(const field_column& column, std::uint32_t a, const field_colu
     return 0;
 }
 
-/// Counts the documents of each value; `text` writes one.
-template <class Value, class Text>
+/// Counts the documents of each value.
+template <class Value>
 class value_counts {
   public:
-    explicit value_counts(Text text) : text_(std::move(text)) {}
-    void add(const Value& value) { ++counts_[value]; }
+    void add(const Value& value, std::uint64_t documents = 1) { counts_[value] += documents; }
+    const std::unordered_map<Value, std::uint64_t>& counts() const { return counts_; }
 
-    void write(search_facet& into, std::size_t values) const {
+    /// `text` writes a value.
+    template <class Text>
+    void write(search_facet& into, std::size_t values, const Text& text) const {
         std::vector<std::pair<Value, std::uint64_t>> all(counts_.begin(), counts_.end());
         const auto before = [](const auto& a, const auto& b) {
             return a.second != b.second ? a.second > b.second : a.first < b.first;
@@ -67,26 +71,82 @@ class value_counts {
                 std::ranges::minmax_element(all, {}, &std::pair<Value, std::uint64_t>::first);
             if (into.type != field_type::text && into.type != field_type::list &&
                 into.type != field_type::boolean) {
-                into.min = text_(least->first);
-                into.max = text_(greatest->first);
+                into.min = text(least->first);
+                into.max = text(greatest->first);
             }
         }
         into.distinct = all.size();
         const std::size_t shown = std::min(values, all.size());
         std::ranges::partial_sort(all, all.begin() + static_cast<std::ptrdiff_t>(shown), before);
-        for (std::size_t i = 0; i < shown; ++i) into.values.push_back({text_(all[i].first), all[i].second});
+        for (std::size_t i = 0; i < shown; ++i) into.values.push_back({text(all[i].first), all[i].second});
     }
 
   private:
-    Text text_;
     std::unordered_map<Value, std::uint64_t> counts_;
 };
 
-template <class Value, class Text, class Visit>
-void count_into(search_facet& into, std::size_t values, Text text, const Visit& visit_all) {
-    value_counts<Value, Text> counts(std::move(text));
-    visit_all([&](const Value& value) { counts.add(value); });
-    counts.write(into, values);
+/// visit(value_counts, text of a value, values), where values(column, document, add) adds those of a document.
+template <class Visit>
+void with_values_of(field_type type, const Visit& visit) {
+    const auto number_text = [](const auto& value) { return fmt::format("{}", value); };
+    const auto plain_text = [](std::string_view value) { return std::string(value); };
+    using column = field_column;
+    using document = std::uint32_t;
+    switch (type) {
+        case field_type::integer:
+            return visit(value_counts<std::int64_t>(), number_text,
+                         [](const column& of, document d, const auto& add) { add(of.integer(d)); });
+        case field_type::date:
+            return visit(value_counts<std::int64_t>(), text_of_date,
+                         [](const column& of, document d, const auto& add) { add(of.date(d)); });
+        case field_type::number:
+            return visit(
+                value_counts<double>(), [](double value) { return shortest(value); },
+                [](const column& of, document d, const auto& add) { add(of.number(d)); });
+        case field_type::boolean:
+            return visit(value_counts<bool>(), number_text,
+                         [](const column& of, document d, const auto& add) { add(of.boolean(d)); });
+        case field_type::text:
+            return visit(value_counts<std::string_view>(), plain_text,
+                         [](const column& of, document d, const auto& add) { add(of.text(d)); });
+        case field_type::list:
+            return visit(value_counts<std::string_view>(), plain_text,
+                         [own = std::vector<std::string_view>()](const column& of, document d,
+                                                                 const auto& add) mutable {
+                             own.clear();
+                             for (auto [at, end] = of.list(d); at != end; ++at)
+                                 own.push_back(of.list_item(at));
+                             // A value counts once per document.
+                             std::ranges::sort(own);
+                             own.erase(std::ranges::unique(own).begin(), own.end());
+                             for (const std::string_view value : own) add(value);
+                         });
+        case field_type::json:
+            break;
+    }
+}
+
+field_value sent(std::int64_t value) {
+    return value;
+}
+field_value sent(double value) {
+    return value;
+}
+field_value sent(bool value) {
+    return std::int64_t{value};
+}
+field_value sent(std::string_view value) {
+    return std::string(value);
+}
+
+/// Throws std::runtime_error for a value of another type.
+template <class Value>
+Value received(const field_value& value) {
+    using sent_as = std::conditional_t<std::is_same_v<Value, std::string_view>, std::string,
+                                       std::conditional_t<std::is_same_v<Value, bool>, std::int64_t, Value>>;
+    const auto* const found = std::get_if<sent_as>(&value);
+    if (found == nullptr) throw std::runtime_error("a facet with a value of another type");
+    return static_cast<Value>(*found);
 }
 
 }  // namespace
@@ -108,6 +168,44 @@ int field_order::compare(std::uint32_t a, const field_order& other, std::uint32_
         if (!has_a) continue;
         if (const int order = compare_values(one, a, two, b); order != 0)
             return keys_[i].descending ? -order : order;
+    }
+    return 0;
+}
+
+std::vector<field_value> field_order::values(std::uint32_t document) const {
+    std::vector<field_value> values;
+    for (const key& of : keys_) {
+        field_value& value = values.emplace_back();
+        const field_column& column = *of.column;
+        if (!column.has(document)) continue;
+        switch (column.info().type) {
+            case field_type::integer:
+            case field_type::date:
+                value = column.integer(document);
+                break;
+            case field_type::number:
+                value = column.number(document);
+                break;
+            case field_type::boolean:
+                value = sent(column.boolean(document));
+                break;
+            case field_type::text:
+                value = sent(column.text(document));
+                break;
+            case field_type::list:
+            case field_type::json:
+                break;
+        }
+    }
+    return values;
+}
+
+int field_order::compare(std::span<const field_value> a, std::span<const field_value> b) const {
+    for (std::size_t i = 0; i < keys_.size(); ++i) {
+        const bool has_a = a[i].index() != 0, has_b = b[i].index() != 0;
+        if (has_a != has_b) return has_a ? -1 : 1;
+        const int order = a[i] < b[i] ? -1 : b[i] < a[i] ? 1 : 0;
+        if (order != 0) return keys_[i].descending ? -order : order;
     }
     return 0;
 }
@@ -157,52 +255,52 @@ std::vector<search_facet> facet_counter::count(std::span<const found_documents> 
                 }
             }
         };
-        const auto number_text = [](const auto& value) { return fmt::format("{}", value); };
-        const auto plain_text = [](std::string_view value) { return std::string(value); };
-        switch (made.type) {
-            case field_type::integer:
-                count_into<std::int64_t>(made, values, number_text, [&](const auto& add) {
-                    each([&](const field_column& of, std::uint32_t d) { add(of.integer(d)); });
-                });
-                break;
-            case field_type::date:
-                count_into<std::int64_t>(made, values, text_of_date, [&](const auto& add) {
-                    each([&](const field_column& of, std::uint32_t d) { add(of.date(d)); });
-                });
-                break;
-            case field_type::number:
-                count_into<double>(
-                    made, values, [](double value) { return shortest(value); },
-                    [&](const auto& add) {
-                        each([&](const field_column& of, std::uint32_t d) { add(of.number(d)); });
-                    });
-                break;
-            case field_type::boolean:
-                count_into<bool>(made, values, number_text, [&](const auto& add) {
-                    each([&](const field_column& of, std::uint32_t d) { add(of.boolean(d)); });
-                });
-                break;
-            case field_type::text:
-                count_into<std::string_view>(made, values, plain_text, [&](const auto& add) {
-                    each([&](const field_column& of, std::uint32_t d) { add(of.text(d)); });
-                });
-                break;
-            case field_type::list:
-                count_into<std::string_view>(made, values, plain_text, [&](const auto& add) {
-                    std::vector<std::string_view> own;
-                    each([&](const field_column& of, std::uint32_t d) {
-                        own.clear();
-                        for (auto [at, end] = of.list(d); at != end; ++at) own.push_back(of.list_item(at));
-                        // A value counts once per document.
-                        std::ranges::sort(own);
-                        own.erase(std::ranges::unique(own).begin(), own.end());
-                        for (const std::string_view value : own) add(value);
-                    });
-                });
-                break;
-            case field_type::json:
-                break;
-        }
+        with_values_of(made.type, [&](auto counts, const auto& text, auto get) {
+            each([&](const field_column& of, std::uint32_t d) {
+                get(of, d, [&](const auto& value) { counts.add(value); });
+            });
+            counts.write(made, values, text);
+        });
+    }
+    return facets;
+}
+
+std::vector<facet_counts> facet_counter::counts(std::span<const std::uint32_t> documents,
+                                                const context& ctx) const {
+    std::vector<facet_counts> all;
+    for (const field_column* const column : columns_) {
+        facet_counts& made = all.emplace_back();
+        with_values_of(column->info().type, [&](auto counts, const auto&, auto get) {
+            for (std::size_t i = 0; i < documents.size(); ++i) {
+                if (i % documents_between_checks == 0) ctx.check_stop();
+                if (!column->has(documents[i])) continue;
+                ++made.documents;
+                get(*column, documents[i], [&](const auto& value) { counts.add(value); });
+            }
+            for (const auto& [value, of] : counts.counts()) made.values.push_back({sent(value), of});
+        });
+    }
+    return all;
+}
+
+std::vector<search_facet> facet_counter::together(std::span<const std::vector<facet_counts>> shards,
+                                                  std::size_t values) const {
+    std::vector<search_facet> facets;
+    for (std::size_t field = 0; field < columns_.size(); ++field) {
+        search_facet& made = facets.emplace_back();
+        made.field = columns_[field]->info().name;
+        made.type = columns_[field]->info().type;
+        with_values_of(made.type,
+                       [&]<class Value>(value_counts<Value> counts, const auto& text, const auto&) {
+                           for (const std::vector<facet_counts>& of : shards) {
+                               if (of.size() != columns_.size())
+                                   throw std::runtime_error("facets of other fields");
+                               made.documents += of[field].documents;
+                               for (const auto& [value, documents] : of[field].values)
+                                   counts.add(received<Value>(value), documents);
+                           }
+                           counts.write(made, values, text);
+                       });
     }
     return facets;
 }

@@ -5,7 +5,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "quern/base/context.hpp"
@@ -14,6 +16,20 @@
 #include "tasks/store/opened_store.hpp"
 
 namespace quern {
+
+/// A value as it goes from shard to shard: of an integer, a date or a boolean (0, 1), of a number, of a text or the item of
+/// a list; nothing if a document has none.
+using field_value = std::variant<std::monostate, std::int64_t, double, std::string>;
+
+/// Of a facet in a shard: each value with its documents.
+struct facet_counts {
+    struct value_count {
+        field_value value;
+        std::uint64_t documents = 0;
+    };
+    std::uint64_t documents = 0;  ///< that have the field
+    std::vector<value_count> values;
+};
 
 /// The order of search_options::sort. Texts are compared by bytes, false is below true.
 class field_order {
@@ -28,6 +44,12 @@ class field_order {
     /// Negative if document a comes before document b of another store, 0 if the fields do not tell. `other`: of that
     /// store, by the same fields, which have the same types there.
     int compare(std::uint32_t a, const field_order& other, std::uint32_t b) const;
+
+    /// What compare() compares, one for each field.
+    std::vector<field_value> values(std::uint32_t document) const;
+    /// compare() of two documents by these, of any types: of different ones it is some order.
+    int compare(std::span<const field_value> a, std::span<const field_value> b) const;
+    std::size_t fields() const { return keys_.size(); }
 
   private:
     struct key {
@@ -56,6 +78,12 @@ class facet_counter {
     /// Over the documents of several stores, whose fields have the same names and types.
     static std::vector<search_facet> count(std::span<const found_documents> found, std::size_t values,
                                            const context& ctx);
+
+    /// For shards on other machines: each value of each field over these documents; and the facets of all shards from
+    /// these. Throws std::runtime_error for counts that are not those of these fields.
+    std::vector<facet_counts> counts(std::span<const std::uint32_t> documents, const context& ctx) const;
+    std::vector<search_facet> together(std::span<const std::vector<facet_counts>> shards,
+                                       std::size_t values) const;
 
   private:
     std::vector<const field_column*> columns_;

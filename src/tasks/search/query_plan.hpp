@@ -70,6 +70,8 @@ class query_plan {
     /// For search_requiring: which terms of view() every result must have; empty if the view says all. Only with `by_terms`.
     std::span<const std::uint8_t> required_terms() const { return required_terms_; }
     bool empty() const { return empty_; }
+    /// Of a shard, before it has the counts of the whole: whether the terms are words(), in this order.
+    bool has_only_words() const { return terms_.size() == words_.size(); }
     query_syntax syntax() const { return query_.syntax; }
     const std::string& syntax_note() const { return query_.note; }
     /// The number of documents that a search of view() finds; with `boosts`, also those that are listed there. `besides`:
@@ -149,9 +151,7 @@ class query_plan {
     void set_counts_of_variants();
     void weigh_variants(std::span<const search_detail::shard_bounds> bounds);
     void show_variants();
-    /// Whether has(store, its folded words) is true of the store, or of any shard.
-    template <typename Has>
-    bool any_store(const Has& has) const;
+    /// Of the store, or of any shard.
     bool any_has(const std::string& word) const;
     bool any_begins(const std::string& beginning) const;
     /// Whether edits are those of beginnings of words: there is neither the word nor one that begins with it.

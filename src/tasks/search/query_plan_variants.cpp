@@ -45,32 +45,22 @@ void sort_variants(std::vector<suggested_words::known>& words) {
     });
 }
 
-template <typename Has>
-bool query_plan::any_store(const Has& has) const {
-    if (whole_ == nullptr) return has(store_, folded_);
-    const std::span<const opened_store* const> shards = whole_->shards();
-    for (std::size_t i = 0; i < shards.size(); ++i)
-        if (has(*shards[i], folded_ == nullptr ? nullptr : all_folded_[i])) return true;
-    return false;
-}
-
 bool query_plan::any_has(const std::string& word) const {
-    return any_store([&](const opened_store& store, const folded_words*) { return has_word(store, word); });
+    return whole_ != nullptr ? whole_->has(word) : has_word(store_, word);
 }
 
 bool query_plan::any_begins(const std::string& beginning) const {
-    return any_store([&](const opened_store& store, const folded_words* folded) {
-        return !(folded == nullptr ? words_beginning_with(store, beginning)
-                                   : folded->beginning_with(beginning))
-                    .empty();
-    });
+    if (whole_ != nullptr) return whole_->begins(beginning, all_folded_);
+    return !(folded_ == nullptr ? words_beginning_with(store_, beginning)
+                                : folded_->beginning_with(beginning))
+                .empty();
 }
 
 bool query_plan::seeks_beginnings(const variant_request& request) const {
     if (request.beginning.empty() || any_begins(request.beginning)) return false;
     if (folded_ == nullptr) return !any_has(request.word);
-    return !any_store(
-        [&](const opened_store&, const folded_words* folded) { return !folded->like(request.word).empty(); });
+    return whole_ != nullptr ? !whole_->has_like(request.word, all_folded_)
+                             : folded_->like(request.word).empty();
 }
 
 variant_request query_plan::request_of(const query_part& part, const std::string& word) const {
@@ -213,8 +203,10 @@ void query_plan::weigh_variants(std::span<const search_detail::shard_bounds> bou
 void query_plan::show_variants() {
     for (const variant_request& request : scored_variants_) show_variants(request, variants_.at(request));
     if (whole_ == nullptr) std::erase_if(shown_variants_, [](const auto& of) { return of.words.empty(); });
+    // What is marked is looked up by the beginning, which a broker cannot do in shards on other machines.
+    const bool with_prefixes = whole_ != nullptr && whole_->has_remote_shards();
     for (const query_part& part : query_.parts)
-        if (part.folded && !part.excluded)
+        if ((part.folded || (part.prefix && with_prefixes)) && !part.excluded)
             std::ranges::move(words_of(part), std::back_inserter(variant_words_));
     std::ranges::sort(variant_words_);
     variant_words_.erase(std::ranges::unique(variant_words_).begin(), variant_words_.end());

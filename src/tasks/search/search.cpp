@@ -213,14 +213,14 @@ search_engine::search_engine(search_engine&&) noexcept = default;
 search_engine& search_engine::operator=(search_engine&&) noexcept = default;
 
 search_engine search_engine::open(const std::filesystem::path& store, const context& ctx,
-                                  const given_vectors& vectors) {
+                                  const given_vectors& vectors, const ask_shards& ask) {
     constexpr unsigned share = 4;  // of the memory, for one query
     if (is_sharded_store(store)) {
         if (!vectors.empty())
             throw usage_error(store.string() +
                               " is a sharded store, which takes no vectors (expected one store)");
-        auto shards = std::make_shared<const sharded>(store, ctx.memory_limit() / share, ctx);
-        search_engine engine(shards->shards.front());
+        auto shards = std::make_shared<const sharded>(store, ctx.memory_limit() / share, ask, ctx);
+        search_engine engine(shards->shards[shards->local]);
         engine.sharded_ = std::move(shards);
         text::warn_of_other_unicode(store, engine.store().unicode_version, ctx);
         return engine;
@@ -320,20 +320,17 @@ search_result search_engine::search(std::string_view query, const search_options
 std::shared_ptr<const search_engine::prepared> search_engine::prepare(const search_options& options,
                                                                       const context& ctx) const {
     if (sharded_ == nullptr) return std::make_shared<prepared>(*state_, options, ctx);
-    sharded_->check(options);
-    auto lists = std::make_shared<prepared>(*state_, options, ctx);
-    std::vector<std::unique_ptr<prepared>> others;
-    std::vector<const folded_words*> folded = lists->folded;
-    for (std::size_t i = 1; i < sharded_->shards.size(); ++i) {
-        others.push_back(std::make_unique<prepared>(*sharded_->shards[i], options, ctx));
-        folded.insert(folded.end(), others.back()->folded.begin(), others.back()->folded.end());
+    sharded::check(options);
+    std::vector<std::shared_ptr<prepared>> made;
+    std::vector<const folded_words*> folded;
+    for (const auto& shard : sharded_->shards) {
+        made.push_back(shard == nullptr ? std::make_shared<prepared>()
+                                        : std::make_shared<prepared>(*shard, options, ctx));
+        folded.insert(folded.end(), made.back()->folded.begin(), made.back()->folded.end());
     }
-    lists->folded = folded;
-    for (auto& of : others) {
-        of->folded = folded;
-        lists->others.push_back(std::move(of));
-    }
-    return lists;
+    for (const auto& of : made) of->folded = folded;
+    made.front()->others.assign(made.begin() + 1, made.end());
+    return made.front();
 }
 
 search_result search_engine::result(std::string_view query, std::span<const float> vector,
@@ -356,9 +353,9 @@ search_result search_engine::result(std::string_view query, std::span<const floa
     return state_->result(*planned, ranking, options, lists, ctx);
 }
 
-collection_view search_engine::state::collection() const {
+collection_view search_engine::state::collection(const planned_query& of) const {
     collection_view view = store.collection();
-    if (statistics != nullptr) view.whole = statistics->collection();
+    if (of.statistics != nullptr) view.whole = of.statistics->collection();
     return view;
 }
 
@@ -367,10 +364,10 @@ std::vector<scored_document> search_engine::state::ranked(const planned_query& o
                                                           const prepared& lists, std::size_t k,
                                                           const context& ctx) const {
     if (of.finds_all) return all_documents(of, lists, k, ctx);
-    if (lists.fields) return search_fields(collection(), of.whole, *lists.fields, k);
+    if (lists.fields) return search_fields(collection(of), of.whole, *lists.fields, k);
     const auto required = of.planned.required_terms();
-    if (required.empty()) return quern::search(collection(), of.whole, options.ranking, k);
-    return search_detail::search_requiring(collection(), of.whole, required, options.ranking, k);
+    if (required.empty()) return quern::search(collection(of), of.whole, options.ranking, k);
+    return search_detail::search_requiring(collection(of), of.whole, required, options.ranking, k);
 }
 
 void search_engine::state::add_feedback(planned_query& of, const search_options& options,
@@ -380,24 +377,24 @@ void search_engine::state::add_feedback(planned_query& of, const search_options&
     of.whole.terms = of.planned.view().terms;
 }
 
-std::unique_ptr<search_engine::planned_query> search_engine::state::plan(std::string_view query,
-                                                                         const search_options& options,
-                                                                         const prepared& lists,
-                                                                         const context& ctx,
-                                                                         bool by_terms) const {
+std::unique_ptr<search_engine::planned_query> search_engine::state::plan(
+    std::string_view query, const search_options& options, const prepared& lists, const context& ctx,
+    bool by_terms, const whole_statistics* whole) const {
     auto analysed_parts = analysed(finds_all(query, options) ? std::string_view() : query, options.syntax,
                                    options.phrases, options.prefix_last);
     const folded_words* const folded_of_store = folded(options);
     if (folded_of_store != nullptr)
         fold_accents(analysed_parts, [&](std::string_view word) {
-            return std::ranges::any_of(lists.folded, [&](const auto* of) { return of->has_others(word); });
+            return whole != nullptr ? whole->has_others(word, lists.folded)
+                                    : folded_of_store->has_others(word);
         });
     auto made = std::make_unique<planned_query>(
-        store, statistics.get(), lists.thesaurus, std::move(analysed_parts), options, query_memory, ctx,
+        store, whole, lists.thesaurus, std::move(analysed_parts), options, query_memory, ctx,
         [this](std::string_view text, text::token_list& words) { words_of(text, words); }, folded_of_store,
         lists.folded, near, lists.fields ? &*lists.fields : nullptr, by_terms);
     made->finds_all = finds_all(query, options);
-    if (statistics == nullptr) point_at_plan(*made, options, lists);
+    made->statistics = whole;
+    if (whole == nullptr) point_at_plan(*made, options, lists);
     return made;
 }
 
@@ -601,6 +598,7 @@ std::optional<std::string_view> search_engine::near_id(std::string_view text) co
         return std::ranges::equal(text, other, {}, folded, folded);
     };
     std::optional<std::string_view> near;
+    if (has_remote_shards()) return near;
     for (std::uint32_t d = 0; d < documents(); ++d) {
         if (title(d) == text) return id(d);
         if (!near && (alike(id(d)) || alike(title(d)))) near = id(d);
@@ -637,9 +635,11 @@ std::string_view search_engine::title(std::uint32_t number) const {
 }
 
 stored_document search_engine::document(std::uint32_t number) const {
-    const state& of = sharded_ != nullptr ? sharded_->shard_with(number) : *state_;
-    of.check_document(number);
-    const opened_store& store = of.store;
+    return sharded_ != nullptr ? sharded_->document(number) : state_->document(number);
+}
+
+stored_document search_engine::state::document(std::uint32_t number) const {
+    check_document(number);
     return {std::string(store.id(number)), std::string(store.title(number)), store.text(number),
             store.collection().document_lengths[number],
             store.fields() ? store.fields()->json(number) : std::string()};
@@ -687,7 +687,8 @@ std::vector<std::string> search_engine::words_of(std::string_view query, query_s
             };
             if (part.prefix && sharded_ == nullptr) add(*state_);
             if (part.prefix && sharded_ != nullptr)
-                for (const auto& shard : sharded_->shards) add(*shard);
+                for (const auto& shard : sharded_->shards)
+                    if (shard != nullptr) add(*shard);
         }
     }
     std::ranges::sort(words);
@@ -697,7 +698,13 @@ std::vector<std::string> search_engine::words_of(std::string_view query, query_s
 
 std::vector<std::string> search_engine::discriminative_words_of(std::string_view query,
                                                                 query_syntax syntax) const {
-    return discriminative_words(state_->store, state_->statistics.get(), words_of(query, syntax));
+    const std::vector<std::string> words = words_of(query, syntax);
+    if (!has_remote_shards()) return discriminative_words(state_->store, state_->statistics.get(), words);
+    shard_exchange::request request;
+    for (const std::string& word : words) request.vocabulary.words[word];
+    const query_vocabulary vocabulary = sharded_->vocabulary_of(request, prepared(), context());
+    const whole_statistics whole({store().documents, store().words}, vocabulary);
+    return discriminative_words(state_->store, &whole, words);
 }
 
 std::optional<std::string> search_engine::corrected(std::string_view query,
@@ -727,6 +734,9 @@ std::uint64_t search_engine::documents() const {
 }
 std::size_t search_engine::shards() const {
     return sharded_ != nullptr ? sharded_->shards.size() : 1;
+}
+bool search_engine::has_remote_shards() const {
+    return sharded_ != nullptr && sharded_->has_remote;
 }
 std::uint64_t search_engine::vocabulary() const {
     return store().vocabulary;

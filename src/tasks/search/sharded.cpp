@@ -23,12 +23,6 @@
 namespace quern {
 namespace {
 
-/// work(i) for each shard; with one thread in the caller's.
-void for_each_shard(std::size_t shards, const context& ctx, const std::function<void(std::size_t)>& work) {
-    if (ctx.thread_count() > 1 && shards > 1) return for_each_index(ctx, shards, work);
-    for (std::size_t i = 0; i < shards; ++i) work(i);
-}
-
 /// What the stores have in common, and sums. Their fields have the same names and types.
 store_info info_of(const std::vector<const opened_store*>& stores, const shards_info& described) {
     store_info all = stores.front()->info();
@@ -40,64 +34,72 @@ store_info info_of(const std::vector<const opened_store*>& stores, const shards_
     all.sections.clear();
     all.thesaurus.reset();
     all.vectors = {};
-    for (const opened_store* const store : std::span(stores).subspan(1)) {
-        const store_info& other = store->info();
-        all.postings += other.postings;
-        all.max_weight = std::max(all.max_weight, other.max_weight);
+    const auto add = [&](std::uint64_t postings, const std::vector<field_info>& fields) {
+        all.postings += postings;
         for (field_info& field : all.fields) {
-            const auto same = std::ranges::find(other.fields, field.name, &field_info::name);
-            if (same == other.fields.end()) continue;
+            const auto same = std::ranges::find(fields, field.name, &field_info::name);
+            if (same == fields.end()) continue;
             field.documents += same->documents;
             field.values += same->values;
         }
+    };
+    for (const opened_store* const store : std::span(stores).subspan(1)) {
+        add(store->info().postings, store->info().fields);
+        all.max_weight = std::max(all.max_weight, store->info().max_weight);
     }
-    return all;
-}
-
-/// Of all shards: `of` has those of each one, in the same order.
-std::vector<found_variants> joined(const std::vector<const std::vector<found_variants>*>& of) {
-    std::vector<found_variants> all;
-    for (std::size_t i = 0; i < of.front()->size(); ++i) {
-        std::map<std::string_view, suggested_words::known> words;
-        for (const auto* const variants : of) {
-            for (const suggested_words::known& word : (*variants)[i].words) {
-                const auto [at, is_new] = words.try_emplace(word.word, word);
-                if (!is_new) at->second.documents += word.documents;
-            }
-        }
-        if (words.empty()) continue;
-        auto& made = all.emplace_back();
-        made.word = (*of.front())[i].word;
-        for (auto& [word, known] : words) made.words.push_back(std::move(known));
-        sort_variants(made.words);
-    }
+    for (const shard_info& shard : described.shards)
+        if (!shard.url.empty()) add(shard.postings, shard.fields);
     return all;
 }
 
 }  // namespace
 
+void search_engine::sharded::for_each_shard(std::size_t shards, const context& ctx,
+                                            const std::function<void(std::size_t)>& work) {
+    if (ctx.thread_count() > 1 && shards > 1) return for_each_index(ctx, shards, work);
+    for (std::size_t i = 0; i < shards; ++i) work(i);
+}
+
 search_engine::sharded::sharded(const std::filesystem::path& store, std::uint64_t memory,
-                                const context& ctx) {
-    const shards_info described = read_shards(store);
+                                const ask_shards& ask, const context& ctx)
+    : asker(ask) {
+    const shards_info all = read_shards(store);
+    described = all.shards;
     std::vector<const opened_store*> opened;
-    std::vector<std::shared_ptr<state>> made;
+    std::vector<std::shared_ptr<state>> made;  // null: on another machine
     std::uint32_t documents = 0;
-    for (const shard_info& shard : described.shards) {
-        require_present(store, shard);
-        open_as_one(shard.store, [&, share = memory / described.shards.size()] {
-            made.push_back(std::make_shared<state>(shard.store, share, given_vectors(), ctx));
-        });
-        require_unchanged(store, shard, made.back()->store.info());
-        opened.push_back(&made.back()->store);
+    for (const shard_info& shard : described) {
+        made.emplace_back();
         first.push_back(documents);
         documents += static_cast<std::uint32_t>(shard.documents);
+        if (!shard.url.empty()) {
+            has_remote = true;
+            continue;
+        }
+        require_present(store, shard);
+        open_as_one(shard.store, [&, share = memory / described.size()] {
+            made.back() = std::make_shared<state>(shard.store, share, given_vectors(), ctx);
+        });
+        require_unchanged(store, shard, made.back()->store.info());
+        if (opened.empty()) local = made.size() - 1;
+        opened.push_back(&made.back()->store);
     }
-    const auto statistics = std::make_shared<const whole_statistics>(opened);
+    if (opened.empty())
+        throw usage_error(store.string() +
+                          ": all its shards are on other machines (expected one on this machine, "
+                          "by whose rules queries are read)");
+    if (has_remote && !asker)
+        throw usage_error(store.string() +
+                          ": some of its shards are on other machines, which only quern search, "
+                          "serve and mcp ask");
+    if (has_remote && opened.front()->info().listed != word_listing::none)
+        throw usage_error(store.string() + ": shards of lists of words must be on this machine");
+    const auto statistics = has_remote ? nullptr : std::make_shared<const whole_statistics>(opened);
     for (const auto& shard : made) {
-        shard->statistics = statistics;
+        if (shard != nullptr) shard->statistics = statistics;
         shards.push_back(shard);
     }
-    info = info_of(opened, described);
+    info = info_of(opened, all);
 }
 
 usage_error search_engine::sharded::not_with_shards(std::string_view what) {
@@ -105,7 +107,7 @@ usage_error search_engine::sharded::not_with_shards(std::string_view what) {
         fmt::format("a sharded store does not have {}, which needs one store (quern merge makes one)", what));
 }
 
-void search_engine::sharded::check(const search_options& options) const {
+void search_engine::sharded::check(const search_options& options) {
     const std::pair<bool, std::string_view> refused[] = {
         {options.prior != 0, "link ranks (prior)"},
         {options.expand != 0, "a thesaurus (expand)"},
@@ -120,7 +122,7 @@ void search_engine::sharded::check(const search_options& options) const {
 }
 
 const search_engine::prepared& search_engine::sharded::of_shard(const prepared& lists, std::size_t shard) {
-    return shard == 0 ? lists : *lists.others[shard - 1];
+    return shard == 0 || lists.others.empty() ? lists : *lists.others[shard - 1];
 }
 
 search_engine::sharded::plans search_engine::sharded::plan(std::string_view query,
@@ -244,8 +246,29 @@ std::vector<search_facet> search_engine::sharded::facets(const plans& planned, c
     return facet_counter::count(found, options.facet_values, ctx);
 }
 
+std::vector<found_variants> search_engine::sharded::joined(
+    const std::vector<const std::vector<found_variants>*>& of) {
+    std::vector<found_variants> all;
+    for (std::size_t i = 0; i < of.front()->size(); ++i) {
+        std::map<std::string_view, suggested_words::known> words;
+        for (const auto* const variants : of) {
+            for (const suggested_words::known& word : (*variants)[i].words) {
+                const auto [at, is_new] = words.try_emplace(word.word, word);
+                if (!is_new) at->second.documents += word.documents;
+            }
+        }
+        if (words.empty()) continue;
+        auto& made = all.emplace_back();
+        made.word = (*of.front())[i].word;
+        for (auto& [word, known] : words) made.words.push_back(std::move(known));
+        sort_variants(made.words);
+    }
+    return all;
+}
+
 search_result search_engine::sharded::result(std::string_view query, const search_options& options,
                                              const prepared& lists, const context& ctx) const {
+    if (has_remote) return result_in_steps(query, options, lists, ctx);
     if (auto plain = plain_result(query, options, lists, ctx)) return std::move(*plain);
     const plans planned = plan(query, options, lists, ctx);
     const planned_query& one = *planned.front();
@@ -291,6 +314,7 @@ search_result search_engine::sharded::result(std::string_view query, const searc
 }
 
 std::optional<std::uint32_t> search_engine::sharded::find(std::string_view id) const {
+    if (has_remote) return find_in_steps(id);
     for (std::size_t i = 0; i < shards.size(); ++i)
         if (const auto found = shards[i]->finder().find(id)) return first[i] + *found;
     return {};
@@ -302,12 +326,14 @@ std::size_t search_engine::sharded::shard_of(std::uint32_t document) const {
 
 const search_engine::state& search_engine::sharded::shard_with(std::uint32_t& document) const {
     const std::size_t shard = shard_of(document);
+    if (shards[shard] == nullptr) throw needs_local_shards("a document's id by its number");
     document -= first[shard];
     return *shards[shard];
 }
 
 void search_engine::sharded::warm_up() const {
     for (const auto& shard : shards) {
+        if (shard == nullptr) continue;
         shard->analyzers.local();
         shard->finder();
     }

@@ -2,6 +2,7 @@
 #include "tasks/search/suggestions.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <string_view>
 #include <utility>
 
@@ -12,7 +13,7 @@
 namespace quern {
 namespace {
 
-constexpr std::size_t max_words = 8, max_characters = 64;
+constexpr std::size_t max_characters = 64;
 
 std::size_t characters_of(std::string_view word) {
     std::size_t characters = 0;
@@ -27,15 +28,9 @@ std::uint32_t max_edits(std::size_t characters) {
     return characters < short_word ? 1 : 2;
 }
 
-struct candidate {
-    std::string word;
-    std::uint32_t distance, cost;
-    std::uint64_t documents;
-};
-
 /// Whether a word is the likelier one: each unit of cost divides its likelihood by four; each document that has it adds
 /// one share. In integers, so that it is the same everywhere; no cost of two edits exceeds 64 bits.
-bool likelier(const candidate& a, const candidate& b) {
+bool likelier(const suggestion& a, const suggestion& b) {
     constexpr unsigned bits = 2;
     const std::uint32_t least = std::min(a.cost, b.cost);
     const std::uint64_t of_a = a.documents << bits * (b.cost - least);
@@ -43,46 +38,49 @@ bool likelier(const candidate& a, const candidate& b) {
     return of_a != of_b ? of_a > of_b : a.word < b.word;
 }
 
-std::vector<candidate> candidates(std::span<const searched_words> stores, const std::string& unknown,
-                                  const context& ctx) {
-    std::vector<candidate> found;
+}  // namespace
+
+std::vector<suggestion> suggestions_in(const searched_words& store, const std::string& unknown,
+                                       const context& ctx) {
+    std::vector<suggestion> found;
     const std::uint32_t edits = max_edits(characters_of(unknown));
     if (edits == 0) return found;
-    for (const searched_words& store : stores) {
-        for (const auto& of : store.finder->find(unknown, edits, ctx)) {
-            std::string word = store.index->dictionary().word(of.id);
-            const std::uint32_t cost = text::misspelling_cost(unknown, word);
-            found.push_back(
-                {std::move(word), of.distance, cost, store.index->postings(of.id).document_frequency});
-        }
+    for (const auto& of : store.finder->find(unknown, edits, ctx)) {
+        std::string word = store.index->dictionary().word(of.id);
+        const std::uint32_t cost = text::misspelling_cost(unknown, word);
+        found.push_back({std::move(word), of.distance, cost, store.index->document_frequency(of.id)});
     }
-    if (stores.size() == 1) return found;
-    std::ranges::stable_sort(found, {}, &candidate::word);
-    std::vector<candidate> together;
-    for (candidate& of : found) {
+    return found;
+}
+
+void add_best_suggestions(const std::string& unknown, std::vector<suggestion> found, std::size_t max,
+                          std::vector<suggested_words>& suggested) {
+    if (found.empty()) return;
+    std::ranges::stable_sort(found, {}, &suggestion::word);
+    std::vector<suggestion> together;
+    for (suggestion& of : found) {
         if (together.empty() || together.back().word != of.word)
             together.push_back(std::move(of));
         else
             together.back().documents += of.documents;
     }
-    return together;
+    const std::size_t shown = std::min(max, together.size());
+    std::ranges::partial_sort(together, together.begin() + static_cast<std::ptrdiff_t>(shown), likelier);
+    auto& made = suggested.emplace_back();
+    made.unknown = unknown;
+    for (const suggestion& of : std::span(together).first(shown))
+        made.words.push_back({of.word, of.distance, of.documents});
 }
-
-}  // namespace
 
 std::vector<suggested_words> suggest_words(std::span<const searched_words> stores,
                                            std::span<const std::string> unknown, std::size_t max,
                                            const context& ctx) {
     std::vector<suggested_words> suggested;
-    for (const std::string& word : unknown.first(std::min(max_words, unknown.size()))) {
-        auto found = candidates(stores, word, ctx);
-        if (found.empty()) continue;
-        const std::size_t shown = std::min(max, found.size());
-        std::ranges::partial_sort(found, found.begin() + static_cast<std::ptrdiff_t>(shown), likelier);
-        auto& made = suggested.emplace_back();
-        made.unknown = word;
-        for (const candidate& of : std::span(found).first(shown))
-            made.words.push_back({of.word, of.distance, of.documents});
+    for (const std::string& word : unknown.first(std::min(max_suggested_words, unknown.size()))) {
+        std::vector<suggestion> found;
+        for (const searched_words& store : stores)
+            std::ranges::move(suggestions_in(store, word, ctx), std::back_inserter(found));
+        add_best_suggestions(word, std::move(found), max, suggested);
     }
     return suggested;
 }

@@ -36,10 +36,18 @@ bool is_sharded_store(const fs::path& path) {
 std::string shards_text(const shards_info& info) {
     nlohmann::json shards = nlohmann::json::array();
     for (const shard_info& shard : info.shards) {
-        shards.push_back({{"store", shard.store.string()},
-                          {"documents", shard.documents},
-                          {"words", shard.words},
-                          {"checksum", manifests::hex(shard.checksum)}});
+        nlohmann::json& made =
+            shards.emplace_back(nlohmann::json{{"documents", shard.documents},
+                                               {"words", shard.words},
+                                               {"checksum", manifests::hex(shard.checksum)}});
+        if (shard.url.empty()) {
+            made["store"] = shard.store.string();
+            continue;
+        }
+        made["url"] = shard.url;
+        made["postings"] = shard.postings;
+        nlohmann::json& fields = made["fields"] = nlohmann::json::object();
+        for (const field_info& field : shard.fields) fields[field.name] = {field.documents, field.values};
     }
     try {
         return manifests::text_of(of_shards, {{"documents", info.documents},
@@ -64,10 +72,19 @@ shards_info read_shards(const fs::path& store) {
         info.vocabulary = json.at("vocabulary");
         std::uint64_t documents = 0, words = 0;
         for (const nlohmann::json& shard : json.at("shards")) {
-            const fs::path name(shard.at("store").get<std::string>());
-            info.shards.push_back({(name.is_absolute() ? name : store / name).lexically_normal(),
-                                   shard.at("documents"), shard.at("words"),
-                                   manifests::from_hex(shard.at("checksum"))});
+            shard_info& of = info.shards.emplace_back();
+            if (shard.contains("url")) {
+                of.url = shard.at("url");
+                of.postings = shard.at("postings");
+                for (const auto& [name, counts] : shard.at("fields").items())
+                    of.fields.push_back({name, {}, counts.at(0), counts.at(1)});
+            } else {
+                const fs::path name(shard.at("store").get<std::string>());
+                of.store = (name.is_absolute() ? name : store / name).lexically_normal();
+            }
+            of.documents = shard.at("documents");
+            of.words = shard.at("words");
+            of.checksum = manifests::from_hex(shard.at("checksum"));
             documents += info.shards.back().documents;
             words += info.shards.back().words;
         }
@@ -102,6 +119,7 @@ void require_unchanged(const fs::path& store, const shard_info& shard, const sto
 
 void check_shards(const fs::path& store, const shards_info& info) {
     for (const shard_info& shard : info.shards) {
+        if (!shard.url.empty()) continue;  // its server is asked by the checksum
         require_present(store, shard);
         require_unchanged(store, shard, read_store_info(shard.store));
     }

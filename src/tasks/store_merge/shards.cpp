@@ -30,6 +30,14 @@ shards_options checked_shards(const shards_options& request) {
     if (options.stores.empty()) throw usage_error("no stores (expected the folders of one store or more)");
     if (options.store.empty()) throw usage_error("no name for the sharded store given");
     options.store = resolved_folder(options.store);
+    if (!options.urls.empty() && options.urls.size() != options.stores.size())
+        throw usage_error(
+            fmt::format("{} addresses of servers for {} stores (expected one for each, or none)",
+                        options.urls.size(), options.stores.size()));
+    if (!options.urls.empty() && std::ranges::none_of(options.urls, &std::string::empty))
+        throw usage_error(
+            "all shards are on other machines (expected one on this machine, by whose rules queries are "
+            "read)");
     std::set<fs::path> seen;
     for (const fs::path& store : options.stores) {
         if (is_sharded_store(store))
@@ -110,9 +118,18 @@ shards_info write_shards(const shards_options& request, const context& ctx) {
     for (std::size_t i = 0; i < stores.size(); ++i) {
         const store_info& of = stores[i].info();
         const fs::path& name = options.stores[i];
-        info.shards.push_back({name.is_absolute() ? name.lexically_normal()
-                                                  : resolved_folder(name).lexically_relative(options.store),
-                               of.documents, of.words, checksum_of_manifest(of)});
+        shard_info& shard = info.shards.emplace_back();
+        if (!options.urls.empty()) shard.url = options.urls[i];
+        if (!shard.url.empty()) {
+            shard.postings = of.postings;
+            shard.fields = of.fields;
+        } else {
+            shard.store = name.is_absolute() ? name.lexically_normal()
+                                             : resolved_folder(name).lexically_relative(options.store);
+        }
+        shard.documents = of.documents;
+        shard.words = of.words;
+        shard.checksum = checksum_of_manifest(of);
         info.documents += of.documents;
         info.words += of.words;
     }
@@ -128,7 +145,8 @@ std::uint64_t verify_shards(const fs::path& store, const context& ctx) {
     const shards_info info = read_shards(store);
     check_shards(store, info);
     std::uint64_t bytes = fs::file_size(store / shards_file);
-    for (const shard_info& shard : info.shards) bytes += verify_store(shard.store, ctx);
+    for (const shard_info& shard : info.shards)
+        if (shard.url.empty()) bytes += verify_store(shard.store, ctx);
     return bytes;
 }
 
