@@ -143,6 +143,13 @@ END
     printf 'sku,name,about,price\n7,Apple,"a fruit, red",1.50\n8,Pear,green,\n' >shop.csv
     quern build shop.csv -o store --id-field sku --text-field about --title-field name --keep-fields all --quiet
     quern search store fruit --format jsonl --quiet | grep -q '"fields":{"price":"1.50"}'
+    # An empty cell is a missing value: so a column of dates stays one, and sorting has it last.
+    printf 'id,text,price,added,code\n1,lamp,9,2024-05-01,007\n2,lamp,10,,1\n3,lamp,,2024-01-01,\n' >lamps.csv
+    run --separate-stderr quern build lamps.csv -o lamps --keep-fields all --skip all
+    [[ $stderr == *"all values of price are texts of numbers, as columns of CSV are"* ]]
+    quern info lamps | grep -qx $'field.added.type\tdate'
+    [ "$(quern search lamps lamp --sort added --quiet | cut -f 2 | tr '\n' ' ')" = "3 1 2 " ]
+    [ "$(quern search lamps lamp --filter 'price NOT EXISTS' --quiet | cut -f 2)" = 3 ]
     ends_with 3 quern build shop.csv -o other --text-field abut
     says 'the first record is not a heading with columns for "abut"; found "sku", "name", "about", "price"'
 }

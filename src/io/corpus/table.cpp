@@ -71,7 +71,8 @@ class table_rows {
         made.text = text_of(fields);
         std::string done = repair_utf8(made.text);
         fields_writer kept;
-        for (const auto& [at, name] : columns_.kept) kept.add_text(name, fields[at]);
+        for (const auto& [at, name] : columns_.kept)
+            if (!fields[at].empty()) kept.add_text(name, fields[at]);  // an empty cell is a missing value
         made.fields = kept.finish();
         if (columns_.links != table_columns::absent) {
             try {

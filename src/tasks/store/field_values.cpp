@@ -167,6 +167,21 @@ std::optional<double> number_of(const io::json_value& value) {
     return number + 0.0;  // one zero
 }
 
+namespace {
+
+/// 10, -1.5, 2e6; not 007, +1 or inf.
+bool is_text_of_number(std::string_view text) {
+    const std::size_t first = text.starts_with('-') ? 1 : 0;
+    const auto is_digit = [&](std::size_t at) {
+        return at < text.size() && text[at] >= '0' && text[at] <= '9';
+    };
+    if (!is_digit(first) || (text[first] == '0' && is_digit(first + 1))) return false;
+    double number = 0;
+    return std::from_chars(text.data(), text.data() + text.size(), number).ptr == text.data() + text.size();
+}
+
+}  // namespace
+
 void value_kinds::add(const io::json_value& value) {
     if (value.is_null()) return;
     ++documents;
@@ -180,7 +195,10 @@ void value_kinds::add(const io::json_value& value) {
             (number_of(value) ? number : other) = true;
         }
     } else if (value.is_string()) {
-        (microseconds_of_date(value.text()) ? date : text) = true;
+        const std::string string = value.text();
+        const bool is_date = microseconds_of_date(string).has_value();
+        (is_date ? date : text) = true;
+        words = words || is_date || !is_text_of_number(string);
     } else if (value.is_array()) {
         --values;
         bool strings = true;
@@ -200,6 +218,7 @@ void value_kinds::add(const value_kinds& more) {
     number |= more.number;
     date |= more.date;
     text |= more.text;
+    words |= more.words;
     list |= more.list;
     other |= more.other;
 }

@@ -46,10 +46,13 @@ struct value_kinds {
     std::uint64_t documents = 0, values = 0;
     bool boolean = false, integer = false, number = false, date = false, text = false, list = false,
          other = false;
+    bool words = false;  ///< some of the texts are not numbers
 
     void add(const io::json_value& value);
     void add(const value_kinds& more);
     field_type type() const;
+    /// Texts that are all numbers, as columns of CSV may be.
+    bool are_texts_of_numbers() const { return type() == field_type::text && documents != 0 && !words; }
 };
 
 /// The fields of documents, in the order in which they first occur.

@@ -39,6 +39,24 @@ void warn_of_field_without_words(std::string_view name, const context& ctx) {
                         name));
 }
 
+namespace {
+
+void tell_of_texts_of_numbers(const field_census& fields, const context& ctx) {
+    std::string names;
+    for (std::size_t i = 0; i < fields.names().size(); ++i) {
+        if (!fields.kinds(i).are_texts_of_numbers()) continue;
+        names.append(names.empty() ? "" : ", ").append(fields.names()[i]);
+    }
+    if (names.empty()) return;
+    ctx.log(
+        log_level::info,
+        "all values of " + names +
+            " are texts of numbers, as columns of CSV are: they sort and compare as texts, 10 before 9; for "
+            "numbers, build from JSON lines or Parquet");
+}
+
+}  // namespace
+
 index_outcome make_index(const build_options& options, const text_options& text, index_source source,
                          const std::filesystem::path& store, const scratch_folder& scratch,
                          stage_clock& clock, const context& ctx) {
@@ -58,6 +76,7 @@ index_outcome make_index(const build_options& options, const text_options& text,
              make_field_columns(store, pieces.sections, fields, pieces.documents, scratch, ctx))
             pieces.sections.push_back(std::move(section));
         clock.end_stage("fields", 0);
+        tell_of_texts_of_numbers(pieces.fields, ctx);
     }
 
     const auto links = pieces.links.resolve(pieces.ids, store, ctx);
