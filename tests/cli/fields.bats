@@ -150,6 +150,8 @@ END
     quern info lamps | grep -qx $'field.added.type\tdate'
     [ "$(quern search lamps lamp --sort added --quiet | cut -f 2 | tr '\n' ' ')" = "3 1 2 " ]
     [ "$(quern search lamps lamp --filter 'price NOT EXISTS' --quiet | cut -f 2)" = 3 ]
+    run --separate-stderr quern build "$data/corpus.trec" -o none --keep-fields all --skip all
+    [[ $stderr == *"no document has a field to keep, and the store has none (--keep-fields)"* ]]
     ends_with 3 quern build shop.csv -o other --text-field abut
     says 'the first record is not a heading with columns for "abut"; found "sku", "name", "about", "price"'
 }

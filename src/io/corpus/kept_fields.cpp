@@ -108,9 +108,8 @@ std::string missing_fields(const document_fields& fields, const named_members& n
         std::string message = "no record has a field \"" + names[i].second + "\" (" + option + ")";
         if (!named.any_record)
             return message +
-                   ": fields are those of JSON lines, of CSV and TSV with a heading and of the front matter "
-                   "of "
-                   "Markdown, and there are none";
+                   ": fields are those of JSON lines, Parquet, Arrow, CSV and TSV with a heading, mail, WARC "
+                   "and the front matter of Markdown, and there are none";
         for (std::size_t k = 0; k < named.found.size(); ++k)
             message += (k == 0 ? "; the first has \"" : ", \"") + named.found[k] + "\"";
         return message;

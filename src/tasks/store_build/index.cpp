@@ -41,12 +41,15 @@ void warn_of_field_without_words(std::string_view name, const context& ctx) {
 
 namespace {
 
-void tell_of_texts_of_numbers(const field_census& fields, const context& ctx) {
+void tell_of_fields(const field_census& fields, const context& ctx) {
     std::string names;
     for (std::size_t i = 0; i < fields.names().size(); ++i) {
         if (!fields.kinds(i).are_texts_of_numbers()) continue;
         names.append(names.empty() ? "" : ", ").append(fields.names()[i]);
     }
+    if (fields.names().empty())
+        ctx.log(log_level::warning,
+                "no document has a field to keep, and the store has none (--keep-fields)");
     if (names.empty()) return;
     ctx.log(
         log_level::info,
@@ -76,7 +79,7 @@ index_outcome make_index(const build_options& options, const text_options& text,
              make_field_columns(store, pieces.sections, fields, pieces.documents, scratch, ctx))
             pieces.sections.push_back(std::move(section));
         clock.end_stage("fields", 0);
-        tell_of_texts_of_numbers(pieces.fields, ctx);
+        tell_of_fields(pieces.fields, ctx);
     }
 
     const auto links = pieces.links.resolve(pieces.ids, store, ctx);
