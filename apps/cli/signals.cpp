@@ -7,6 +7,8 @@
 
 #include <cerrno>
 #include <chrono>
+#include <cstdint>
+#include <ctime>
 #include <string_view>
 #include <system_error>
 #include <thread>
@@ -17,13 +19,27 @@ namespace quern::cli {
 namespace {
 
 std::atomic<int> signal_seen{0};
-static_assert(std::atomic<int>::is_always_lock_free);  // or a handler must not touch it
+std::atomic<std::int64_t> first_signal_at{0};                   // milliseconds; 0: none came
+static_assert(std::atomic<std::int64_t>::is_always_lock_free);  // or a handler must not touch it
 sem_t watchdog_wakes;  // sem_post is safe in a handler, a condition variable is not
 bool watchdog_is_present = true;
 
+/// Safe in a handler.
+std::int64_t milliseconds_now() {
+    timespec now{};
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return std::int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1'000'000;
+}
+
 void on_signal(int signal) {
-    int none = 0;
-    if (!signal_seen.compare_exchange_strong(none, signal)) _exit(128 + signal);
+    constexpr std::int64_t at_once = 200;
+    std::int64_t never = 0;
+    first_signal_at.compare_exchange_strong(never, milliseconds_now());
+    int first = 0;
+    if (!signal_seen.compare_exchange_strong(first, signal)) {
+        if (first == signal && milliseconds_now() - first_signal_at.load() < at_once) return;
+        _exit(128 + signal);
+    }
     if (watchdog_is_present) {
         sem_post(&watchdog_wakes);
     } else {

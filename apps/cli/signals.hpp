@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ctrl-C, SIGTERM and SIGHUP: the first one stops the run, which cleans up; the second one ends the program at
-// once. If a run does not react to the first within a second and a half (it waits for a pipe or a disk), a
-// watchdog ends it, so that the limit of two seconds always holds. It leaves only temporary files, which the
-// next run recognises and removes.
+// Ctrl-C, SIGTERM and SIGHUP: the first one stops the run, which cleans up; the second one ends the program at once,
+// unless it is the same within 200 ms: programs such as timeout send a signal to a process and to its group, and so twice.
+// If a run does not react to the first within a second and a half (it waits for a pipe or a disk), a watchdog ends it, so
+// that the limit of two seconds always holds. It leaves only temporary files, which the next run recognises and removes.
 #pragma once
 
 #include <atomic>

@@ -90,6 +90,22 @@ interrupted() {
     [ ! -e out/store ]
 }
 
+@test "the same signal at once again is no second one" { # as timeout sends it, to a process and to its group
+    mkdir out
+    mkfifo pipe
+    sleep 3600 >pipe 3>&- &
+    local writer=$!
+    "$QUERN" build - -o out/store --skip all <pipe 2>said 3>&- &
+    local program=$! status=0
+    at_work "$program"
+    python3 -c 'import os, sys; [os.kill(int(sys.argv[1]), 2) for _ in range(50)]' "$program"
+    wait "$program" || status=$?
+    kill "$writer"
+    [ "$status" -eq 130 ]
+    grep -q "interrupted" said
+    was_forced said || nothing_left out
+}
+
 @test "an interrupted rebuild keeps the old store" {
     build "$data/corpus.jsonl" store
     cp -r store before
