@@ -154,7 +154,7 @@ link_fractions::link_fractions(cpu_place& place, const link_graph_view& graph)
     if (!graph.out_degrees.empty())
         max_links_ = *std::max_element(graph.out_degrees.begin(), graph.out_degrees.end());
     if (graph.weights.empty()) return;
-    const primitives::budget_share shares_and_sums(
+    const budget_share shares_and_sums(
         place.memory(), graph.weights.size_bytes() + graph.nodes * 2 * sizeof(double), "the shares of links");
     const std::vector<double> shares = link_shares(place, graph);
     weights_.resize(shares.size());

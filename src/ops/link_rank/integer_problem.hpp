@@ -8,9 +8,9 @@
 #include <span>
 #include <vector>
 
+#include "device/budget_share.hpp"
 #include "device/cpu/cpu_place.hpp"
 #include "ops/link_rank/fixed_page_rank.hpp"
-#include "primitives/external_sort/run_sorter.hpp"
 #include "quern/ops/link_rank.hpp"
 
 namespace quern::link_rank_detail {
@@ -39,7 +39,7 @@ class link_fractions {
     std::uint64_t max_links() const { return max_links_; }               ///< maximum out-degree
 
   private:
-    primitives::budget_share memory_;  ///< counts the array
+    budget_share memory_;  ///< counts the array
     std::vector<std::uint64_t> weights_;
     std::uint64_t max_links_ = 0;
 };
@@ -79,7 +79,7 @@ class integer_problem {
 
     std::unique_ptr<const link_fractions> own_;  ///< null: the caller's
     const link_fractions& fractions_;
-    primitives::budget_share memory_;  ///< counts the arrays
+    budget_share memory_;  ///< counts the arrays
     std::uint32_t nodes_;
     double damping_;
     std::vector<std::int64_t> teleport_, start_;
@@ -106,7 +106,7 @@ class integer_hits_problem {
     }
 
   private:
-    primitives::budget_share memory_;  ///< counts the arrays
+    budget_share memory_;  ///< counts the arrays
     std::vector<std::uint64_t> offsets_, in_degrees_, link_weights_, back_weights_;
     std::vector<std::uint32_t> targets_;
     unsigned repeat_bits_ = 0;

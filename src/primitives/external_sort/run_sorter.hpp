@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "device/array.hpp"
+#include "device/budget_share.hpp"
 #include "primitives/external_sort/sorted_run.hpp"
 #include "primitives/sort/sort.hpp"
 #include "quern/base/context.hpp"
@@ -57,22 +58,6 @@ run_plan plan_runs(cuda_place& place, std::uint64_t memory_bytes) {
     const std::uint64_t on_device = place.memory().left() / 8 * 7 / (2 * pair_bytes);
     return {std::min(memory_bytes / (2 * pair_bytes), on_device), place.ctx().thread_count(), 0};
 }
-
-/// A part of a budget, held while this object lives.
-class budget_share {
-  public:
-    budget_share(memory_budget& whole, std::uint64_t bytes, std::string_view what_for)
-        : whole_(whole), bytes_(bytes) {
-        whole_.take(bytes, what_for);
-    }
-    budget_share(const budget_share&) = delete;  // released once
-    budget_share& operator=(const budget_share&) = delete;
-    ~budget_share() { whole_.give_back(bytes_); }
-
-  private:
-    memory_budget& whole_;
-    std::uint64_t bytes_;
-};
 
 /// Sorts run after run. On the CPU in its own place, whose memory one run leaves to the next.
 class run_sorter_cpu {

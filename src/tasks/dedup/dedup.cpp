@@ -33,6 +33,7 @@
 #include "tasks/dedup/text_blocks.hpp"
 #include "tasks/dedup/word_blocks.hpp"
 #include "tasks/dedup/word_table.hpp"
+#include "tasks/shared/remaining_memory.hpp"
 #include "tasks/shared/stage_clock.hpp"
 
 namespace quern {
@@ -330,10 +331,18 @@ class dedup_run {
         if (found_->records) found_->records->append(d);
         if (found_->rows) found_->rows->append(d, ctx_);
         if (found_->folder) found_->folder->append(d);
-        if (found_->table.memory_bytes() > ctx_.memory_limit() / 2) {
-            throw out_of_memory("the table of documents", 2 * found_->table.memory_bytes(),
-                                ctx_.memory_limit() / 2);
-        }
+        if (const std::uint64_t held = held_bytes(); held > ctx_.memory_limit() / 2)
+            throw out_of_memory("the table of documents", 2 * held, ctx_.memory_limit());
+    }
+
+    /// What the run keeps of the documents, and of their words.
+    std::uint64_t held_bytes() const {
+        return found_->table.memory_bytes() + found_->positions.capacity() * sizeof(std::uint32_t) +
+               ranks_.capacity() * sizeof(std::uint32_t) + (words_ ? words_->memory_bytes() : 0);
+    }
+    /// For what compares and groups them.
+    context after_documents() const {
+        return with_remaining_memory(ctx_, held_bytes(), "the table of documents");
     }
 
     /// Called at the end of the corpus. A list of a program may be empty; files without documents are a mistake.
@@ -368,11 +377,12 @@ class dedup_run {
         if (words_) {
             const word_list words = words_->words();
             warn_of_texts_without_words(words);
-            found = near_duplicates(words, words_->vocabulary(), options_.duplicates, scope, ctx_);
+            found =
+                near_duplicates(words, words_->vocabulary(), options_.duplicates, scope, after_documents());
         } else {
             const document_table& table = found_->table;
             found = near_duplicates(table.texts(), table.sketches(options_.duplicates.unit),
-                                    options_.duplicates, scope, ctx_);
+                                    options_.duplicates, scope, after_documents());
         }
         statistics_.counts["compared"] += found.counts.compared;
         statistics_.counts["candidates"] += found.counts.candidates;
@@ -431,16 +441,17 @@ class dedup_run {
         order.insert(order.end(), by_preference.begin(), by_preference.end());
         release(by_preference);
         const kept_order preferred_order{order, staying};
+        const context left = after_documents();
         const bool are_links =
             options_.duplicates.method == duplicate_method::automatic && !options_.list_pairs;
         if (!options_.store.empty() || !job_.empty()) {
-            found_->removed = near_kept(stored, table.size(), preferred_order, ctx_);
+            found_->removed = near_kept(stored, table.size(), preferred_order, left);
         } else if (are_links) {
             const auto check = table.sketches(options_.duplicates.unit).before_reading;
             found_->removed =
-                near_kept(table.texts(), options_.duplicates, found_->pairs, preferred_order, check, ctx_);
+                near_kept(table.texts(), options_.duplicates, found_->pairs, preferred_order, check, left);
         } else {
-            found_->removed = near_kept(found_->pairs, table.size(), preferred_order, ctx_);
+            found_->removed = near_kept(found_->pairs, table.size(), preferred_order, left);
         }
         found_->groups = groups_of(found_->removed);
     }

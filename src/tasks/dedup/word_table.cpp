@@ -138,6 +138,7 @@ void word_table::append_texts(const document_table& documents, std::uint32_t fir
 }
 
 word_list word_table::words() {
+    hashes_.reserve(all_.size());
     while (hashes_.size() < all_.size())
         hashes_.push_back(hash64(all_.word(static_cast<std::uint32_t>(hashes_.size()))));
     file_.flush();

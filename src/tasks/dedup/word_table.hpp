@@ -65,6 +65,9 @@ class word_table {
                       const context& ctx);
 
     std::uint32_t vocabulary() const { return all_.size(); }
+    std::uint64_t memory_bytes() const {
+        return all_.memory_bytes() + sizeof(std::uint64_t) * (offsets_.capacity() + all_.size());
+    }
     /// Everything appended so far; valid until the next call. Words are hashed by their letters, so that the result
     /// does not depend on the order of documents.
     word_list words();

@@ -99,6 +99,34 @@ TEST(links, are_enough_for_many_equal_texts) {
     EXPECT_THROW(near_duplicates(texts.list(), {}, scope, ctx), out_of_memory);
 }
 
+/// 60,000 different texts, 300 of each length.
+const corpus& short_texts() {
+    static const corpus made = [] {
+        std::mt19937_64 random(8);
+        corpus texts;
+        for (std::size_t length = 20; length < 220; ++length) {
+            for (std::size_t i = 0; i < 300; ++i) {
+                std::string text(length, ' ');
+                for (char& c : text) c = static_cast<char>('a' + random() % 20);
+                texts.add(text);
+            }
+        }
+        return texts;
+    }();
+    return made;
+}
+
+TEST(memory, counts_what_is_kept_of_each_text) {
+    const text_list texts = short_texts().list();
+    duplicate_options options;
+    options.threshold = {1, 1000};  // only equal lengths
+    context ctx = context::cpu(2);
+    ctx.memory_bytes = texts.size() * sizeof(text_sketch);
+    EXPECT_THROW(near_duplicates(texts, options, {0, true, true}, ctx), out_of_memory);
+    ctx.memory_bytes = texts.size() * 400;
+    EXPECT_TRUE(near_duplicates(texts, options, {0, true, true}, ctx).pairs.empty());
+}
+
 /// Pairs from those of first texts, added in pieces.
 TEST(links, give_all_pairs_again) {
     EXPECT_TRUE(rc::check("pairs of any texts", [] {

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "device/array.hpp"
+#include "device/budget_share.hpp"
 #include "device/place.hpp"
 #include "ops/link_rank/fixed_page_rank.hpp"
 #include "ops/link_rank/integer_problem.hpp"
@@ -117,8 +118,8 @@ class stored_links {
     /// The graph has nodes and has been checked. `host` prepares the matrix.
     stored_links(Place& place, cpu_place& host, const link_graph_view& graph, rank_storage storage)
         : storage_(storage) {
-        const primitives::budget_share memory(host.memory(), graph.sources.size() * sizeof(double),
-                                              "the shares of links");
+        const budget_share memory(host.memory(), graph.sources.size() * sizeof(double),
+                                  "the shares of links");
         std::vector<double> exact = link_shares(host, graph);
         std::vector<Value> shares;
         if constexpr (std::is_same_v<Value, double>) {

@@ -290,7 +290,6 @@ std::vector<duplicate_pair> find_by_sketches(cpu_place& place, const text_list& 
     const auto take = [&](std::span<const candidate> candidates) {
         texts.append_pairs(place, options.threshold, candidates, found, counts);
     };
-    // The other half is for the candidates.
     const std::uint64_t pairs_with_new =
         scope.within_new ? pairs_in_windows(place, classes, options.threshold) : 0;
     const std::uint64_t to_compare =
@@ -301,8 +300,15 @@ std::vector<duplicate_pair> find_by_sketches(cpu_place& place, const text_list& 
     report_cost(
         place.ctx(), to_compare,
         (std::min(cost.with_counts, cost.with_bitmaps) + cost.edits) / static_cast<double>(place.threads()));
+    // With a flag for each class: skipped, and connected.
+    const budget_share counted(place.memory(), (sketch_sizes::bytes_of_a_class + 2) * classes.size(),
+                               "sizes of sketches");
     const sketch_sizes sizes(classes, options.threshold, cost.cheaper());
-    const tile_sizes tiles = tiles_within(place.memory().left() / 2, sizes);
+    std::optional<link_search> search;
+    if (wants_links(scope)) search.emplace(place, sketches.size());
+    // The rest is for candidates, which links do not collect, and for the buffers of threads.
+    const std::uint64_t left = place.memory().left();
+    const tile_sizes tiles = tiles_within(search ? left - left / 4 : left / 2, sizes);
     std::optional<sketched_classes> rows;
     const auto sketch_rows = [&](class_range range) {
         if (rows && rows->range == range) return;
@@ -310,8 +316,6 @@ std::vector<duplicate_pair> find_by_sketches(cpu_place& place, const text_list& 
         rows.emplace(sketch_classes(place, texts, sketches, rules, sizes, range));
     };
     const class_range all{0, classes.size()};
-    std::optional<link_search> search;
-    if (wants_links(scope)) search.emplace(place, sketches.size());
     progress_meter meter(place.ctx(), "compare", to_compare, "pairs");
     if (scope.first_new != 0) {
         for_each_tile(sizes, all, tiles.rows, [&](class_range range) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/grouped.hpp"
+#include "device/files/mapped_pages.hpp"
 #include "ops/near_duplicates/filter/gram_filter.hpp"
 #include "ops/near_duplicates/filter/pair_bounds.hpp"
 #include "primitives/edit_distance/edit_distance.hpp"
@@ -101,6 +102,7 @@ search_cost estimate_cost(const unit_texts<Unit>& texts, const sketch_list& sket
     for (const sampled_pair& pair : passed) passed_weight += pair.weight;
     std::chrono::steady_clock::duration mapping{};
     for (std::size_t i = 0; i < some; ++i) {
+        give_back_mapped_pages();  // texts from everywhere
         const auto [a, b, weight] = passed[i * passed.size() / some];
         read_weight += weight;
         const std::uint64_t x = classes.length(a), y = classes.length(b);

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/hash.hpp"
+#include "device/array.hpp"
 #include "device/cpu/parallel.hpp"
 #include "ops/near_duplicates/texts/texts.hpp"
 #include "quern/base/error.hpp"
@@ -117,6 +118,7 @@ sketch_list::sketch_list(cpu_place& place, const text_list& texts, const text_sk
     }
     std::size_t count = 0;
     for (const auto& chunk : chunks_) begins_.push_back(static_cast<std::uint32_t>(count += chunk.size()));
+    memory_.emplace(place.memory(), array_bytes<text_sketch>(texts.size() - count), "sketches of texts");
     made_ = sketch_texts(texts, static_cast<std::uint32_t>(count), unit, place.ctx());
     chunks_.emplace_back(made_);
     begins_.push_back(static_cast<std::uint32_t>(count + made_.size()));

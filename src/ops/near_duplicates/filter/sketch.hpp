@@ -14,9 +14,11 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
+#include "device/budget_share.hpp"
 #include "device/cpu/cpu_place.hpp"
 #include "quern/ops/text_sketches.hpp"
 
@@ -92,7 +94,8 @@ static_assert(sizeof(text_sketch::counts) == unit_buckets && sizeof(text_sketch)
 class sketch_list {
   public:
     /// Known sketches that do not cover the old texts are ignored: then all are made. Throws usage_error for more sketches
-    /// than texts, for impossible lengths, and for old texts whose equals are not known.
+    /// than texts, for impossible lengths, and for old texts whose equals are not known; out_of_memory. Memory, counted at
+    /// `place`: 80 bytes for each text without a sketch.
     sketch_list(cpu_place& place, const text_list& texts, const text_sketches& known, edit_unit unit,
                 std::uint32_t first_new);
     sketch_list(const sketch_list&) = delete;  // its ranges point into it
@@ -128,6 +131,7 @@ class sketch_list {
     const text_sketches& known_;
     std::uint32_t first_new_;
     bool were_known_;
+    std::optional<budget_share> memory_;  ///< counts `made_`
     std::vector<text_sketch> made_;
     std::vector<std::span<const text_sketch>> chunks_;
     std::vector<std::uint32_t> begins_{0};  ///< of each range, and the end

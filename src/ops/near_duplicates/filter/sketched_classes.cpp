@@ -49,6 +49,7 @@ gram_rules learn_rules(cpu_place& place, const unit_texts<Unit>& texts, const te
     std::vector<std::uint8_t> sample;
     std::vector<Unit> scratch;
     for (std::uint32_t i = 0; i < count; ++i) {
+        place.ctx().check_stop();
         const auto c = static_cast<std::uint32_t>(std::uint64_t{i} * classes.size() / count);
         auto text = texts.read(classes.text(c), scratch);
         const std::size_t wanted = std::min(text.size(), gram_rules::max_sample / count);

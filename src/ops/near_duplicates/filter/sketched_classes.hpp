@@ -162,9 +162,10 @@ struct scale_range {
 /// What follows the counts of units: bitmaps of grams, or the counts of pairs of units, 1 KB for each text.
 enum class second_filter { bitmaps, pair_counts };
 
-/// How many bytes the sketches of classes take. 12 bytes for each class.
+/// How many bytes the sketches of classes take.
 class sketch_sizes {
   public:
+    static constexpr std::uint64_t bytes_of_a_class = 10;  ///< of memory, for the caller to count
     /// Cost: O(classes).
     sketch_sizes(const text_classes& classes, const decimal& threshold, second_filter second);
 

@@ -77,7 +77,10 @@ void decode(std::string_view text, std::vector<std::uint32_t>& units) {
 
 text_classes::text_classes(cpu_place& place, const sketch_list& sketches, std::uint32_t begin,
                            std::uint32_t end, bool old_are_linked)
-    : first_new_(sketches.first_new()), any_old_(begin < first_new_) {
+    : memory_(place.memory(), array_bytes<std::uint32_t>(3 * (end - begin + std::size_t{1})),
+              "groups of equal texts"),
+      first_new_(sketches.first_new()),
+      any_old_(begin < first_new_) {
     const std::uint32_t n = end - begin;
     const cpu_array<std::uint64_t> keys(place, n, "the hashes of texts");
     const cpu_array<std::uint32_t> lengths(place, n, "the lengths of texts"),
@@ -110,6 +113,8 @@ text_classes::text_classes(cpu_place& place, const sketch_list& sketches, std::u
         return sketches.are_equal(a, b);
     };
     members_.reserve(n);
+    begins_.reserve(n + std::size_t{1});  // pages that are never written take no memory
+    lengths_.reserve(n);
     std::vector<std::uint32_t> rest, others;
     for (std::uint32_t i = 0; i < n;) {
         // A run of texts with equal length and hash, nearly always equal.

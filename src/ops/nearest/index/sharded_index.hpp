@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "device/budget_share.hpp"
 #include "device/cuda/caller_order.hpp"
 #include "ops/nearest/index/one_thread_per_device.hpp"
 #include "ops/nearest/index/row_source.hpp"
@@ -36,22 +37,6 @@ class stopwatch {
 
   private:
     std::chrono::steady_clock::time_point since_ = std::chrono::steady_clock::now();
-};
-
-/// A part of a budget, held while this object lives.
-class budget_share {
-  public:
-    budget_share(memory_budget& budget, std::uint64_t bytes, std::string_view what_for)
-        : budget_(budget), bytes_(bytes) {
-        budget_.take(bytes, what_for);
-    }
-    budget_share(const budget_share&) = delete;
-    budget_share& operator=(const budget_share&) = delete;
-    ~budget_share() { budget_.give_back(bytes_); }
-
-  private:
-    memory_budget& budget_;
-    std::uint64_t bytes_;
 };
 
 /// How a set lies on places.
