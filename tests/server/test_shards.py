@@ -159,6 +159,8 @@ class Shards(unittest.TestCase):
                                  (long, "cannot be asked"), (long.replace(b"99999999999", b"9"), "has not answered within 0.75 seconds"),
                                  (b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}", "is not understood"),
                                  (b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\n[1,[]]", "is not understood"),
+                                 (answer_of([[["mill", [[10**6, 10**6], False, False]]], []]), "is not understood"), (answer_of([[["mill", [[9, 5], False, False]]], []]), "is not understood"),
+                                 (answer_of([[["other", [[0, 0], False, False]]], []]), "is not understood"),
                                  (b"HTTP/1.1 404 No\r\nContent-Length: 0\r\n\r\n", "status 404")):
                 with Pretender(gone.port, answer), Server("--max-seconds", "1", of=store.apart) as server:
                     start = time.monotonic()
@@ -225,6 +227,11 @@ class Shards(unittest.TestCase):
         code, _, said = run("count", self.folder / "c", "mill")
         self.assertEqual(code, 2, said)
         self.assertIn("need all shards on this machine", said)
+
+
+def answer_of(vocabulary):
+    body = json.dumps([1, [vocabulary, [], [], [], [], [], None, [], [], [], [], [], None, None]]).encode()
+    return b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(body) + body
 
 
 class Pretender:

@@ -42,6 +42,10 @@ shard_failed search_engine::sharded::bad_answer(std::size_t shard) const {
             "the answer of this shard's server is not understood (expected quern serve of the same version)"};
 }
 
+void search_engine::sharded::check_counts(std::size_t shard, const whole_counts& of) const {
+    if (!is_possible(of, {described[shard].documents, described[shard].words})) throw bad_answer(shard);
+}
+
 std::vector<shard_exchange::answer> search_engine::sharded::ask(
     std::span<std::optional<shard_exchange::request>> requests, const prepared& lists,
     const context& ctx) const {
@@ -87,6 +91,7 @@ query_vocabulary search_engine::sharded::vocabulary_of(shard_exchange::request r
     if (vocabulary.words.empty() && vocabulary.beginnings.empty()) return vocabulary;
     const auto answers = ask_all(request, lists, ctx);
     for (std::size_t i = 0; i < answers.size(); ++i) {
+        for (const auto& [word, of] : answers[i].vocabulary.words) check_counts(i, of.counts);
         vocabulary.add(answers[i].vocabulary);
         if (vocabulary.words.size() != request.vocabulary.words.size() ||
             vocabulary.beginnings.size() != request.vocabulary.beginnings.size())
@@ -111,6 +116,7 @@ void search_engine::sharded::add_counts(shard_exchange::request& request, const 
         const std::vector<whole_counts>& counts = answers[i].counts;
         if (counts.size() != request.counts.size()) throw bad_answer(i);
         for (std::size_t t = 0; t < counts.size(); ++t) {
+            check_counts(i, counts[t]);
             request.counts[t].documents += counts[t].documents;
             request.counts[t].occurrences += counts[t].occurrences;
         }

@@ -304,6 +304,16 @@ void take(const json& from, search_options& to) {
     }
 }
 
+/// Beyond these, sums of two bounds, and a division by one, would not be numbers.
+void check(const std::vector<search_detail::shard_bounds>& bounds) {
+    const auto is_possible = [](std::int64_t part) { return part >= 0 && part <= std::int64_t{1} << 61; };
+    for (const auto& of : bounds)
+        if ((of.of_postings &&
+             (!is_possible(of.of_postings->least) || !is_possible(of.of_postings->largest))) ||
+            (of.of_titles && !is_possible(*of.of_titles)))
+            fail("has bounds that no term has");
+}
+
 template <class Message>
 std::string message_of(const Message& of) {
     return json::array({version, sent(of)}).dump();
@@ -331,12 +341,18 @@ std::string text_of(const answer& of) {
 request request_from(std::string_view text) {
     auto of = message_from<request>(text);
     if (of.ranks.size() != of.shown.size()) fail("has hits without ranks");
+    check(of.bounds);
     return of;
 }
 
 answer answer_from(std::string_view text) {
     auto of = message_from<answer>(text);
     if (of.names.size() != 2 * of.hits.size()) fail("has hits without ids and titles");
+    constexpr std::uint32_t max_cost = 31;  // of two edits it is less
+    for (const auto& word : of.suggestions)
+        for (const suggestion& near : word)
+            if (near.cost > max_cost) fail("has a suggestion that is not near");
+    check(of.bounds);
     if (!of.keys.empty() && of.keys.size() != of.ranking.size()) fail("has a ranking without its fields");
     return of;
 }

@@ -78,6 +78,8 @@ struct search_engine::sharded : std::enable_shared_from_this<search_engine::shar
                   const prepared& lists, const context& ctx, search_result& result) const;
     std::optional<std::uint32_t> find_in_steps(std::string_view id) const;
     shard_failed bad_answer(std::size_t shard) const;
+    /// Throws it for counts that no term of the shard has.
+    void check_counts(std::size_t shard, const whole_counts& of) const;
 
     /// work(i) for each of them; with one thread in the caller's.
     static void for_each_shard(std::size_t shards, const context& ctx,

@@ -17,6 +17,12 @@ namespace quern {
 
 class folded_words;
 
+/// Whether a term can have these counts: a document with it has an occurrence of it. `collection`: documents and words.
+inline bool is_possible(const whole_counts& term, const whole_counts& collection) {
+    return term.documents <= term.occurrences && term.documents <= collection.documents &&
+           term.occurrences <= collection.occurrences;
+}
+
 /// Of a word of a query, in a shard or in all of them.
 struct word_entry {
     whole_counts counts;
