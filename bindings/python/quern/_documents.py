@@ -79,6 +79,8 @@ def recognise(given: Any) -> tuple[str, Any]:
         _warn_of_names(given)
     if isinstance(given, Iterable):
         return "iterable", given
+    if callable(getattr(given, "collect", None)):  # a lazy frame of polars
+        raise TypeError(f"documents: {type(given).__name__} has no rows yet; give x.collect()")
     raise TypeError(
         f"documents: {type(given).__name__} is not supported (expected a path, a list of path objects, an iterable of "
         "texts, pairs or mappings, or a table of pyarrow, polars, pandas, DuckDB or datasets)"

@@ -76,6 +76,8 @@ class joined_sets final : public document_source {
 class evaluation_sets {
   public:
     evaluation_sets(const nb::object& given, const corpus_call& call) : call_(call) {
+        const bool is_list = nb::isinstance<nb::list>(given) || nb::isinstance<nb::tuple>(given);
+        if (is_list && nb::len(given) == 0) refuse("against: there is no evaluation set");
         if (!PyMapping_Check(given.ptr()) || !nb::hasattr(given, "items") || is_columns(given)) {
             single_ = std::make_unique<document_argument>(given, call_);
             return;

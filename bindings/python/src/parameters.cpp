@@ -168,7 +168,10 @@ std::string as_python(std::string_view text) {
     static const std::regex option("--([a-z][a-z-]*[a-z])");
     std::string made;
     std::size_t at = 0;
-    const std::string given(text);
+    std::string given(text);
+    constexpr std::string_view rules = "quern filter --list-rules";
+    if (const auto found = given.find(rules); found != std::string::npos)
+        given.replace(found, rules.size(), "quern.filter_rules()");
     for (std::sregex_iterator next(given.begin(), given.end(), option), end; next != end; ++next) {
         const std::string name = python_name(next->str(1));
         made.append(given, at, static_cast<std::size_t>(next->position()) - at)

@@ -103,3 +103,9 @@ def test_a_folder_of_outputs(files):
     with pytest.raises(quern.UsageError, match="in memory are in no files"):
         quern.decontaminate(train, folder / "one.jsonl", output=f"{folder}/out/")
     assert not (folder / "out").exists()
+
+
+def test_no_evaluation_set():
+    for nothing in ([], (), {}):
+        with pytest.raises(quern.UsageError, match="against: there is no evaluation set"):
+            quern.decontaminate(["a"], nothing)

@@ -127,6 +127,7 @@ def test_frames_without_pyarrow(monkeypatch):
     [
         (5, TypeError, "int is not supported"),
         (b"bytes", TypeError, "not bytes"),
+        (polars.DataFrame({"text": ["a"]}).lazy(), TypeError, r"LazyFrame has no rows yet; give x.collect\(\)"),
         ([1], quern.UsageError, "document 1 is of type int"),
         (["a", ("x", 3)], quern.UsageError, "document 2: the field 'text' is of type int"),
         ([{"name": "x"}], quern.UsageError, "no field has a usual name for the text.*expected one of name"),

@@ -122,6 +122,7 @@ def test_languages():
 @pytest.mark.parametrize("arguments, text", [
     ({}, "there is nothing to do"),
     ({"rules": "gopher"}, "there is no rule or group 'gopher'"),
+    ({"rules": "gopher"}, "quern.filter_rules() shows all"),
     ({"rules": {"c4": 3}}, "c4 is a group of rules"),
     ({"rules": 3}, "rules: expected a str, a list"),
     ({"rules": {"fineweb.max-short-lines": -1}}, "invalid value '-1'"),
