@@ -103,6 +103,14 @@ TEST(markup, sections_of_the_manual_differ_from_other_numbers) {
                 ElementsAre(Pair("file: .1", 1), Pair("file: .3 (another name of a page)", 1)));
 }
 
+TEST(markup, restructured_text_keeps_the_names_of_what_is_described) {
+    EXPECT_EQ(read_as("doc/api.rst",
+                      ".. class:: Mill(stones)\n   :final:\n\n   It grinds.\n\n.. autoclass:: mills.Quern\n"
+                      "   :members:\n\n.. autofunction:: grind\n\n.. only:: html\n\n   End.\n")
+                  .text,
+              "Mill(stones)\n\nIt grinds.\n\nmills.Quern\n\ngrind\n\nEnd.");
+}
+
 TEST(markup, restructured_text_loses_its_marks) {
     const document read = read_as("doc/r.rst",
                                   "=======\nTitle X\n=======\n\n.. comment here\n   more comment\n\nIntro "

@@ -242,12 +242,11 @@ class reader {
         if (colons == std::string_view::npos || name.empty() || name.find(' ') != std::string_view::npos)
             return skip_block(line.indent);  // a comment
         const std::string_view argument = trimmed(directive.substr(colons + 2));
+        // Not "class": a name of styles for docutils, but for Sphinx the name of what is described, as of "autoclass".
         constexpr std::string_view without_text[] = {
-            "image",      "include",   "raw",          "contents",       "toctree",
-            "highlight",  "index",     "default-role", "class",          "role",
-            "meta",       "only",      "unicode",      "date",           "sectnum",
-            "automodule", "autoclass", "autofunction", "literalinclude", "currentmodule",
-            "module",     "replace",   "bibliography", "header",         "footer"};
+            "image",          "include",       "raw",    "contents", "toctree",      "highlight", "index",
+            "role",           "default-role",  "meta",   "only",     "unicode",      "date",      "sectnum",
+            "literalinclude", "currentmodule", "module", "replace",  "bibliography", "header",    "footer"};
         if (name == "toctree") return contents(line.indent);
         skip_options(line.indent);
         if (name == "code" || name == "code-block" || name == "sourcecode" || name == "parsed-literal" ||
