@@ -23,8 +23,8 @@ std::string outcome_of(const perplexity_result& made) {
         said += fmt::format(", {} unknown ({:.2f}%)", grouped(made.unknown),
                             100 * static_cast<double>(made.unknown) / static_cast<double>(made.words));
     if (made.words == 0) return said;
-    return said +
-           fmt::format("; perplexity {:.2f}, {:.3f} bits per byte", made.perplexity, made.bits_per_byte);
+    return said + fmt::format("; perplexity {:.2f}, {:.3f} bits per byte", made.perplexity,
+                              made.bits_per_byte + 0.0);  // not -0
 }
 
 void check_request(command_line& line, const perplexity_options& options,

@@ -425,7 +425,8 @@ void refuse_unfit_model(const ngrams_options& options, bool wants_rows) {
         throw usage_error(
             "kneser-ney smooths a model of the collection, not the rows of documents; write only a "
             "model (ARPA)");
-    if (!options.sentences) throw usage_error("kneser-ney needs sentences: n-grams begin after <s>");
+    if (!options.sentences)
+        throw usage_error("kneser-ney needs sentences (--sentences): n-grams begin after <s>");
     if (options.ngrams.min_count > 1)
         throw usage_error("kneser-ney needs the counts of all n-grams; exclude rare ones by pruning");
     prune_thresholds(options.prune, options.ngrams.order);
