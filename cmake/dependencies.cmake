@@ -21,6 +21,9 @@ pkg_check_modules(hwy REQUIRED IMPORTED_TARGET libhwy)
 # Processors with SSSE3 and nothing above it were last made in 2008; they take the code of SSE2.
 target_compile_definitions(PkgConfig::hwy INTERFACE HWY_DISABLED_TARGETS=HWY_SSSE3)
 if(QUERN_CUDA OR quern_CUDA)
+  if(NOT TARGET CUDA::nvToolsExt) # CMake 3.25 (Debian 12) sets a property of it, though CUDA 13 has no such library
+    add_library(CUDA::nvToolsExt INTERFACE IMPORTED)
+  endif()
   find_package(CUDAToolkit REQUIRED)
 endif()
 find_library(STEMMER_LIBRARY stemmer REQUIRED)
