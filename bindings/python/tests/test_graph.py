@@ -169,7 +169,7 @@ def test_storages(edges, storage):
 
 
 def test_results(edges):
-    found = quern.Graph.from_edges(*edges).pagerank()
+    found = quern.Graph.from_edges(*edges).pagerank(device="cpu")
     assert found.table["id"].tolist() == found.order.tolist()
     assert (found.table["rank"] == found.ranks[found.order]).all()
     assert found[7] == found["7"] == found.ranks[7] and len(found) == 50
