@@ -1,21 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/http_client.hpp"
 
-#include <utility>  // before boost/asio/awaitable.hpp, which uses it without including it
-
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <boost/asio/awaitable.hpp>
-#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/use_awaitable.hpp>
-#include <boost/asio/use_future.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/core/tcp_stream.hpp>
 #include <boost/beast/http.hpp>
+#include <exception>
 #include <future>
 #include <map>
 #include <memory>
@@ -24,6 +20,7 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "quern/base/error.hpp"
@@ -95,19 +92,127 @@ shard_failed late(const std::string& url, std::chrono::milliseconds patience) {
                              std::chrono::duration<double>(patience).count())};
 }
 
+using stream = beast::tcp_stream;
+
+/// What all exchanges share. Only the thread that runs them uses `idle`.
+struct connections {
+    explicit connections(std::chrono::milliseconds limit) : patience(limit) {}
+
+    const std::chrono::milliseconds patience;
+    asio::io_context io{1};
+    std::map<std::string, std::vector<stream>> idle;
+};
+
+/// A request and its response, on a kept connection or a new one.
+class exchange : public std::enable_shared_from_this<exchange> {
+  public:
+    exchange(connections& of, address to, std::string body)
+        : connections_(of), to_(std::move(to)), resolver_(of.io) {
+        request_.set(http::field::host, to_.authority);
+        request_.set(http::field::content_type, "application/json");
+        request_.method(http::verb::post);
+        request_.target(to_.target);
+        request_.body() = std::move(body);
+        request_.prepare_payload();
+    }
+
+    std::future<reply> start() {
+        asio::post(connections_.io, [self = shared_from_this()] {
+            self->attempt([&] {
+                auto& idle = self->connections_.idle[self->to_.authority];
+                if (idle.empty()) return self->connect();
+                self->is_kept_ = true;
+                self->stream_.emplace(std::move(idle.back()));
+                idle.pop_back();
+                self->write();
+            });
+        });
+        return done_.get_future();
+    }
+
+  private:
+    template <class Work>
+    void attempt(const Work& work) noexcept {
+        try {
+            work();
+        } catch (...) {
+            done_.set_exception(std::current_exception());
+        }
+    }
+
+    /// What follows an operation, with its result.
+    template <class Work>
+    auto then(Work work) {
+        return
+            [self = shared_from_this(), work](const boost::system::error_code& failed, const auto& result) {
+                self->attempt([&] { failed ? self->fail(failed) : work(result); });
+            };
+    }
+
+    void fail(const boost::system::error_code& why) {
+        // A server closes a connection that has been idle. A step may be sent twice.
+        if (std::exchange(is_kept_, false) && why != beast::error::timeout) return connect();
+        throw boost::system::system_error(why);
+    }
+
+    void connect() {
+        buffer_.clear();
+        resolver_.async_resolve(to_.host, to_.port, then([this](const auto& found) {
+                                    stream_.emplace(connections_.io);
+                                    stream_->expires_after(connections_.patience);
+                                    stream_->async_connect(
+                                        found, then([this](const auto&) {
+                                            stream_->socket().set_option(tcp::no_delay(true));
+                                            write();
+                                        }));
+                                }));
+    }
+
+    void write() {
+        stream_->expires_after(connections_.patience);
+        http::async_write(*stream_, request_, then([this](std::size_t) { read(); }));
+    }
+
+    void read() {
+        response_.emplace();
+        response_->body_limit(max_answer_bytes);
+        http::async_read(*stream_, buffer_, *response_, then([this](std::size_t) {
+            // 102 Processing comes before an answer that takes long.
+            response_->get().result_int() < 200 ? read() : finish();
+        }));
+    }
+
+    void finish() {
+        auto& response = response_->get();
+        auto& idle = connections_.idle[to_.authority];
+        if (response.keep_alive() && buffer_.size() == 0 && idle.size() < max_idle)
+            idle.push_back(std::move(*stream_));
+        done_.set_value({response.result_int(), std::move(response.body())});
+    }
+
+    connections& connections_;
+    const address to_;
+    tcp::resolver resolver_;
+    std::optional<stream> stream_;
+    bool is_kept_ = false;  // from an exchange before
+    http::request<http::string_body> request_;
+    beast::flat_buffer buffer_;
+    std::optional<http::response_parser<http::string_body>> response_;
+    std::promise<reply> done_;
+};
+
 class client : public std::enable_shared_from_this<client> {
   public:
-    explicit client(std::chrono::milliseconds patience) : patience_(patience) {}
+    explicit client(std::chrono::milliseconds patience) : connections_(patience) {}
     client(const client&) = delete;  // its thread points to it
     client& operator=(const client&) = delete;
     ~client() {
-        work_.reset();
-        io_.stop();
+        connections_.io.stop();
         if (thread_.joinable()) thread_.join();
     }
 
     shard_answers send(std::span<const shard_request> requests, const context& ctx) {
-        std::call_once(started_, [this] { thread_ = std::thread([this] { io_.run(); }); });
+        std::call_once(started_, [this] { thread_ = std::thread([this] { connections_.io.run(); }); });
         struct waiting {
             std::string url;
             std::future<reply> answer;
@@ -115,13 +220,14 @@ class client : public std::enable_shared_from_this<client> {
         auto sent = std::make_shared<std::vector<waiting>>();
         for (const shard_request& of : requests)
             sent->push_back(
-                {of.url, asio::co_spawn(io_, post(address_of(of.url), of.body), asio::use_future)});
-        return [self = shared_from_this(), sent, &ctx, end = steady_clock::now() + patience_] {
+                {of.url, std::make_shared<exchange>(connections_, address_of(of.url), of.body)->start()});
+        const auto end = steady_clock::now() + connections_.patience;
+        return [self = shared_from_this(), sent, &ctx, end] {
             std::vector<std::string> answers;
             for (waiting& of : *sent) {
                 while (of.answer.wait_for(between_checks) != std::future_status::ready) {
                     ctx.check_stop();
-                    if (steady_clock::now() > end) throw late(of.url, self->patience_);
+                    if (steady_clock::now() > end) throw late(of.url, self->connections_.patience);
                 }
                 answers.push_back(body_of(of.url, self->got(of.url, of.answer)));
             }
@@ -130,71 +236,18 @@ class client : public std::enable_shared_from_this<client> {
     }
 
   private:
-    using stream = beast::tcp_stream;
-
     reply got(const std::string& url, std::future<reply>& answer) const {
         try {
             return answer.get();
         } catch (const boost::system::system_error& e) {
-            if (e.code() == beast::error::timeout) throw late(url, patience_);
+            if (e.code() == beast::error::timeout) throw late(url, connections_.patience);
             throw shard_failed(
                 url, fmt::format("the server of this shard cannot be asked: {}", e.code().message()));
         }
     }
 
-    // What follows runs in thread_ alone.
-
-    asio::awaitable<stream> connect(const address& to) {
-        tcp::resolver resolver(io_);
-        const auto found = co_await resolver.async_resolve(to.host, to.port, asio::use_awaitable);
-        stream made(io_);
-        made.expires_after(patience_);
-        co_await made.async_connect(found, asio::use_awaitable);
-        made.socket().set_option(tcp::no_delay(true));
-        co_return made;
-    }
-
-    /// Keeps the connection, if the server does.
-    asio::awaitable<reply> exchange(stream with, const address& to, const std::string& body) {
-        http::request<http::string_body> request{http::verb::post, to.target, 11};
-        request.set(http::field::host, to.authority);
-        request.set(http::field::content_type, "application/json");
-        request.body() = body;
-        request.prepare_payload();
-        with.expires_after(patience_);
-        co_await http::async_write(with, request, asio::use_awaitable);
-        beast::flat_buffer buffer;
-        std::optional<http::response_parser<http::string_body>> response;
-        do {  // 102 Processing comes before an answer that takes long
-            response.emplace();
-            response->body_limit(max_answer_bytes);
-            co_await http::async_read(with, buffer, *response, asio::use_awaitable);
-        } while (response->get().result_int() < 200);
-        if (auto& idle = idle_[to.authority];
-            response->get().keep_alive() && buffer.size() == 0 && idle.size() < max_idle)
-            idle.push_back(std::move(with));
-        co_return reply{response->get().result_int(), std::move(response->get().body())};
-    }
-
-    asio::awaitable<reply> post(address to, std::string body) {
-        if (auto& idle = idle_[to.authority]; !idle.empty()) {
-            stream kept = std::move(idle.back());
-            idle.pop_back();
-            try {
-                co_return co_await exchange(std::move(kept), to, body);
-            } catch (const boost::system::system_error& e) {
-                if (e.code() == beast::error::timeout) throw;
-                // The server has closed it meanwhile. A step may be sent twice.
-            }
-        }
-        stream made = co_await connect(to);
-        co_return co_await exchange(std::move(made), to, body);
-    }
-
-    const std::chrono::milliseconds patience_;
-    asio::io_context io_{1};
-    asio::executor_work_guard<asio::io_context::executor_type> work_ = asio::make_work_guard(io_);
-    std::map<std::string, std::vector<stream>> idle_;
+    connections connections_;
+    asio::executor_work_guard<asio::io_context::executor_type> work_ = asio::make_work_guard(connections_.io);
     std::once_flag started_;
     std::thread thread_;
 };

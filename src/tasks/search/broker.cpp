@@ -140,8 +140,8 @@ void search_engine::sharded::add_bounds(shard_exchange::request& request, query_
 
 search_result search_engine::sharded::result_in_steps(std::string_view query, const search_options& options,
                                                       const prepared& lists, const context& ctx) const {
-    const state& own = *shards[local];
-    const prepared& own_lists = of_shard(lists, local);
+    const state& own = *shards[first_local];
+    const prepared& own_lists = of_shard(lists, first_local);
     shard_exchange::request request;
     request.query = query;
     request.options = options;

@@ -220,7 +220,7 @@ search_engine search_engine::open(const std::filesystem::path& store, const cont
             throw usage_error(store.string() +
                               " is a sharded store, which takes no vectors (expected one store)");
         auto shards = std::make_shared<const sharded>(store, ctx.memory_limit() / share, ask, ctx);
-        search_engine engine(shards->shards[shards->local]);
+        search_engine engine(shards->shards[shards->first_local]);
         engine.sharded_ = std::move(shards);
         text::warn_of_other_unicode(store, engine.store().unicode_version, ctx);
         return engine;

@@ -81,7 +81,7 @@ search_engine::sharded::sharded(const std::filesystem::path& store, std::uint64_
             made.back() = std::make_shared<state>(shard.store, share, given_vectors(), ctx);
         });
         require_unchanged(store, shard, made.back()->store.info());
-        if (opened.empty()) local = made.size() - 1;
+        if (opened.empty()) first_local = made.size() - 1;
         opened.push_back(&made.back()->store);
     }
     if (opened.empty())

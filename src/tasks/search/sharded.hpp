@@ -47,8 +47,8 @@ struct search_engine::sharded : std::enable_shared_from_this<search_engine::shar
 
     std::vector<std::shared_ptr<const state>> shards;  ///< null: on another machine
     std::vector<shard_info> described;
-    std::size_t local = 0;    ///< the first shard on this machine
-    bool has_remote = false;  ///< whether some are on others
+    std::size_t first_local = 0;  ///< the first shard on this machine
+    bool has_remote = false;      ///< whether some are on others
     ask_shards asker;
     std::vector<std::uint32_t> first;  ///< of each shard: the number of its first document
     store_info info;                   ///< search_engine::store()
