@@ -131,6 +131,22 @@ few_words() {
     [ ! -e space ]
 }
 
+@test "vectors and words that are mapped take no more memory, wherever they are read" {
+    python3 - <<'END'
+import os, struct
+
+for name, rows in ("vectors.fbin", 250_000), ("queries.fbin", 100):
+    values = bytearray(os.urandom(rows * 400))
+    values[3::4] = b"\x3f" * (rows * 100)  # numbers from 0.5 to 2
+    open(name, "wb").write(struct.pack("<II", rows, 100) + values)
+END
+    within 8M 0 nearest vectors.fbin --queries queries.fbin -o near.tsv --quiet # 100 MB
+    quern nearest vectors.fbin --queries queries.fbin -o roomy.tsv --memory 1G --quiet
+    cmp near.tsv roomy.tsv
+    seq 100000 | awk '{ printf "{\"id\":\"%d\",\"text\":\"", $1; for (i = 0; i < 300; ++i) printf "%d ", i % 100; print "\"}" }' >corpus.jsonl
+    within 24M 0 dedup corpus.jsonl --method shingle --groups groups.tsv --quiet # 120 MB of numbers of words
+}
+
 @test "a Matrix Market graph larger than memory is refused before its entries are read" {
     printf '%s\n' "%%MatrixMarket matrix coordinate pattern general" "50000 50000 4000000" "no entry" >graph.mtx
     ends_with 4 "$QUERN" pagerank graph.mtx -o ranks --threads 2 --memory 64M

@@ -32,7 +32,7 @@ constexpr std::uint64_t min_given_back = 16 * mib;
 constexpr std::uint64_t max_others = 32 * mib;
 /// How fast a thread can fault pages in, in bytes per nanosecond: the kernel maps the pages around a fault with it, up
 /// to 2 MiB in some microseconds.
-constexpr std::uint64_t mapped_by_a_thread = 512;
+constexpr std::uint64_t mapped_by_a_thread = 1024;
 /// The longest and the shortest time between two checks, in nanoseconds.
 constexpr std::int64_t longest_wait = 20'000'000, shortest_wait = 10'000;
 

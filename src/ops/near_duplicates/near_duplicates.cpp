@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The entry point: checks the options, chooses the place and the method.
+#include <algorithm>
 #include <limits>
 
+#include "device/paced_checks.hpp"
 #include "device/place.hpp"
 #include "device/progress_meter.hpp"
 #include "ops/near_duplicates/duplicate_methods.hpp"
@@ -108,8 +110,11 @@ duplicate_result near_duplicates(const word_list& documents, std::uint32_t vocab
                                  const duplicate_options& options, const duplicate_scope& scope,
                                  const context& ctx) {
     check(options, scope, documents.size(), documents.offsets, documents.words.size());
-    for (const std::uint32_t word : documents.words)
-        require(word < vocabulary, "a word is outside the vocabulary");
+    in_checked_parts(
+        ctx, 0, documents.words.size(), neighbouring_values, [&](std::uint64_t begin, std::uint64_t end) {
+            const auto some = documents.words.subspan(begin, end - begin);
+            require(some.empty() || std::ranges::max(some) < vocabulary, "a word is outside the vocabulary");
+        });
     require(documents.hashes.empty() || documents.hashes.size() == vocabulary,
             "some words have no hash (expected one for each word)");
     duplicate_result result;

@@ -331,8 +331,8 @@ class dedup_run {
         if (found_->records) found_->records->append(d);
         if (found_->rows) found_->rows->append(d, ctx_);
         if (found_->folder) found_->folder->append(d);
-        if (const std::uint64_t held = held_bytes(); held > ctx_.memory_limit() / 2)
-            throw out_of_memory("the table of documents", 2 * held, ctx_.memory_limit());
+        if (const std::uint64_t held = held_bytes(); held / 3 * 4 > ctx_.memory_limit())
+            throw out_of_memory("the table of documents", held / 3 * 4, ctx_.memory_limit());
     }
 
     /// What the run keeps of the documents, and of their words.

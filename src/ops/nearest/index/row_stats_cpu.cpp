@@ -127,7 +127,10 @@ row_stats stats_of_rows(const row_tile<cpu_place>& tile, std::uint32_t begin, st
 
 row_stats stats_of(cpu_place& place, const row_tile<cpu_place>& tile, std::span<double> squares) {
     if (tile.rows == 0) return {};
-    const std::size_t pieces = pieces_for(place, tile.rows, 256, 16);
+    // Small enough for the pages of mapped rows to be released in time.
+    constexpr std::size_t piece_bytes = std::size_t{4} << 20;
+    const std::size_t pieces =
+        std::max<std::size_t>(pieces_for(place, tile.rows, 256, 16), tile.rows * tile.stride / piece_bytes);
     std::vector<row_stats> stats(pieces);
     for_each_piece(place, pieces, [&](std::size_t p) {
         place.ctx().check_stop();

@@ -175,12 +175,12 @@ quantized_rows<cpu_place>::quantized_rows(cpu_place& place, const row_tile<cpu_p
     made.terms = make_array<float>(place, blocks * block_terms, "a sketch of vectors");
     const std::size_t pieces = pieces_for(place, blocks, 16, 16);
     for_each_piece(place, pieces, [&](std::size_t p) {
-        place.ctx().check_stop();
         vector_coder coder(made.kind, made.centre);
         const std::size_t pitch = whole(tile.dimensions, code_padding);
         std::vector<std::int8_t> codes(block_rows * pitch);
         const auto [begin, end] = piece_of(blocks, pieces, p);
         for (std::size_t b = begin; b < end; ++b) {
+            place.ctx().check_stop();
             const std::size_t first = b * block_rows;
             float* const terms = made.terms.data() + b * block_terms;
             for (std::size_t r = 0; r < block_rows; ++r) {

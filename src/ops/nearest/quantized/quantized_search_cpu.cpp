@@ -236,6 +236,7 @@ class quantized_search {
     void begin_query(worker& with, std::size_t q, std::span<std::pair<float, std::uint32_t>> guesses) {
         std::nth_element(guesses.begin(), guesses.begin() + (k_ - 1), guesses.end(),
                          [](const auto& a, const auto& b) { return a.first > b.first; });
+        place_.ctx().check_stop();  // these rows are anywhere in the file
         with.rows.clear();
         for (const auto& guess : guesses.first(k_)) with.rows.push_back(guess.second);
         with.keys.resize(k_);

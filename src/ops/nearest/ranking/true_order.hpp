@@ -84,6 +84,7 @@ class true_order {
     class tie_groups;
     void settle_group(std::uint64_t query, const ranking& group) const;
 
+    const context& ctx_;
     View set_, queries_;
     vector_metric metric_;
     vector_type type_;

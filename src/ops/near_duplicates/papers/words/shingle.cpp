@@ -50,6 +50,7 @@ std::vector<duplicate_pair> pairs_by_sets(
     const document_classes classes = equal_documents(
         place, measures.hashes.span(),
         [&](std::uint32_t a, std::uint32_t b) {
+            place.ctx().check_stop();
             if (std::ranges::equal(documents[a], documents[b])) return true;  // most copies
             two_sets& sets = scratch.local();
             return shingle_set::same(sets.first(a), sets.second(b));
