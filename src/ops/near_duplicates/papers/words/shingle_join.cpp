@@ -87,6 +87,8 @@ class similarity_join {
     void find_candidates() {
         constexpr std::uint32_t at_once = 1 << 14;
         constexpr std::uint64_t min_memory = 1 << 16;
+        constexpr std::uint64_t posting_bytes = 32;  // in lists that grow
+        const std::uint64_t batch_bytes = std::max(place_.memory().left() / 16, min_memory);
         const std::uint64_t memory =
             std::min(std::max(place_.memory().left() / 3, min_memory), std::uint64_t{1} << 32);
         primitives::external_sorter<cpu_place, std::uint64_t, std::uint64_t> sorter(place_, memory, {},
@@ -95,8 +97,11 @@ class similarity_join {
             return prefix_scratch{shingle_set(sets_.rule, sets_.counts), {}};
         });
         progress_meter meter(place_.ctx(), "prefixes", size(), "documents");
-        for (std::uint32_t first = 0; first < size(); first += std::min(at_once, size() - first)) {
-            const std::uint32_t count = std::min(at_once, size() - first);
+        for (std::uint32_t first = 0, count = 0; first < size(); first += count) {
+            count = 0;
+            for (std::uint64_t bytes = 0; count < at_once && first + count < size() && bytes < batch_bytes;
+                 ++count)
+                bytes += posting_bytes * bound_.prefix(sizes_[first + count]);
             const std::size_t pieces = count / 64 + 1;
             std::vector<prefixes> parts(pieces);
             for_each_piece(place_, pieces, [&](std::size_t p) {
