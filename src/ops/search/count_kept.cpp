@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "ops/search/document_bits.hpp"
 #include "ops/search/kept_list.hpp"
 #include "ops/search/kept_reader.hpp"
 
@@ -15,7 +16,25 @@ namespace {
 
 using lists = std::vector<const kept_list*>;
 
-std::uint64_t count_looked_up(const kept_list& leader, const lists& required, const lists& excluded) {
+using bit_words = std::span<const std::uint64_t>;
+
+/// Copies the documents that pass, all if `passing` is empty; returns their number.
+std::size_t copy_passing(std::span<const std::uint32_t> documents, bit_words passing, std::uint32_t* to) {
+    if (passing.empty()) {
+        std::ranges::copy(documents, to);
+        return documents.size();
+    }
+    const bit_reader bits(passing);
+    std::size_t kept = 0;
+    for (const std::uint32_t document : documents) {
+        to[kept] = document;
+        kept += bits.contains(document) ? 1 : 0;
+    }
+    return kept;
+}
+
+std::uint64_t count_looked_up(const kept_list& leader, const lists& required, const lists& excluded,
+                              bit_words passing) {
     constexpr std::size_t piece = 1024;
     std::array<std::uint32_t, piece> left;  // NOLINT(cppcoreguidelines-pro-type-member-init): written first
     std::vector<kept_reader> others;
@@ -25,8 +44,8 @@ std::uint64_t count_looked_up(const kept_list& leader, const lists& required, co
     std::uint64_t count = 0;
     const std::span<const std::uint32_t> all(leader.documents);
     for (std::size_t begin = 0; begin < all.size(); begin += piece) {
-        std::size_t size = std::min(piece, all.size() - begin);
-        std::ranges::copy(all.subspan(begin, size), left.begin());
+        std::size_t size =
+            copy_passing(all.subspan(begin, std::min(piece, all.size() - begin)), passing, left.data());
         for (std::size_t i = 0; i < others.size() && size != 0; ++i) {
             const bool wanted = i < required.size();
             std::size_t kept = 0;
@@ -44,16 +63,17 @@ std::uint64_t count_looked_up(const kept_list& leader, const lists& required, co
 /// Documents in windows of bits.
 class bit_counter {
   public:
-    bit_counter(const lists& required, const lists& any, const lists& excluded)
+    bit_counter(const lists& required, const lists& any, const lists& excluded, bit_words passing)
         : required_(required.begin(), required.end()),
           any_(any.begin(), any.end()),
-          excluded_(excluded.begin(), excluded.end()) {}
+          excluded_(excluded.begin(), excluded.end()),
+          passing_(passing) {}
 
     std::uint64_t count(std::uint64_t documents) {
         std::uint64_t found = 0;
         for (begin_ = 0; begin_ < documents; begin_ += window) {
             words_ = static_cast<std::size_t>((std::min(window, documents - begin_) + 63) / 64);
-            found += count_window();
+            if (any_passes()) found += count_window();
         }
         return found;
     }
@@ -66,6 +86,12 @@ class bit_counter {
         const kept_list* list;
         std::size_t next = 0;  // of its documents
     };
+
+    bit_words passing_here() const { return passing_.subspan(static_cast<std::size_t>(begin_ / 64), words_); }
+    bool any_passes() const {
+        return passing_.empty() ||
+               std::ranges::any_of(passing_here(), [](std::uint64_t word) { return word != 0; });
+    }
 
     std::uint64_t count_window() {
         std::fill_n(found_.begin(), words_, 0);
@@ -84,6 +110,8 @@ class bit_counter {
             add(list, own_);
             for (std::size_t w = 0; w < words_; ++w) found_[w] &= ~own_[w];
         }
+        if (!passing_.empty())
+            for (std::size_t w = 0; w < words_; ++w) found_[w] &= passing_here()[w];
         std::uint64_t count = 0;
         for (std::size_t w = 0; w < words_; ++w)
             count += static_cast<std::uint64_t>(std::popcount(found_[w]));
@@ -97,6 +125,11 @@ class bit_counter {
             return;
         }
         const std::vector<std::uint32_t>& documents = of.list->documents;
+        if (of.next < documents.size() && documents[of.next] < begin_)  // of windows that were passed over
+            of.next = static_cast<std::size_t>(
+                std::lower_bound(documents.begin() + static_cast<std::ptrdiff_t>(of.next), documents.end(),
+                                 begin_) -
+                documents.begin());
         for (; of.next < documents.size() && documents[of.next] < begin_ + window; ++of.next) {
             const std::uint64_t at = documents[of.next] - begin_;
             to[at / 64] |= std::uint64_t{1} << at % 64;
@@ -104,6 +137,7 @@ class bit_counter {
     }
 
     std::vector<placed> required_, any_, excluded_;
+    bit_words passing_;
     std::uint64_t begin_ = 0;
     std::size_t words_ = 0;  // of the window
     bits found_{}, own_{};
@@ -111,7 +145,8 @@ class bit_counter {
 
 }  // namespace
 
-std::uint64_t count_kept(std::span<const kept_term> terms, std::uint64_t documents) {
+std::uint64_t count_kept(std::span<const kept_term> terms, std::uint64_t documents,
+                         std::span<const std::uint64_t> passing) {
     lists required, any, excluded;
     for (const kept_term& term : terms) {
         if (term.required && term.list->size == 0) return 0;
@@ -120,15 +155,16 @@ std::uint64_t count_kept(std::span<const kept_term> terms, std::uint64_t documen
     }
     if (!required.empty()) any.clear();
     if (required.size() + any.size() == 0) return 0;
-    if (excluded.empty() && required.size() + any.size() == 1)
+    if (passing.empty() && excluded.empty() && required.size() + any.size() == 1)
         return (required.empty() ? any : required).front()->size;
     std::ranges::sort(required, {}, &kept_list::size);
+    if (!passing.empty() && any.size() == 1) required.swap(any);
     if (!required.empty() && required.front()->form != kept_form::dense) {
         const kept_list& leader = *required.front();
         required.erase(required.begin());
-        return count_looked_up(leader, required, excluded);
+        return count_looked_up(leader, required, excluded, passing);
     }
-    return bit_counter(required, any, excluded).count(documents);
+    return bit_counter(required, any, excluded, passing).count(documents);
 }
 
 }  // namespace quern::search_detail

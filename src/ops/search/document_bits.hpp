@@ -42,6 +42,16 @@ class bit_reader {
             found += static_cast<std::uint64_t>(std::popcount(from(begin) & first_bits(end - begin)));
         return found;
     }
+    /// Whether at most `max` are in [begin, end). Reads no more words than it needs.
+    bool has_at_most(std::uint64_t max, std::uint64_t begin, std::uint64_t end) const {
+        for (std::uint64_t found = 0; begin < end; begin += 64) {
+            const std::uint64_t here = from(begin) & first_bits(end - begin);
+            if (here == 0) continue;
+            found += static_cast<std::uint64_t>(std::popcount(here));
+            if (found > max) return false;
+        }
+        return true;
+    }
     /// Those in [begin, end), ascending.
     template <typename Visit>
     void each(std::uint64_t begin, std::uint64_t end, Visit visit) const {

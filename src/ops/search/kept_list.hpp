@@ -85,13 +85,17 @@ struct kept_term {
 /// search, or search_requiring, for terms whose lists are kept; `documents` of the collection. Lists of required and
 /// excluded terms must have no documents by titles alone. `total`: if not null, the number of documents found, for any k.
 /// Contract class: exact. Cost: the postings of the words that can lift a document into the best k (MaxScore by windows
-/// of 1,024 documents), all others are looked up; if documents are counted, those of count_kept besides.
+/// of 1,024 documents), all others are looked up; if documents are counted, those of count_kept besides. `passing`: as
+/// search_query::passing; windows without such a document cost nothing, and where few pass, words are looked up for them.
 std::vector<scored_document> rank_kept(std::span<const kept_term> terms, std::uint64_t documents,
                                        std::size_t k, std::uint64_t* total = nullptr,
-                                       const context* ctx = nullptr);
+                                       const context* ctx = nullptr,
+                                       std::span<const std::uint64_t> passing = {});
 
-/// The number of documents that rank_kept finds. Cost: nothing for one list; with required terms the documents of the
-/// shortest list, looked up in the others; else the postings, and a bit for each document of dense lists.
-std::uint64_t count_kept(std::span<const kept_term> terms, std::uint64_t documents);
+/// The number of documents that rank_kept finds. Cost: nothing for one list without `passing`; with required terms
+/// the documents of the shortest list, looked up in the others; else the postings, and a bit for each document of dense
+/// lists.
+std::uint64_t count_kept(std::span<const kept_term> terms, std::uint64_t documents,
+                         std::span<const std::uint64_t> passing = {});
 
 }  // namespace quern::search_detail

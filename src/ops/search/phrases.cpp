@@ -343,8 +343,10 @@ word_places places_of(const token_stream& tokens, std::uint32_t word, const kept
 
 std::vector<scored_document> rank_phrase(const collection_view& collection,
                                          std::span<const phrase_posting> found,
-                                         const ranking_options& options, std::size_t k) {
+                                         const ranking_options& options, std::size_t k,
+                                         std::span<const std::uint64_t> passing) {
     if (found.empty() || k == 0) return {};
+    const bit_reader bits(passing);
     posting_list list;
     list.document_frequency = static_cast<std::uint32_t>(found.size());
     for (const phrase_posting& of : found) list.collection_frequency += of.frequency;
@@ -363,7 +365,8 @@ std::vector<scored_document> rank_phrase(const collection_view& collection,
             }
             scorer.parts(frequencies.data(), lengths.data(), block.size(), parts.data());
             for (std::size_t i = 0; i < block.size(); ++i)
-                best.add(block[i].document, scorer.background() + parts[i]);
+                if (passing.empty() || bits.contains(block[i].document))
+                    best.add(block[i].document, scorer.background() + parts[i]);
             best.settle();
         }
     });

@@ -85,9 +85,10 @@ const kept_phrase_word& rarest_within(std::span<const kept_phrase_word> phrase);
 std::vector<phrase_posting> find_phrase(const token_stream& tokens, std::span<const kept_phrase_word> phrase);
 
 /// The k best of the documents with a phrase, as `search` finds for one term with these postings; of a model whose lists can be
-/// kept. Contract class: exact.
+/// kept. `passing`: as search_query::passing. Contract class: exact.
 std::vector<scored_document> rank_phrase(const collection_view& collection,
                                          std::span<const phrase_posting> found,
-                                         const ranking_options& options, std::size_t k);
+                                         const ranking_options& options, std::size_t k,
+                                         std::span<const std::uint64_t> passing = {});
 
 }  // namespace quern::search_detail

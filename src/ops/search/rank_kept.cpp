@@ -12,6 +12,7 @@
 
 #include "ops/search/document_bits.hpp"
 #include "ops/search/kept_list.hpp"
+#include "ops/search/kept_reader.hpp"
 #include "ops/search/score_kernels.hpp"
 #include "ops/search/search_impl.hpp"
 
@@ -66,13 +67,25 @@ struct kept_word {
     }
 };
 
+/// At least k documents that pass have this part of the list or more; 0 if that is not known.
+std::int64_t passing_floor(const kept_list& list, std::size_t k, const bit_reader& passing) {
+    for (const scored_document& of : list.best_documents())
+        if (passing.contains(of.document) && --k == 0) return of.fixed_score;
+    return 0;
+}
+
 class kept_search {
   public:
     // The arrays are written before they are read.
     // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init)
     kept_search(std::span<const kept_term> terms, std::uint64_t documents, std::size_t k,
-                std::uint64_t* total, const context* ctx)
-        : documents_of_collection_(documents), total_(total), ctx_(ctx), best_(std::max<std::size_t>(k, 1)) {
+                std::uint64_t* total, const context* ctx, std::span<const std::uint64_t> passing)
+        : documents_of_collection_(documents),
+          total_(total),
+          ctx_(ctx),
+          filters_(!passing.empty()),
+          passing_(passing),
+          best_(std::max<std::size_t>(k, 1)) {
         words_.reserve(terms.size());
         present_.reserve(terms.size());
         std::int64_t floor = 0;
@@ -87,7 +100,9 @@ class kept_search {
             }
             words_.push_back({term.list, term.count, term.count * term.list->max});
             (term.required ? required_ : optional_).push_back(words_.size() - 1);
-            floor = std::max(floor, term.count * term.list->floor_of(k));
+            const std::int64_t known =
+                filters_ ? passing_floor(*term.list, k, passing_) : term.list->floor_of(k);
+            floor = std::max(floor, term.count * known);
         }
         // At least k documents score as much as this, and all that do may be among the best.
         if (required_.empty() && excluded_.empty() && floor != 0) best_.begin_above(floor - 1);
@@ -101,9 +116,23 @@ class kept_search {
     }
 
     std::vector<scored_document> run() {
+        if (!nothing_) {
+            if (filters_ && few_pass_of_all()) {
+                look_up_passing();
+            } else {
+                score_windows();
+            }
+        }
+        std::vector<scored_document> found = best_.take();
+        for (scored_document& document : found) document.fixed_score += background_;
+        return found;
+    }
+
+  private:
+    void score_windows() {
         constexpr std::uint64_t windows_between_checks = 64;
         std::uint64_t begin = 0;
-        for (std::uint64_t windows = 0; !nothing_ && next_window(begin); ++windows) {
+        for (std::uint64_t windows = 0; next_window(begin); ++windows) {
             if (ctx_ != nullptr && windows % windows_between_checks == 0) ctx_->check_stop();
             const std::uint64_t end = std::min<std::uint64_t>(begin + window, documents_of_collection_);
             if (required_.empty()) {
@@ -113,12 +142,67 @@ class kept_search {
             }
             begin = end;
         }
-        std::vector<scored_document> found = best_.take();
-        for (scored_document& document : found) document.fixed_score += background_;
-        return found;
     }
 
-  private:
+    /// Whether looking up all words for every document that passes costs less than reading lists, window after window.
+    bool few_pass_of_all() const {
+        constexpr std::uint64_t look_up_cost = 16, window_cost = 64, dense_share = 8;
+        const auto cost_of = [&](std::size_t i) -> std::uint64_t {
+            return words_[i].dense() ? documents_of_collection_ / dense_share : words_[i].list->size;
+        };
+        std::uint64_t cost = documents_of_collection_ / window * window_cost;
+        if (required_.empty())
+            for (const std::size_t i : optional_) cost += cost_of(i);
+        else
+            cost += cost_of(required_.front());
+        return passing_.has_at_most(cost / ((words_.size() + 1) * look_up_cost), 0, documents_of_collection_);
+    }
+
+    void look_up_passing() {
+        std::vector<kept_reader> readers;
+        readers.reserve(words_.size());
+        for (const kept_word& word : words_) readers.emplace_back(*word.list);
+        std::size_t candidates = 0;
+        const auto look_up_here = [&]<look_up_to Purpose>(std::size_t i) {
+            const kept_word& word = words_[i];
+            std::size_t kept = 0;
+            for (std::size_t c = 0; c < candidates; ++c) {
+                const std::uint32_t document = documents_[c];
+                const bool has_word = readers[i].contains(document);
+                documents_[kept] = document;
+                scores_[kept] =
+                    scores_[c] + (has_word ? word.count * word.list->parts[readers[i].place(document)] : 0);
+                kept += Purpose == look_up_to::add || has_word == (Purpose == look_up_to::require) ? 1 : 0;
+            }
+            candidates = kept;
+        };
+        std::int64_t all = 0;
+        for (const auto* of : {&required_, &optional_})
+            for (const std::size_t i : *of) all += words_[i].max;
+        const auto take_all = [&] {
+            if (ctx_ != nullptr) ctx_->check_stop();
+            std::int64_t rest = all;
+            for (const std::size_t i : required_) {
+                look_up_here.template operator()<look_up_to::require>(i);
+                rest -= words_[i].max;
+            }
+            for (std::size_t i = optional_.size(); i > 0; --i) {
+                look_up_here.template operator()<look_up_to::add>(optional_[i - 1]);
+                rest -= words_[optional_[i - 1]].max;
+                candidates = keep_above(candidates, limit() - rest);
+            }
+            for (const std::size_t i : excluded_) look_up_here.template operator()<look_up_to::exclude>(i);
+            finish(count(candidates), 0, 0);
+            candidates = 0;
+        };
+        passing_.each(0, documents_of_collection_, [&](std::uint32_t document) {
+            documents_[candidates] = document;
+            scores_[candidates] = 0;
+            if (++candidates == window) take_all();
+        });
+        take_all();
+    }
+
     /// A document must score more than this, without the background.
     std::int64_t limit() const {
         return total_ != nullptr ? 0 : std::max<std::int64_t>(0, best_.threshold());
@@ -139,6 +223,7 @@ class kept_search {
                 if (sum > needed) next = std::min(next, words_[i].next(begin));
             }
         }
+        if (filters_) next = passing_.next(next, documents_of_collection_);
         begin = next / window * window;
         return next < documents_of_collection_;
     }
@@ -158,7 +243,9 @@ class kept_search {
     }
 
     void score_window(std::uint64_t begin, std::uint64_t end) {
-        if (find_present(begin, end) <= limit()) return;
+        const std::int64_t sum = find_present(begin, end);
+        if (sum <= limit()) return;
+        if (filters_ && few_pass(begin, end)) return score_passing(begin, end, sum);
         // Words [0, optional) together add at most `rest`: not enough without the others.
         std::size_t optional = 0;
         std::int64_t rest = 0;
@@ -175,8 +262,48 @@ class kept_search {
             for (std::size_t i = optional; i < present_.size(); ++i) add(*present_[i], begin, end);
             candidates = collect(sums_.data(), begin, end, needed);
         }
-        candidates = count(without_excluded(candidates, begin, end));
+        candidates = count(without_excluded(only_passing(candidates), begin, end));
         finish(candidates, optional, rest);
+    }
+
+    /// Whether looking up the window's words for the documents that pass costs less than adding all their parts.
+    bool few_pass(std::uint64_t begin, std::uint64_t end) const {
+        constexpr std::uint64_t dense_cost = window / 8, look_up_cost = 4;
+        std::uint64_t cost = 0;
+        for (const kept_word* word : present_) cost += word->dense() ? dense_cost : word->end - word->begin;
+        return passing_.has_at_most(cost / (present_.size() * look_up_cost), begin, end);
+    }
+
+    /// `rest`: what the window's words can add.
+    void score_passing(std::uint64_t begin, std::uint64_t end, std::int64_t rest) {
+        std::size_t candidates = take_passing(begin, end);
+        for (std::size_t i = present_.size(); i > 0 && candidates != 0; --i) {
+            rest -= present_[i - 1]->bound;
+            look_up<look_up_to::add>(*present_[i - 1], candidates);
+            candidates = keep_above(candidates, limit() - rest);
+        }
+        finish(count(without_excluded(candidates, begin, end)), 0, 0);
+    }
+
+    /// The window's documents that pass, without a score.
+    std::size_t take_passing(std::uint64_t begin, std::uint64_t end) {
+        std::size_t taken = 0;
+        passing_.each(begin, end, [&](std::uint32_t document) {
+            documents_[taken] = document;
+            scores_[taken++] = 0;
+        });
+        return taken;
+    }
+
+    std::size_t only_passing(std::size_t candidates) {
+        if (!filters_) return candidates;
+        std::size_t kept = 0;
+        for (std::size_t i = 0; i < candidates; ++i) {
+            documents_[kept] = documents_[i];
+            scores_[kept] = scores_[i];
+            kept += passing_.contains(documents_[i]) ? 1 : 0;
+        }
+        return kept;
     }
 
     void score_required(std::uint64_t begin, std::uint64_t end) {
@@ -189,20 +316,27 @@ class kept_search {
         }
         if (rest <= limit()) return;
         const kept_word& leader = words_[required_.front()];
-        rest -= leader.bound;
-        std::size_t candidates = 0;
-        if (!leader.dense()) {
+        // If most pass, as of the first, the others are left out when all words have been looked up.
+        const bool most_pass = !filters_ || passing_.count(begin, begin + 64) > 32;
+        std::size_t candidates = 0, r = 1;
+        if (!most_pass &&
+            passing_.has_at_most(leader.dense() ? window / 8 : leader.end - leader.begin, begin, end)) {
+            candidates = take_passing(begin, end);
+            r = 0;  // the leader is looked up like the others
+        } else if (rest -= leader.bound; !leader.dense()) {
             candidates = take_those_of(leader, limit() - rest);
         } else {
             candidates = collect(leader.list->parts.data() + begin, begin, end, 0);
             for (std::size_t i = 0; i < candidates; ++i) scores_[i] *= leader.count;
         }
-        for (std::size_t r = 1; r < required_.size() && candidates != 0; ++r) {
+        if (!most_pass && r == 1) candidates = only_passing(candidates);
+        for (; r < required_.size() && candidates != 0; ++r) {
             const kept_word& word = words_[required_[r]];
-            if (r > 1 || leader.dense()) candidates = keep_above(candidates, limit() - rest);
+            if (r > 1 || (r == 1 && leader.dense())) candidates = keep_above(candidates, limit() - rest);
             rest -= word.bound;
             candidates = look_up<look_up_to::require>(word, candidates);
         }
+        if (most_pass) candidates = only_passing(candidates);
         candidates = count(without_excluded(candidates, begin, end));
         finish(candidates, present_.size(), of_optional);
     }
@@ -311,6 +445,8 @@ class kept_search {
     std::uint64_t documents_of_collection_;
     std::uint64_t* total_;
     const context* ctx_;
+    bool filters_;
+    bit_reader passing_;  // if filters_
     best_documents best_;
     std::vector<kept_word> words_;
     std::vector<std::size_t> required_, optional_,
@@ -343,9 +479,10 @@ bool has_document(const kept_list& list, std::uint32_t document) {
     return std::ranges::binary_search(list.documents, document);
 }
 
-/// The best k documents of one word that no excluded word has: the best of the word in turn. Nothing if the terms are others,
-/// or if too many of these are excluded.
-std::optional<std::vector<scored_document>> best_without(std::span<const kept_term> terms, std::size_t k) {
+/// The best k documents of one word that no excluded word has, of those that pass: the best of the word in turn. Nothing if the
+/// terms are others, or if too many of these are left out.
+std::optional<std::vector<scored_document>> best_left(std::span<const kept_term> terms, std::size_t k,
+                                                      std::span<const std::uint64_t> passing) {
     const kept_term* scored = nullptr;
     for (const kept_term& term : terms) {
         if (term.excluded) continue;
@@ -360,6 +497,7 @@ std::optional<std::vector<scored_document>> best_without(std::span<const kept_te
         const auto excludes = [&](const kept_term& term) {
             return term.excluded && has_document(*term.list, of.document);
         };
+        if (!passing.empty() && !bit_reader(passing).contains(of.document)) continue;
         if (std::ranges::any_of(terms, excludes)) continue;
         found.push_back({of.document, scored->count * (of.fixed_score + scored->list->background)});
     }
@@ -376,23 +514,25 @@ bool one_list_counts(std::span<const kept_term> terms) {
 }  // namespace
 
 std::vector<scored_document> rank_kept(std::span<const kept_term> terms, std::uint64_t documents,
-                                       std::size_t k, std::uint64_t* total, const context* ctx) {
+                                       std::size_t k, std::uint64_t* total, const context* ctx,
+                                       std::span<const std::uint64_t> passing) {
     const bool any_required = std::ranges::any_of(terms, &kept_term::required);
     // While all of several required words are looked up, their documents can be counted; else counting apart costs less.
     if (total != nullptr && (k == 0 || !any_required || one_list_counts(terms))) {
-        *total = count_kept(terms, documents);
+        *total = count_kept(terms, documents, passing);
         total = nullptr;
     }
     if (k == 0) return {};
-    if (terms.size() == 1 && terms[0].count != 0 && !terms[0].excluded && knows_order(*terms[0].list, k))
+    if (passing.empty() && terms.size() == 1 && terms[0].count != 0 && !terms[0].excluded &&
+        knows_order(*terms[0].list, k))
         return best_of_one(terms[0], k);
-    if (std::ranges::any_of(terms, &kept_term::excluded)) {
-        if (auto best = best_without(terms, k)) {
-            if (total != nullptr) *total = count_kept(terms, documents);
+    if (!passing.empty() || std::ranges::any_of(terms, &kept_term::excluded)) {
+        if (auto best = best_left(terms, k, passing)) {
+            if (total != nullptr) *total = count_kept(terms, documents, passing);
             return std::move(*best);
         }
     }
-    return kept_search(terms, documents, k, total, ctx).run();
+    return kept_search(terms, documents, k, total, ctx, passing).run();
 }
 
 }  // namespace quern::search_detail

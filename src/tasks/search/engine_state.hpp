@@ -198,6 +198,11 @@ struct search_engine::prepared {
     /// Throws usage_error for options that are refused, `interrupted` if the stop flag is raised.
     prepared(const state& of, const search_options& options, const context& ctx);
 
+    /// The documents that pass the filter; empty: all.
+    std::span<const std::uint64_t> passing() const {
+        return filter ? std::as_const(*filter).words() : std::span<const std::uint64_t>();
+    }
+
     const prior_ranks* ranks = nullptr;
     const word_space* thesaurus = nullptr;
     std::optional<search_detail::similarity_list> like;

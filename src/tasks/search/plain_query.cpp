@@ -35,6 +35,7 @@ bool finds_plain_words(const opened_store& store, const search_options& options)
     rest.syntax = defaults.syntax;
     rest.total = defaults.total;
     rest.count = defaults.count;
+    rest.filter = defaults.filter;
     rest.order_weights = defaults.order_weights;
     if (options.ngrams == order_model::interpolated) rest.order = defaults.order;
     return rest == defaults && (!options.snippets || options.count) && !(options.fields && store.fields()) &&
@@ -215,10 +216,12 @@ std::optional<search_result> search_engine::state::plain_phrase(std::string_view
     const auto words = known_phrase(phrase, tokens, *lists.known);
     if (words.empty()) return {};
     const auto found = find_known_phrase(store, *lists.known, words, ctx);
-    const auto ranking =
-        search_detail::rank_phrase(store.collection(), found, options.ranking, options.count ? 0 : options.k);
+    const auto ranking = search_detail::rank_phrase(store.collection(), found, options.ranking,
+                                                    options.count ? 0 : options.k, lists.passing());
     search_result result = plain_hits(ranking, options);
-    if (options.total || options.count) result.total = found.size();
+    if (options.total || options.count)
+        result.total = static_cast<std::uint64_t>(std::ranges::count_if(
+            found, [&](const auto& of) { return !lists.filter || lists.filter->contains(of.document); }));
     if (found.empty()) {
         query_part part;
         part.quoted = true;
@@ -289,7 +292,7 @@ std::optional<search_engine::state::plain_ranking> search_engine::state::rank_pl
     const bool counts = options.total || options.count;
     plain_ranking found;
     found.ranking = search_detail::rank_kept(all, store.info().documents, options.count ? 0 : options.k,
-                                             counts ? &total : nullptr, &ctx);
+                                             counts ? &total : nullptr, &ctx, lists.passing());
     found.unknown = std::move(unknown);
     if (counts) found.total = total;
     const bool signs = syntax == query_syntax::operators || kind == plain_kind::signs;

@@ -401,7 +401,7 @@ std::unique_ptr<search_engine::planned_query> search_engine::state::plan(
 void search_engine::state::point_at_plan(planned_query& of, const search_options& options,
                                          const prepared& lists) {
     of.whole = of.planned.view();
-    if (lists.filter) of.whole.passing = lists.filter->words();
+    of.whole.passing = lists.passing();
     if (lists.ranks != nullptr) of.whole.prior = lists.ranks->with_weight(options.prior);
     if (lists.like) {
         of.whole.boosts = lists.like->parts();

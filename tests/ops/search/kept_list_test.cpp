@@ -43,7 +43,8 @@ struct kept_query {
 
 void expect_reference(const sample& collection, const query& requested, const ranking_options& options,
                       std::size_t k, const std::vector<std::optional<kept_form>>& forms,
-                      const std::vector<bool>& required = {}, const std::vector<bool>& excluded = {}) {
+                      const std::vector<bool>& required = {}, const std::vector<bool>& excluded = {},
+                      const std::vector<std::uint64_t>& passing = {}) {
     const collection_view view{collection.lengths, collection.total()};
     const encoded_query encoded(collection, requested);
     std::optional<std::set<std::uint32_t>> allowed;
@@ -64,16 +65,23 @@ void expect_reference(const sample& collection, const query& requested, const ra
         for (const auto& [d, _] : encoded.words[i - 1].documents) allowed->erase(d);
         words.erase(words.begin() + static_cast<std::ptrdiff_t>(i - 1));
     }
+    if (!passing.empty()) {
+        std::set<std::uint32_t> both;
+        for (std::uint32_t d = 0; d < collection.lengths.size(); ++d)
+            if ((passing[d / 64] >> d % 64 & 1) != 0 && (!allowed || allowed->contains(d))) both.insert(d);
+        allowed = std::move(both);
+    }
     const auto all = reference::search(collection.lengths, collection.total(), words, options,
                                        collection.lengths.size(), {}, allowed ? &*allowed : nullptr);
     auto expected = all;
     expected.resize(std::min(k, expected.size()));
     const kept_query kept(view, encoded, options, forms, required, excluded);
-    ASSERT_EQ(search_detail::rank_kept(kept.terms, collection.lengths.size(), k), expected);
+    const std::uint64_t documents = collection.lengths.size();
+    ASSERT_EQ(search_detail::rank_kept(kept.terms, documents, k, nullptr, nullptr, passing), expected);
     std::uint64_t total = 17;
-    ASSERT_EQ(search_detail::rank_kept(kept.terms, collection.lengths.size(), k, &total), expected);
+    ASSERT_EQ(search_detail::rank_kept(kept.terms, documents, k, &total, nullptr, passing), expected);
     ASSERT_EQ(total, all.size());
-    ASSERT_EQ(search_detail::count_kept(kept.terms, collection.lengths.size()), all.size());
+    ASSERT_EQ(search_detail::count_kept(kept.terms, documents, passing), all.size());
 }
 
 class kept_models : public ::testing::TestWithParam<ranking_model> {};
@@ -121,6 +129,36 @@ TEST_P(kept_models, excluded_terms_match_reference) {
                 for (const std::size_t k : {1u, 10u, 100u, 10000u})
                     expect_reference(collection, {{0, 1}, {1, 2}, {2, 1}, {3, 3}, {4, 1}},
                                      {.model = GetParam()}, k, {form}, required, excluded);
+}
+
+/// Every `step`-th document of [begin, end).
+std::vector<std::uint64_t> every(std::uint32_t step, std::uint32_t begin, std::uint32_t end,
+                                 std::uint32_t documents) {
+    std::vector<std::uint64_t> bits((documents + 63) / 64);
+    for (std::uint32_t d = begin; d < end; d += step) bits[d / 64] |= std::uint64_t{1} << d % 64;
+    return bits;
+}
+
+TEST_P(kept_models, documents_that_pass_match_reference) {
+    constexpr std::uint32_t documents = 70'000;  // three windows of bits
+    const auto collection = random_sample(documents, {0.9, 0.3, 0.05, 0.004, 0.0004}, 23);
+    for (const auto& passing : {every(1, 0, 0, documents), every(1, 0, documents, documents),
+                                every(3, 1, documents, documents), every(997, 5, documents, documents),
+                                every(1, 40'000, 40'300, documents), every(2, 66'000, documents, documents)})
+        for (const auto& [required, excluded] :
+             {std::pair(std::vector<bool>(5), std::vector<bool>(5)),
+              std::pair(std::vector{false, true, true, false, false}, std::vector<bool>(5)),
+              std::pair(std::vector{true, false, false, false, false},
+                        std::vector{false, false, true, false, false}),
+              std::pair(std::vector<bool>(5), std::vector{true, false, false, true, false}),
+              std::pair(std::vector<bool>(5), std::vector{false, true, true, true, true})})
+            for (const std::size_t k : {1u, 10u, 200u})
+                expect_reference(collection, {{0, 1}, {1, 2}, {2, 1}, {3, 3}, {4, 1}}, {.model = GetParam()},
+                                 k, {{}}, required, excluded, passing);
+    for (const auto form : all_forms)
+        for (const std::uint32_t word : {0u, 2u, 4u})
+            expect_reference(collection, {{word, 2}}, {.model = GetParam()}, 10, {form}, {}, {},
+                             every(11, 300, 50'000, documents));
 }
 
 TEST_P(kept_models, ties_go_to_the_first_documents) {
