@@ -158,7 +158,7 @@ std::uint64_t count_kept(std::span<const kept_term> terms, std::uint64_t documen
     if (passing.empty() && excluded.empty() && required.size() + any.size() == 1)
         return (required.empty() ? any : required).front()->size;
     std::ranges::sort(required, {}, &kept_list::size);
-    if (!passing.empty() && any.size() == 1) required.swap(any);
+    if (!passing.empty() && any.size() == 1) required.swap(any);  // of one list, all documents have it
     if (!required.empty() && required.front()->form != kept_form::dense) {
         const kept_list& leader = *required.front();
         required.erase(required.begin());

@@ -104,6 +104,7 @@ class kept_search {
                 filters_ ? passing_floor(*term.list, k, passing_) : term.list->floor_of(k);
             floor = std::max(floor, term.count * known);
         }
+        nothing_ = nothing_ || (required_.empty() && optional_.empty());
         // At least k documents score as much as this, and all that do may be among the best.
         if (required_.empty() && excluded_.empty() && floor != 0) best_.begin_above(floor - 1);
         const auto by_size = [&](std::size_t a, std::size_t b) {
@@ -146,6 +147,7 @@ class kept_search {
 
     /// Whether looking up all words for every document that passes costs less than reading lists, window after window.
     bool few_pass_of_all() const {
+        // In nanoseconds, as measured: 1 to read a posting.
         constexpr std::uint64_t look_up_cost = 16, window_cost = 64, dense_share = 8;
         const auto cost_of = [&](std::size_t i) -> std::uint64_t {
             return words_[i].dense() ? documents_of_collection_ / dense_share : words_[i].list->size;
@@ -268,6 +270,7 @@ class kept_search {
 
     /// Whether looking up the window's words for the documents that pass costs less than adding all their parts.
     bool few_pass(std::uint64_t begin, std::uint64_t end) const {
+        // As in few_pass_of_all; a look-up within a window costs less.
         constexpr std::uint64_t dense_cost = window / 8, look_up_cost = 4;
         std::uint64_t cost = 0;
         for (const kept_word* word : present_) cost += word->dense() ? dense_cost : word->end - word->begin;
@@ -297,13 +300,7 @@ class kept_search {
 
     std::size_t only_passing(std::size_t candidates) {
         if (!filters_) return candidates;
-        std::size_t kept = 0;
-        for (std::size_t i = 0; i < candidates; ++i) {
-            documents_[kept] = documents_[i];
-            scores_[kept] = scores_[i];
-            kept += passing_.contains(documents_[i]) ? 1 : 0;
-        }
-        return kept;
+        return keep_if(candidates, [this](std::size_t i) { return passing_.contains(documents_[i]); });
     }
 
     void score_required(std::uint64_t begin, std::uint64_t end) {
@@ -433,11 +430,17 @@ class kept_search {
     }
 
     std::size_t keep_above(std::size_t candidates, std::int64_t limit) {
+        return keep_if(candidates, [=, this](std::size_t i) { return scores_[i] > limit; });
+    }
+
+    template <class Keeps>
+    std::size_t keep_if(std::size_t candidates, const Keeps& keeps) {
         std::size_t kept = 0;
         for (std::size_t i = 0; i < candidates; ++i) {
+            const bool keep = keeps(i);
             documents_[kept] = documents_[i];
             scores_[kept] = scores_[i];
-            kept += scores_[i] > limit ? 1 : 0;
+            kept += keep ? 1 : 0;
         }
         return kept;
     }

@@ -179,6 +179,13 @@ TEST_P(kept_models, words_of_no_document_add_nothing) {
         expect_reference(collection, {{0, 1}, {1, 1}}, {.model = GetParam()}, 10, {form}, {true, true});
     }
     EXPECT_TRUE(search_detail::rank_kept({}, 2000, 10).empty());
+    const auto one_passes = every(2000, 7, 2000, 2000);
+    EXPECT_TRUE(search_detail::rank_kept({}, 2000, 10, nullptr, nullptr, one_passes).empty());
+    for (const auto& excluded : {std::vector{false}, std::vector{true}}) {
+        expect_reference(collection, {{1, 1}}, {.model = GetParam()}, 10, {{}}, {}, excluded, one_passes);
+        expect_reference(collection, {{1, 1}, {2, 1}}, {.model = GetParam()}, 10, {{}}, {}, {false, true},
+                         one_passes);
+    }
 }
 
 TEST_P(kept_models, huge_frequencies_and_parameters) {
