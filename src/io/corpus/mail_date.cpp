@@ -115,13 +115,22 @@ class mail_date {
     bool take_zone(std::string_view word) {
         constexpr std::array american = {"edt"sv, "est"sv, "cdt"sv, "cst"sv,
                                          "mdt"sv, "mst"sv, "pdt"sv, "pst"sv};
-        if (hour_ < 0 || has_zone_) return false;
+        if (hour_ < 0) return false;
+        if (word == "am" || word == "pm") return take_half(word == "pm");
+        if (has_zone_) return true;  // the name of the offset before it
         if (word.size() == 8 && (word.starts_with("gmt") || word.starts_with("utc")))
             return take_offset(word.substr(3));
         const auto at = std::ranges::find(american, word) - american.begin();
         // Eastern daylight time is UTC - 4 hours, its standard time - 5, and so on.
         zone_ = at == std::ssize(american) ? 0 : -60 * static_cast<int>(4 + at / 2 + at % 2);
         has_zone_ = true;
+        return true;
+    }
+
+    /// Hours are those of a clock of twelve.
+    bool take_half(bool afternoon) {
+        if (hour_ == 0 || hour_ > 12) return false;
+        hour_ = hour_ % 12 + (afternoon ? 12 : 0);
         return true;
     }
 
