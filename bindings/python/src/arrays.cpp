@@ -101,7 +101,8 @@ nb::object type_of_lists(nb::handle given, std::string_view name) {
     if (!nb::hasattr(given, "type") || !nb::hasattr(given, "null_count")) return {};
     nb::object type = given.attr("type");
     if (nb::hasattr(type, "list_size")) return type;
-    if (nb::hasattr(type, "value_type"))
+    if (const std::string text = member_text(given, "type");
+        text.starts_with("list<") || text.starts_with("large_list<"))
         refuse_type(name, "numbers, or lists of one length",
                     member_text(given, "type") + "; cast them: x.cast(pyarrow.list_(pyarrow.float32(), n))");
     return {};

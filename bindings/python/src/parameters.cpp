@@ -165,7 +165,7 @@ option_value value_of(const option_description& option, nb::handle given) {
 }
 
 std::string as_python(std::string_view text) {
-    static const std::regex option("--([a-z][a-z-]*[a-z])");
+    static const std::regex option("(^|[^A-Za-z0-9_./-])--([a-z][a-z-]*[a-z])");  // not in names of files
     std::string made;
     std::size_t at = 0;
     std::string given(text);
@@ -173,8 +173,9 @@ std::string as_python(std::string_view text) {
     if (const auto found = given.find(rules); found != std::string::npos)
         given.replace(found, rules.size(), "quern.filter_rules()");
     for (std::sregex_iterator next(given.begin(), given.end(), option), end; next != end; ++next) {
-        const std::string name = python_name(next->str(1));
+        const std::string name = python_name(next->str(2));
         made.append(given, at, static_cast<std::size_t>(next->position()) - at)
+            .append(next->str(1))
             .append("`")
             .append(name)
             .append("`");
