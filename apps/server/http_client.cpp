@@ -25,6 +25,7 @@
 
 #include "quern/base/error.hpp"
 #include "server/authority.hpp"
+#include "server/site_limits.hpp"
 
 namespace quern::server {
 namespace {
@@ -35,8 +36,8 @@ namespace http = beast::http;
 using asio::ip::tcp;
 using std::chrono::steady_clock;
 
-constexpr std::uint64_t max_answer_bytes = 64 << 20;
-constexpr std::size_t max_idle = 16;  // of each server
+constexpr std::uint64_t max_answer_bytes = site_limits().response_bytes;  // which the servers keep
+constexpr std::size_t max_idle = 16;                                      // of each server
 constexpr std::chrono::milliseconds between_checks{50};
 
 struct address {
@@ -81,7 +82,7 @@ std::string body_of(const std::string& url, reply got) {
     std::string reason = fmt::format("status {}", got.status);
     try {
         reason = nlohmann::json::parse(got.body).at("detail").get<std::string>();
-    } catch (const nlohmann::json::exception&) {  // another server than ours
+    } catch (const nlohmann::json::exception&) {  // not the answer of quern serve
     }
     if (got.status == 400) throw usage_error(fmt::format("{}: {}", url, reason));
     throw shard_failed(url, fmt::format("the server of this shard answers: {}", reason));

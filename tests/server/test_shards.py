@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A sharded store of which some shards are searched by other servers: the bytes of one store, and errors that name a shard."""
 
+import contextlib
+import http.client
 import json
 import random
 import shutil
@@ -51,7 +53,7 @@ def build(source, store):
 class Apart:
     """A store of everything, and the same documents in shards: those `here`, and the others at servers."""
 
-    def __init__(self, folder, seed, shards, here=1):
+    def __init__(self, folder, seed, shards, here=1, lines=None):
         chance = random.Random(seed)
         folder.mkdir()
         self.whole, self.apart, self.folder = folder / "whole", folder / "apart", folder
@@ -59,7 +61,7 @@ class Apart:
         self.servers, addresses, self.parts, whole = [], [], [], []
         for i in range(shards):
             # The first two documents of each shard have all fields, so that types are equal.
-            own = [json.dumps({**json.loads(line), "id": f"{i}-{json.loads(line)['id']}"}) + "\n" for line in corpus(chance, chance.randint(4, 40))]
+            own = [json.dumps({**json.loads(line), "id": f"{i}-{json.loads(line)['id']}"}) + "\n" for line in (lines[i] if lines else corpus(chance, chance.randint(4, 40)))]
             whole += own
             self.parts.append(folder / f"part{i}")
             (folder / f"part{i}.jsonl").write_text("".join(own))
@@ -105,6 +107,18 @@ class Shards(unittest.TestCase):
                 self.same(store, "*", "--format", "jsonl", "--sort", "-half", "--total")
                 self.same(store, "xyzzy grian", "--correct", "on", "--typos", "never")
                 self.same(store, "mil* salt", "--format", "table")
+
+    def test_a_large_shard_and_words_of_another(self):
+        large = [json.dumps({"id": f"d{i}", "text": f"the mill grinds {WORDS[i % 7]} rare{i % 3001}", "price": i % 4000}) + "\n" for i in range(12_000)]
+        small = [json.dumps({"id": f"d{i}", "text": f"a {'zither' if i % 2 else 'mill'} by the river {i}", "price": i}) + "\n" for i in range(6)]
+        topics = self.folder / "topics.tsv"
+        topics.write_text("".join(f"t{i}\t{query}\n" for i, query in enumerate(
+            ["zither", "zither mill", "mill -zither", "+zither +river", "zith* rare1", "zither absent", '"zither by" mill', "rare7 zithr"])))
+        for name, lines in (("large first", [large, small]), ("small first", [small, large])):
+            with Apart(self.folder / name, 1, 2, lines=lines) as store:
+                for options in ([], ["--filter", "price = 3999"], ["--filter", "price = 3999", "--typos", "auto", "--explain"], ["--filter", "price = 3", "--total"],
+                                ["--filter", "price = 3999", "--count"], ["--filter", "price = 3999", "--sort", "-price"], ["--model", "ql", "--typos", "2"]):
+                    self.same(store, "--topics", topics, "--format", "jsonl", *options)
 
     def test_served(self):
         with Apart(self.folder / "served", 7, 3) as store, Server("--threads", "2", of=[store.whole, store.apart]) as server:
@@ -170,6 +184,29 @@ class Shards(unittest.TestCase):
                     self.assertIn(said, body)
                     self.assertLess(time.monotonic() - start, PATIENCE / 4)
 
+    def test_answers_that_no_shard_gives(self):
+        mill = [[["mill", [[1, 1], False, False]]], []]
+
+        def hit(fields="", snippet="", names=("d", "t")):
+            return {"hits": [[1, 1.0, snippet, 0, [], fields]], "names": names}
+
+        def facet(microseconds):
+            return {"facets": [[1, [[microseconds, 1]]]], "total": 1}
+
+        not_utf8 = "\u00c3"  # as one byte
+        with Apart(self.folder / "false", 5, 2) as store:
+            gone = store.servers[0]
+            gone.end()
+            server = self.enterContext(Server("--max-seconds", "9", of=store.apart))
+            for parts, expected in ((hit('{"a":1}'), 200), (hit('{"a":1'), 503), (hit("[1]"), 503), (hit("{},{}"), 503), (hit(snippet=not_utf8), 503),
+                                    (hit(names=["d", not_utf8]), 503), ({"variant_words": [not_utf8]}, 503), ({"suggestions": [[[not_utf8, 1, 1, 1]]]}, 503),
+                                    ({"document": ["d", "t", "", 0, "{}}"]}, 503), (facet(0), 200), (facet(-(2**63)), 503), (facet(2**62), 503)):
+                with Pretender(gone.port, answer_of(mill, **{"total": 0, "facets": [[0, []]], **parts})):
+                    status, _, body = server.get("/api/search?q=mill&facets=day&total=1")
+                    self.assertEqual(status, expected, (parts, body))
+                    if expected == 503:
+                        self.assertIn(f"{gone.url}: the answer of this shard's server is not understood", body)
+
     def test_steps_that_no_broker_sends(self):
         with Server() as server:
             for body in ("", "{}", "[1]", "[1,[]]", "[2,[]]", "[" * 100_000, "[1," + "[" * 100_000, '[1,[9,0,"",{},[0,0],[[],[]],[],[],[],[],0]]',
@@ -196,6 +233,7 @@ class Shards(unittest.TestCase):
                                                                 shown, ranks, 0]]))
 
             self.assertEqual(step(0)[0], 200)
+            self.assertEqual(step(0, vocabulary=[[f"w{i}", [[0, 0], False, False]] for i in range(5000)])[0], 400)
             self.assertEqual(step(3, counts=[[50, 900]], vocabulary=[["mill", [[50, 900], False, False]]])[0], 200)
             for arguments in ({"collection": [1, 1]}, {"collection": [2**63, 2**63]}, {"counts": []}, {"counts": [[0, 0]]}, {"counts": [[50, 20]]},
                               {"counts": [[300, 900]]}, {"vocabulary": [["mill", [[9, 5], False, False]]]}, {"bounds": [[[1, 2], None]]},
@@ -229,13 +267,13 @@ class Shards(unittest.TestCase):
         self.assertIn("need all shards on this machine", said)
 
 
-def answer_of(vocabulary):
-    body = json.dumps([1, [vocabulary, [], [], [], [], [], None, [], [], [], [], [], None, None]]).encode()
+def answer_of(vocabulary, facets=(), total=None, variant_words=(), suggestions=(), hits=(), names=(), document=None):
+    body = json.dumps([1, [vocabulary, [], [], [], [], facets, total, [], variant_words, suggestions, hits, names, None, document]]).encode()
     return b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(body) + body
 
 
 class Pretender:
-    """Accepts connections on a port, and answers each with the same bytes; None: never. An empty answer closes."""
+    """Accepts connections on a port, and answers each request with the same bytes; None: never. An empty answer closes."""
 
     def __init__(self, port, answer):
         self.answer, self.kept = answer, []
@@ -251,10 +289,18 @@ class Pretender:
             if self.answer is None or self.answer:
                 self.kept.append(connection)
             if self.answer:
-                connection.recv(65536)
-                connection.sendall(self.answer)
+                threading.Thread(target=self.reply, args=(connection,), daemon=True).start()
             elif self.answer is not None:
                 connection.close()
+
+    def reply(self, connection):
+        try:
+            sent = connection.makefile("rb")
+            while sent.readline():  # of the request; its header follows
+                sent.read(int(http.client.parse_headers(sent)["Content-Length"]))
+                connection.sendall(self.answer)
+        except OSError:  # the other side, or the test, has ended
+            pass
 
     def __enter__(self):
         return self
@@ -263,6 +309,8 @@ class Pretender:
         self.socket.shutdown(socket.SHUT_RDWR)
         self.socket.close()
         for connection in self.kept:
+            with contextlib.suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
             connection.close()
 
 

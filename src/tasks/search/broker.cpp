@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <functional>
 #include <iterator>
+#include <new>
 #include <optional>
 #include <span>
 #include <utility>
@@ -70,6 +71,8 @@ std::vector<shard_exchange::answer> search_engine::sharded::ask(
     for (std::size_t i = 0; i < remote.size(); ++i) {
         try {
             answers[remote[i]] = shard_exchange::answer_from(texts.at(i));
+        } catch (const std::bad_alloc&) {  // of this machine, not of the answer
+            throw;
         } catch (const std::exception&) {
             throw bad_answer(remote[i]);
         }
@@ -252,7 +255,7 @@ void search_engine::sharded::add_found(const std::vector<shard_exchange::answer>
     if (has_total) result.total = 0;
     for (std::size_t i = 0; i < answers.size(); ++i) {
         const shard_exchange::answer& of = answers[i];
-        if (of.variants.size() != answers.front().variants.size() ||
+        if (of.variants.size() != answers[first_local].variants.size() ||
             (options.suggestions != 0 && of.suggestions.size() != unknown.size()) || (has_total && !of.total))
             throw bad_answer(i);
         variants.push_back(&of.variants);

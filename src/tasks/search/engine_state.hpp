@@ -66,7 +66,8 @@ struct search_engine::state : std::enable_shared_from_this<search_engine::state>
     /// cannot be.
     shard_exchange::answer answered(const shard_exchange::request& sent, const prepared& lists,
                                     const context& ctx) const;
-    query_vocabulary vocabulary_here(const query_vocabulary& requested, const search_options& options) const;
+    query_vocabulary vocabulary_here(const query_vocabulary& requested, const search_options& options,
+                                     const context& ctx) const;
     void add_ranking(shard_exchange::answer& made, const planned_query& planned,
                      const search_options& options, const prepared& lists, const context& ctx) const;
     void add_hits(shard_exchange::answer& made, const planned_query& planned,

@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <compare>
+#include <cstdint>
 #include <stdexcept>
 #include <type_traits>
 #include <unordered_map>
@@ -147,6 +149,17 @@ Value received(const field_value& value) {
     const auto* const found = std::get_if<sent_as>(&value);
     if (found == nullptr) throw std::runtime_error("a facet with a value of another type");
     return static_cast<Value>(*found);
+}
+
+/// Whether a store can have this date: one of the years 0 to 9999, in some time zone.
+bool is_date(std::int64_t microseconds) {
+    using namespace std::chrono;
+    constexpr auto at = [](sys_days day) {
+        return std::int64_t{day.time_since_epoch().count()} * 86'400 * 1'000'000;
+    };
+    constexpr std::int64_t least = at(sys_days(year(0) / January / 1) - days(1)),
+                           end = at(sys_days(year(10'000) / January / 1) + days(1));
+    return microseconds >= least && microseconds < end;
 }
 
 }  // namespace
@@ -296,8 +309,13 @@ std::vector<search_facet> facet_counter::together(std::span<const std::vector<fa
                                if (of.size() != columns_.size())
                                    throw std::runtime_error("facets of other fields");
                                made.documents += of[field].documents;
-                               for (const auto& [value, documents] : of[field].values)
-                                   counts.add(received<Value>(value), documents);
+                               for (const auto& [value, documents] : of[field].values) {
+                                   const auto own = received<Value>(value);
+                                   if constexpr (std::is_same_v<Value, std::int64_t>)
+                                       if (made.type == field_type::date && !is_date(own))
+                                           throw std::runtime_error("a facet with a date out of range");
+                                   counts.add(own, documents);
+                               }
                            }
                            counts.write(made, values, text);
                        });

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <exception>
 #include <limits>
+#include <new>
 #include <ranges>
 #include <string>
 
@@ -22,6 +23,11 @@ using shard_exchange::step;
 
 usage_error refused(std::string_view why) {
     return usage_error(fmt::format("this step of a query {}", why));
+}
+
+/// Whether a step searches: the others look up words, an id or a document, without filter, order and facets.
+bool searches(step kind) {
+    return kind != step::words && kind != step::find && kind != step::document;
 }
 
 bool is_within(const whole_counts& part, const whole_counts& whole) {
@@ -51,10 +57,12 @@ std::uint64_t search_engine::state::checksum() const {
 }
 
 query_vocabulary search_engine::state::vocabulary_here(const query_vocabulary& requested,
-                                                       const search_options& options) const {
+                                                       const search_options& options,
+                                                       const context& ctx) const {
     query_vocabulary vocabulary;
     const folded_words* const own = folded(options);
     for (const auto& [word, unused] : requested.words) {
+        ctx.check_stop();
         word_entry& of = vocabulary.words[word];
         const posting_list list = store.words().find(word);
         of.counts = {list.document_frequency, list.collection_frequency};
@@ -62,10 +70,12 @@ query_vocabulary search_engine::state::vocabulary_here(const query_vocabulary& r
         of.has_others = own->has_others(word);
         of.has_like = !own->like(word).empty();
     }
-    for (const auto& [beginning, unused] : requested.beginnings)
+    for (const auto& [beginning, unused] : requested.beginnings) {
+        ctx.check_stop();
         vocabulary.beginnings[beginning] =
             !(own == nullptr ? words_beginning_with(store, beginning) : own->beginning_with(beginning))
                  .empty();
+    }
     return vocabulary;
 }
 
@@ -81,7 +91,7 @@ shard_exchange::answer search_engine::state::answered(const shard_exchange::requ
             made.document = document(sent.document);
             return made;
         case step::words:
-            made.vocabulary = vocabulary_here(sent.vocabulary, options);
+            made.vocabulary = vocabulary_here(sent.vocabulary, options, ctx);
             return made;
         default:
             break;
@@ -145,17 +155,22 @@ std::optional<std::string> search_engine::answer_step(std::string_view text, con
     shard_exchange::request sent;
     try {
         sent = shard_exchange::request_from(text);
+    } catch (const std::bad_alloc&) {
+        throw;
     } catch (const std::exception& e) {
         throw refused(e.what());
     }
     if (sharded_ != nullptr || sent.checksum != state_->checksum()) return {};
     if (sent.query.size() > limits.query_bytes)
         throw usage_error(fmt::format("q is too long (at most {} bytes)", limits.query_bytes));
+    // Each is from a byte of the query at least, but for the few characters that are short for several words.
+    if (sent.vocabulary.words.size() + sent.vocabulary.beginnings.size() > 2 * limits.query_bytes)
+        throw refused("has more words than a query");
     // One more than is shown tells whether there are more.
     if (sent.options.k > limits.results + 1 || sent.shown.size() > limits.results + 1)
         throw usage_error(fmt::format("the server of a shard gives at most {} results", limits.results));
     sharded::check(sent.options);
-    const prepared lists(*state_, sent.options, ctx);
+    const prepared lists = searches(sent.kind) ? prepared(*state_, sent.options, ctx) : prepared();
     return shard_exchange::text_of(state_->answered(sent, lists, ctx));
 }
 

@@ -11,6 +11,7 @@
 #include <utility>
 #include <variant>
 
+#include "io/corpus/encoding.hpp"
 #include "quern/tasks/search_option_table.hpp"
 
 namespace quern::shard_exchange {
@@ -167,7 +168,7 @@ json sent(const Value& of) {
 template <class Value>
 void take(const json& from, Value& to) {
     if constexpr (std::same_as<Value, std::string>) {
-        if (!from.is_string()) fail("has a value that is no text");
+        if (!from.is_string()) fail("has a value that is not text");
         to = bytes_of(from.get_ref<const std::string&>());
     } else if constexpr (std::same_as<Value, bool>) {
         if (!from.is_boolean()) fail("has a value that is neither true nor false");
@@ -187,12 +188,12 @@ void take(const json& from, Value& to) {
             fail("has a number out of range");
         to = from.get<std::int64_t>();
     } else if constexpr (std::same_as<Value, double>) {
-        if (!from.is_number()) fail("has a value that is no number");
+        if (!from.is_number()) fail("has a value that is not a number");
         to = from.get<double>();
     } else if constexpr (is_optional<Value>) {
         if (!from.is_null()) take(from, to.emplace());
     } else {
-        if (!from.is_array()) fail("has a value that is no list");
+        if (!from.is_array()) fail("has a value that is not a list");
         if constexpr (is_list<Value>) {
             for (const json& value : from) take(value, to.emplace_back());
         } else if constexpr (is_map<Value>) {
@@ -295,7 +296,7 @@ bool take_option(Options& options, std::string_view name, const json& from) {
 }
 
 void take(const json& from, search_options& to) {
-    if (!from.is_object()) fail("has options that are no object");
+    if (!from.is_object()) fail("has options that are not an object");
     for (const auto& [name, value] : from.items()) {
         if (name == "fields")
             take(value, to.fields);
@@ -312,6 +313,45 @@ void check(const std::vector<search_detail::shard_bounds>& bounds) {
              (!is_possible(of.of_postings->least) || !is_possible(of.of_postings->largest))) ||
             (of.of_titles && !is_possible(*of.of_titles)))
             fail("has bounds that no term has");
+}
+
+void check_utf8(std::string_view shown) {
+    if (!io::is_utf8(shown)) fail("has a text that is not UTF-8");
+}
+
+/// As stored_fields requires it of a store on this machine.
+void check_fields(const std::string& fields) {
+    if (!fields.empty() && (fields.front() != '{' || fields.back() != '}' || !json::accept(fields)))
+        fail("has fields that are not a JSON object");
+}
+
+/// Texts are sent as bytes, and those of answers are written into responses.
+void check_texts(const answer& of) {
+    for (const std::string& name : of.names) check_utf8(name);
+    for (const search_hit& hit : of.hits) {
+        check_utf8(hit.snippet);
+        check_fields(hit.fields);
+        for (const explained_term& term : hit.explanation) {
+            check_utf8(term.term);
+            check_utf8(term.similar_to);
+        }
+    }
+    if (of.document) {
+        check_utf8(of.document->id);
+        check_utf8(of.document->title);
+        check_utf8(of.document->text);
+        check_fields(of.document->fields);
+    }
+    for (const std::string& word : of.variant_words) check_utf8(word);
+    for (const found_variants& variants : of.variants) {
+        check_utf8(variants.word);
+        for (const suggested_words::known& known : variants.words) check_utf8(known.word);
+    }
+    for (const auto& word : of.suggestions)
+        for (const suggestion& near : word) check_utf8(near.word);
+    for (const facet_counts& facet : of.facets)
+        for (const auto& [value, documents] : facet.values)
+            if (const auto* const text = std::get_if<std::string>(&value)) check_utf8(*text);
 }
 
 template <class Message>
@@ -353,6 +393,7 @@ answer answer_from(std::string_view text) {
         for (const suggestion& near : word)
             if (near.cost > max_cost) fail("has a suggestion that is not near");
     check(of.bounds);
+    check_texts(of);
     if (!of.keys.empty() && of.keys.size() != of.ranking.size()) fail("has a ranking without its fields");
     return of;
 }
