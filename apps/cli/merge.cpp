@@ -83,8 +83,9 @@ int run_merge(const command& self, const std::vector<std::string>& arguments) {
         sharded);
     line.option("--at", "URL,...",
                 "With --sharded: for each store the address of the quern serve that searches it, as in "
-                "http://host:7700, or - for a store on this machine, of which there must be one. The others "
-                "are read only now, and served elsewhere unchanged, which each query checks.",
+                "http://host:7700, or - for a store on this machine, of which there must be one. The other "
+                "stores are read only while this command runs. Their servers must have the same stores; each "
+                "query checks that.",
                 "", [&](const std::string& value) {
                     for (std::size_t begin = 0; begin <= value.size();) {
                         const std::size_t end = std::min(value.find(',', begin), value.size());
