@@ -314,9 +314,9 @@ class kept_search {
         if (rest <= limit()) return;
         const kept_word& leader = words_[required_.front()];
         // If most pass, as of the first, the others are left out when all words have been looked up.
-        const bool most_pass = !filters_ || passing_.count(begin, begin + 64) > 32;
+        const bool filter_last = !filters_ || passing_.count(begin, begin + 64) > 32;
         std::size_t candidates = 0, r = 1;
-        if (!most_pass &&
+        if (!filter_last &&
             passing_.has_at_most(leader.dense() ? window / 8 : leader.end - leader.begin, begin, end)) {
             candidates = take_passing(begin, end);
             r = 0;  // the leader is looked up like the others
@@ -326,14 +326,14 @@ class kept_search {
             candidates = collect(leader.list->parts.data() + begin, begin, end, 0);
             for (std::size_t i = 0; i < candidates; ++i) scores_[i] *= leader.count;
         }
-        if (!most_pass && r == 1) candidates = only_passing(candidates);
+        if (!filter_last && r == 1) candidates = only_passing(candidates);
         for (; r < required_.size() && candidates != 0; ++r) {
             const kept_word& word = words_[required_[r]];
             if (r > 1 || (r == 1 && leader.dense())) candidates = keep_above(candidates, limit() - rest);
             rest -= word.bound;
             candidates = look_up<look_up_to::require>(word, candidates);
         }
-        if (most_pass) candidates = only_passing(candidates);
+        if (filter_last) candidates = only_passing(candidates);
         candidates = count(without_excluded(candidates, begin, end));
         finish(candidates, present_.size(), of_optional);
     }
