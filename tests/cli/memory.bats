@@ -92,7 +92,7 @@ few_words() {
 }
 
 @test "a model of n-grams by many threads takes no more memory" {
-    zipf 8000 1000 >corpus.jsonl
+    zipf 6000 1000 >corpus.jsonl
     quern ngrams corpus.jsonl --order 3 --arpa roomy.arpa --quiet --threads 2 --memory 1G
     within 64M 0 ngrams corpus.jsonl --order 3 --arpa tight.arpa --quiet --threads 64
     cmp roomy.arpa tight.arpa
