@@ -463,15 +463,6 @@ class kept_search {
     std::array<std::int64_t, window + 1> scores_;      // their scores
 };
 
-/// The best k documents of a word whose order is known.
-std::vector<scored_document> best_of_one(const kept_term& term, std::size_t k) {
-    const auto all = term.list->best_documents();
-    const auto best = all.first(std::min(k, all.size()));
-    std::vector<scored_document> found(best.begin(), best.end());
-    for (scored_document& of : found) of.fixed_score = term.count * (of.fixed_score + term.list->background);
-    return found;
-}
-
 /// Whether the order of a list's k best documents is known, or of all of them.
 bool knows_order(const kept_list& list, std::size_t k) {
     return k <= kept_list::known_best || list.size <= kept_list::known_best;
@@ -482,8 +473,8 @@ bool has_document(const kept_list& list, std::uint32_t document) {
     return std::ranges::binary_search(list.documents, document);
 }
 
-/// The best k documents of one word that no excluded word has, of those that pass: the best of the word in turn. Nothing if the
-/// terms are others, or if too many of these are left out.
+/// The best k documents of one word that pass and that no excluded word has: the best of the word in turn. Nothing if several
+/// words are searched, or if too many of the documents whose order is known are left out.
 std::optional<std::vector<scored_document>> best_left(std::span<const kept_term> terms, std::size_t k,
                                                       std::span<const std::uint64_t> passing) {
     const kept_term* scored = nullptr;
@@ -526,14 +517,9 @@ std::vector<scored_document> rank_kept(std::span<const kept_term> terms, std::ui
         total = nullptr;
     }
     if (k == 0) return {};
-    if (passing.empty() && terms.size() == 1 && terms[0].count != 0 && !terms[0].excluded &&
-        knows_order(*terms[0].list, k))
-        return best_of_one(terms[0], k);
-    if (!passing.empty() || std::ranges::any_of(terms, &kept_term::excluded)) {
-        if (auto best = best_left(terms, k, passing)) {
-            if (total != nullptr) *total = count_kept(terms, documents, passing);
-            return std::move(*best);
-        }
+    if (auto best = best_left(terms, k, passing)) {
+        if (total != nullptr) *total = count_kept(terms, documents, passing);
+        return std::move(*best);
     }
     return kept_search(terms, documents, k, total, ctx, passing).run();
 }
