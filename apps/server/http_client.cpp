@@ -72,7 +72,7 @@ struct reply {
     std::string body;
 };
 
-/// The body of an answer that is none of a server's refusals.
+/// The body of an answer; throws what a server refuses.
 std::string body_of(const std::string& url, reply got) {
     if (got.status == 200) return std::move(got.body);
     if (got.status == 409)
