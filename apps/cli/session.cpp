@@ -99,7 +99,7 @@ void declare_results(command_line& line, common_options& common, const offers& o
 void declare_limits(command_line& line, common_options& common, const offers& offered) {
     line.option("--device", "DEVICE",
                 offered.gpu
-                    ? "auto, cpu, cuda, cuda:N or cuda:all. The results are bit-identical on all of them."
+                    ? "auto, cpu, cuda, cuda:N, cuda:N,M or cuda:all. The results are bit-identical on all of them."
                     : "auto or cpu: this command runs on the CPU only.",
                 "auto", [&](const std::string& text) { common.device = parse_device(text); });
     line.offer("--device", offered.gpu ? std::vector<std::string>{"auto", "cpu", "cuda", "cuda:all"}
@@ -308,8 +308,8 @@ session::session(const command& self, const common_options& common)
 
 void session::choose_device(std::string_view operation, offered_places offered) {
     const chosen_device chosen = quern::choose_device(ctx, operation, offered);
-    // Settled: a later choice does not log again that one GPU is used.
-    if (ctx.device.ordinal == device_choice::all_ordinals) ctx.device.ordinal = chosen.ordinal;
+    // Settled: a later choice does not log again which GPUs are used.
+    if (chosen.cuda && ctx.device.where == device_choice::kind::cuda) ctx.device = choice_of(chosen);
     statistics.device = chosen.name;
     statistics.device_reason = chosen.reason;
 }
@@ -317,8 +317,7 @@ void session::choose_device(std::string_view operation, offered_places offered) 
 void session::pin_device(const chosen_device& chosen) {
     statistics.device = chosen.name;
     statistics.device_reason = chosen.reason;
-    ctx.device = chosen.cuda ? device_choice{device_choice::kind::cuda, chosen.ordinal}
-                             : device_choice{device_choice::kind::cpu};
+    ctx.device = choice_of(chosen);
 }
 
 void session::check_destinations(const std::vector<destination>& destinations,

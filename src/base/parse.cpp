@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "quern/base/parse.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <vector>
 
 #include "base/grouped.hpp"
 #include "quern/base/error.hpp"
@@ -105,12 +107,21 @@ device_choice parse_device(std::string_view text) {
     constexpr std::string_view numbered = "cuda:";
     if (text.starts_with(numbered)) {
         try {
-            const auto ordinal = parse_integer(text.substr(numbered.size()), 0, 1023);
-            return {kind::cuda, static_cast<int>(ordinal)};
+            std::vector<int> ordinals;
+            for (std::string_view rest = text.substr(numbered.size());;) {
+                const auto comma = rest.find(',');
+                const int ordinal = static_cast<int>(parse_integer(rest.substr(0, comma), 0, 1023));
+                if (std::ranges::find(ordinals, ordinal) != ordinals.end())
+                    throw usage_error("a GPU occurs twice");
+                ordinals.push_back(ordinal);
+                if (comma == rest.npos) break;
+                rest.remove_prefix(comma + 1);
+            }
+            return {kind::cuda, ordinals[0], {ordinals.begin() + 1, ordinals.end()}};
         } catch (const usage_error&) {
         }
     }
-    throw refusal("device", text, "auto, cpu, cuda, cuda:N or cuda:all");
+    throw refusal("device", text, "auto, cpu, cuda, cuda:N, cuda:N,M (different GPUs) or cuda:all");
 }
 
 }  // namespace quern

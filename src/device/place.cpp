@@ -41,7 +41,7 @@ std::optional<chosen_device> first_gpu(const machine& here, std::string& why_non
     return {};
 }
 
-/// The requested GPU. Throws device_error if it cannot be used.
+/// The requested GPU, the first of several. Throws device_error if it cannot be used.
 chosen_device requested_gpu(const machine& here, int ordinal) {
     if (!here.has_cuda) throw device_error("CUDA was requested, but this program was built without it");
     std::string why_none;
@@ -60,6 +60,23 @@ chosen_device requested_gpu(const machine& here, int ordinal) {
     if (const std::string failure = failure_of(here, gpus[index]); !failure.empty())
         throw device_error(failure);
     return on_gpu(gpus[index], "requested");
+}
+
+/// Adds the other requested GPUs. Of cuda:all, one that fails is excluded and logged.
+void add_further_gpus(const machine& here, const context& ctx, chosen_device& chosen) {
+    if (ctx.device.ordinal == device_choice::all_ordinals) {
+        std::string why_none;
+        for (const auto& gpu : here.gpus(why_none)) {
+            if (gpu.ordinal == chosen.ordinal) continue;
+            const std::string failure = failure_of(here, gpu);
+            if (failure.empty())
+                chosen.more.push_back(gpu.ordinal);
+            else
+                ctx.log(log_level::warning, "not used: " + failure);
+        }
+    }
+    for (const int ordinal : ctx.device.more) chosen.more.push_back(requested_gpu(here, ordinal).ordinal);
+    for (const int ordinal : chosen.more) chosen.name += "," + std::to_string(ordinal);
 }
 
 chosen_device best_device(const machine& here) {
@@ -83,15 +100,20 @@ chosen_device device::choose_on(const machine& here, const context& ctx, std::st
                                 offered_places offered) {
     using kind = device_choice::kind;
     const device_choice& requested = ctx.device;
-    if (requested.where == kind::cuda && requested.ordinal < device_choice::all_ordinals) {
-        throw usage_error("there is no GPU cuda:" + std::to_string(requested.ordinal));
+    if (requested.where == kind::cuda) {
+        if (requested.ordinal < device_choice::all_ordinals)
+            throw usage_error("there is no GPU cuda:" + std::to_string(requested.ordinal));
+        for (const int ordinal : requested.more)
+            if (ordinal < 0) throw usage_error("there is no GPU cuda:" + std::to_string(ordinal));
     }
     if (offered == offered_places::cpu_only) require_cpu(ctx, operation);
     if (requested.where == kind::cpu) return on_cpu("requested");
     if (requested.where == kind::cuda) {
         chosen_device chosen = requested_gpu(here, requested.ordinal);
-        if (requested.ordinal == device_choice::all_ordinals && offered != offered_places::several_gpus)
-            ctx.log(log_level::info, "cuda:all: this command uses one GPU, " + chosen.name);
+        if (offered == offered_places::several_gpus)
+            add_further_gpus(here, ctx, chosen);
+        else if (requested.ordinal == device_choice::all_ordinals || !requested.more.empty())
+            ctx.log(log_level::info, std::string(operation) + " uses one GPU, " + chosen.name);
         return chosen;
     }
     if (offered == offered_places::cpu_only) return on_cpu(cpu_only(operation));
@@ -108,13 +130,17 @@ chosen_device choose_device(const context& ctx, std::string_view operation, offe
     return device::choose_on(this_machine, ctx, operation, offered);
 }
 
+device_choice choice_of(const chosen_device& chosen) {
+    if (!chosen.cuda) return {device_choice::kind::cpu};
+    return {device_choice::kind::cuda, chosen.ordinal, chosen.more};
+}
+
 std::string name_and_reason(const chosen_device& chosen) {
     return chosen.name + ": " + chosen.reason;
 }
 
 context pinned_to(const chosen_device& chosen, context ctx) {
-    ctx.device = chosen.cuda ? device_choice{device_choice::kind::cuda, chosen.ordinal}
-                             : device_choice{device_choice::kind::cpu};
+    ctx.device = choice_of(chosen);
     return ctx;
 }
 

@@ -38,7 +38,7 @@ inline constexpr bool has_cuda = !std::is_same_v<every_place<std::variant>, std:
 /// Where an operation ran, for records: "cpu: requested", "cuda:0: NVIDIA H200, which works".
 std::string name_and_reason(const chosen_device& chosen);
 
-/// `ctx` with the chosen device: what it is passed on to does not choose again.
+/// `ctx` with the chosen device or devices: what it is passed on to does not choose again.
 context pinned_to(const chosen_device& chosen, context ctx);
 
 /// A place, and the host's, where its work is prepared. On the CPU they are one.

@@ -66,6 +66,6 @@ works_on_the_cpu() { # works_on_the_cpu DRIVER
     [ "$(json s.json "d['device'], d['device_reason']")" = "('cpu', 'requested')" ]
     for wrong in cuda:-1 cuda:1024 cuda: gpu ''; do
         ends_with 2 quern search store apple --device "$wrong"
-        says "(expected auto, cpu, cuda, cuda:N or cuda:all)"
+        says "(expected auto, cpu, cuda, cuda:N, cuda:N,M (different GPUs) or cuda:all)"
     done
 }

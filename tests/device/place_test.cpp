@@ -128,7 +128,7 @@ TEST(choose_device, says_that_one_gpu_is_used_where_all_are_requested) {
         const std::string name = "cuda:" + std::to_string(failing);
         logging_context all({device_choice::kind::cuda, device_choice::all_ordinals});
         EXPECT_EQ(choose_on(machine_with_gpus(failing), all.ctx, "sorting", offered_places::all).name, name);
-        EXPECT_THAT(all.logged, ::testing::ElementsAre("cuda:all: this command uses one GPU, " + name));
+        EXPECT_THAT(all.logged, ::testing::ElementsAre("sorting uses one GPU, " + name));
     }
     for (const auto& [ordinal, offered] :
          {std::pair{device_choice::all_ordinals, offered_places::several_gpus},
@@ -138,6 +138,35 @@ TEST(choose_device, says_that_one_gpu_is_used_where_all_are_requested) {
         EXPECT_EQ(chosen.ordinal, std::max(ordinal, 0));
         EXPECT_THAT(requested.logged, IsEmpty());
     }
+}
+
+TEST(choose_device, names_several_gpus) {
+    using kind = device_choice::kind;
+    const auto several = [](device_choice requested, int failing, std::vector<std::string>& logged) {
+        logging_context run(requested);
+        const auto chosen =
+            choose_on(machine_with_gpus(failing), run.ctx, "sorting", offered_places::several_gpus);
+        logged = run.logged;
+        return chosen;
+    };
+    std::vector<std::string> logged;
+    for (const device_choice& requested :
+         {device_choice{kind::cuda, device_choice::all_ordinals}, device_choice{kind::cuda, 0, {1}}}) {
+        const chosen_device both = several(requested, 0, logged);
+        EXPECT_EQ(both.name, "cuda:0,1");
+        EXPECT_THAT(both.more, ::testing::ElementsAre(1));
+        EXPECT_THAT(logged, IsEmpty());
+        EXPECT_EQ(choice_of(both), (device_choice{kind::cuda, 0, {1}}));
+    }
+    EXPECT_EQ(several({kind::cuda, 1, {0}}, 0, logged).name, "cuda:1,0");
+    EXPECT_EQ(several({kind::cuda, device_choice::all_ordinals}, 1, logged).name, "cuda:1");
+    EXPECT_THAT(logged, ::testing::ElementsAre("not used: cuda:0 (Fake One) fails: fails"));
+    logging_context broken({kind::cuda, 1, {0}});
+    EXPECT_THROW(choose_on(machine_with_gpus(1), broken.ctx, "sorting", offered_places::several_gpus),
+                 device_error);
+    logging_context one({kind::cuda, 1, {0}});
+    EXPECT_EQ(choose_on(machine_with_gpus(), one.ctx, "sorting", offered_places::all).name, "cuda:1");
+    EXPECT_THAT(one.logged, ::testing::ElementsAre("sorting uses one GPU, cuda:1"));
 }
 
 TEST(choose_device, says_why_it_refuses) {

@@ -9,6 +9,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace quern {
 
@@ -26,10 +27,11 @@ struct progress {
 struct device_choice {
     enum class kind { automatic, cpu, cuda };
     kind where = kind::automatic;
-    int ordinal = any_ordinal;  ///< for cuda: the N of cuda:N
+    int ordinal = any_ordinal;   ///< for cuda: the N of cuda:N
+    std::vector<int> more = {};  ///< for cuda: further GPUs, as 1 and 2 of cuda:0,1,2
 
     static constexpr int any_ordinal = -1;   ///< the first working one
-    static constexpr int all_ordinals = -2;  ///< all GPUs, for operations that can use several
+    static constexpr int all_ordinals = -2;  ///< all that work, for operations that can use several
     bool operator==(const device_choice&) const = default;
 };
 

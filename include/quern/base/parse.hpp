@@ -22,7 +22,7 @@ std::vector<double> parse_numbers(std::string_view text);
 /// `4096`, `512K`, `1.5G`, `2GiB`, `2GB`: a single letter and KiB, MiB … are powers of 1,024; KB, MB … of
 /// 1,000.
 std::uint64_t parse_size(std::string_view text);
-/// `auto`, `cpu`, `cuda`, `cuda:N`, `cuda:all`.
+/// `auto`, `cpu`, `cuda`, `cuda:N`, `cuda:N,M` (several GPUs, each once), `cuda:all`.
 device_choice parse_device(std::string_view text);
 
 }  // namespace quern

@@ -108,12 +108,7 @@ nearest_recall truth_comparison::result(bool greatest_first, const distances_of&
 }
 
 context placed(const context& requested, run_statistics& statistics) {
-    context ctx = pinned_to_device(requested, "nearest", statistics, offered_places::several_gpus);
-    if (requested.device.ordinal == device_choice::all_ordinals) {
-        ctx.device = requested.device;
-        statistics.device = "cuda:all";
-    }
-    return ctx;
+    return pinned_to_device(requested, "nearest", statistics, offered_places::several_gpus);
 }
 
 distance_number number_of(vector_type type, bool sparse, vector_metric metric) {

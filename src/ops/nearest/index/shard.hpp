@@ -16,8 +16,8 @@
 #include <utility>
 #include <vector>
 
+#include "device/own_threads.hpp"
 #include "ops/nearest/distance/rank_keys.hpp"
-#include "ops/nearest/index/one_thread_per_device.hpp"
 #include "ops/nearest/index/row_source.hpp"
 #include "ops/nearest/index/shard_plan.hpp"
 #include "ops/nearest/index/tile_memory.hpp"

@@ -19,7 +19,7 @@
 
 #include "device/budget_share.hpp"
 #include "device/cuda/caller_order.hpp"
-#include "ops/nearest/index/one_thread_per_device.hpp"
+#include "device/own_threads.hpp"
 #include "ops/nearest/index/row_source.hpp"
 #include "ops/nearest/index/shard.hpp"
 #include "ops/nearest/ranking/true_order.hpp"

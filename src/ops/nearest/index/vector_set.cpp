@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The entry point: checks its arguments, chooses the places, and holds the set on them.
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <type_traits>
@@ -7,7 +8,6 @@
 #include <variant>
 #include <vector>
 
-#include "device/devices.hpp"
 #include "device/resident.hpp"
 #include "ops/nearest/index/sharded_index.hpp"
 #include "quern/base/error.hpp"
@@ -20,26 +20,6 @@ using namespace nearest_detail;
 namespace {
 
 constexpr const char* operation = "nearest";
-
-/// With cuda:all, every other GPU that works; one that does not is excluded and logged.
-void add_other_gpus(const context& ctx, chosen_device& chosen, std::vector<int>& more) {
-    if (!chosen.cuda || ctx.device.where != device_choice::kind::cuda ||
-        ctx.device.ordinal != device_choice::all_ordinals)
-        return;
-    const int first = chosen.ordinal;
-    std::string why_none;
-    for (const auto& gpu : device::cuda_devices(why_none)) {
-        if (gpu.ordinal == first) continue;
-        const auto report = device::check_cuda_runtime(gpu.ordinal);
-        if (report.works) {
-            more.push_back(gpu.ordinal);
-            chosen.name += ", cuda:" + std::to_string(gpu.ordinal);
-        } else {
-            ctx.log(log_level::warning,
-                    "cuda:" + std::to_string(gpu.ordinal) + " is excluded because it fails: " + report.note);
-        }
-    }
-}
 
 template <class View>
 struct index_of {
@@ -60,7 +40,7 @@ index_request request_for(const View& vectors, const vector_set_options& options
     check_sizes(vectors, "the vectors");
     check_metric(vectors, options.metric);
     index_request request{choose_device(ctx, operation, offered_places::several_gpus), {}};
-    add_other_gpus(ctx, request.chosen, request.layout.more);
+    request.layout.more = request.chosen.more;
     request.layout.name = name_and_reason(request.chosen);
     return request;
 }
@@ -80,8 +60,10 @@ context context_on(const device_vectors_view& vectors, const context& ctx) {
         throw usage_error("vectors of a GPU that lie on the host (expected the number of the GPU)");
     const device_choice& requested = ctx.device;
     const bool on_cpu = requested.where == device_choice::kind::cpu;
-    if (on_cpu || (requested.where == device_choice::kind::cuda && requested.ordinal >= 0 &&
-                   requested.ordinal != vectors.where.ordinal))
+    const bool elsewhere = requested.where == device_choice::kind::cuda && requested.ordinal >= 0 &&
+                           requested.ordinal != vectors.where.ordinal &&
+                           std::ranges::find(requested.more, vectors.where.ordinal) == requested.more.end();
+    if (on_cpu || elsewhere)
         throw usage_error("the vectors lie on " + name + ", but " +
                           (on_cpu ? "cpu" : "cuda:" + std::to_string(requested.ordinal)) +
                           " was requested; copy them there, or request " + name);

@@ -10,7 +10,7 @@
 
 #include "quern/base/error.hpp"
 
-namespace quern::nearest_detail {
+namespace quern {
 
 /// Runs one piece of work on its own thread; wait() rethrows its exception.
 class alongside {
@@ -73,4 +73,4 @@ void on_threads_of_their_own(std::size_t count, const Work& work) {
     if (first) std::rethrow_exception(first);
 }
 
-}  // namespace quern::nearest_detail
+}  // namespace quern
