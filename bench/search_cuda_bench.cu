@@ -5,8 +5,9 @@
 // (passages of text), 200 of two of the 300 commonest words.
 // search_cuda_bench [DOCUMENTS...]: default 100,000 and 1,000,000. One line a measurement, tab-separated:
 // documents, postings of the topics' words, bytes of their lists, model, k, topics, hits, place (cpu:THREADS; cuda first: a
-// new object, which loads the lists; cuda again: they are resident; cuda little: a budget of half the lists), seconds
-// by the host's clock from the call to the rankings in host memory, median.
+// new object, which loads the lists; cuda again: they are resident; cuda little: a budget of half the lists; cuda all first,
+// cuda all again: by all GPUs, if there are several), seconds by the host's clock from the call to the rankings in host
+// memory, median.
 // Every ranking is compared with the CPU's.
 #include <algorithm>
 #include <atomic>
@@ -185,11 +186,29 @@ class measurement {
         resident_index squeezed(topics_.view(), little);
         print("cuda little", median_seconds(1, [&] { take(squeezed, found); }));
         right &= found == expected_;
+        right &= by_all_gpus();
         if (!right) std::fprintf(stderr, "search_cuda_bench: rankings differ\n");
         return right;
     }
 
   private:
+    bool by_all_gpus() const {
+        context all = context::cuda();
+        all.device.ordinal = device_choice::all_ordinals;
+        const chosen_device chosen = choose_device(all, "search_cuda_bench", offered_places::several_gpus);
+        if (chosen.more.empty()) return true;
+        rankings found;
+        print("cuda all first", median_seconds(3, [&] {
+                  resident_index fresh(topics_.view(), all, chosen);
+                  take(fresh, found);
+              }));
+        bool right = found == expected_;
+        resident_index resident(topics_.view(), all, chosen);
+        for (int i = 0; i < 5; ++i) take(resident, found);  // until each GPU has the lists of most units
+        print("cuda all again", median_seconds(5, [&] { take(resident, found); }));
+        right &= found == expected_;
+        return right;
+    }
     void take(resident_index& collection, rankings& found) const {
         found = collection.search(topics_.queries(), options_, k_);
     }

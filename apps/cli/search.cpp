@@ -486,7 +486,7 @@ int run_search(const command& self, const std::vector<std::string>& arguments) {
     if (request.topics.empty()) {
         job.choose_device("search without --topics", offered_places::cpu_only);
     } else if (job.ctx.device.where != device_choice::kind::automatic) {
-        job.choose_device("search of topics", offered_places::all);
+        job.choose_device("search of topics", offered_places::several_gpus);
     }
     const bool interactive = request.topics.empty();
     if (!line.given("-k")) request.search.k = interactive ? 10 : 1000;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What stays on a place: made on the chosen one, with its place, and told in one text.
 #include "device/resident.hpp"
+#include "device/resident_set.hpp"
 
 #include <gtest/gtest.h>
 
@@ -51,6 +52,49 @@ TYPED_TEST(resident_test, stays_on_the_chosen_place) {
     EXPECT_EQ(held.visit([](const auto& here) { return here.is_on_gpu(); }), on_gpu);
     EXPECT_EQ(held.visit([](const auto& here) { return here.has_host_of_its_own(); }), on_gpu);
     EXPECT_EQ(held.where(), chosen.name + ": requested");
+}
+
+/// A value of each place: its index, and the number of units that it did.
+template <class Place>
+class held_count {
+  public:
+    held_count(Place& place, cpu_place&, std::uint32_t first, std::size_t index)
+        : place_(place), index_(index), first_(first) {}
+    held_count(const held_count&) = delete;
+    held_count& operator=(const held_count&) = delete;
+
+    std::uint32_t value_of(std::size_t unit) {
+        ++units_;
+        const std::vector<std::uint32_t> values{first_ + static_cast<std::uint32_t>(unit)};
+        return to_host(place_, array_from(place_, std::span<const std::uint32_t>(values)).span())[0];
+    }
+    std::size_t units() const { return units_; }
+    std::size_t index() const { return index_; }
+
+  private:
+    Place& place_;
+    std::size_t index_, units_ = 0;
+    std::uint32_t first_;
+};
+
+TYPED_TEST(resident_test, a_set_does_every_unit_where_it_is_held) {
+    for (const std::size_t places : {1, 2, 3}) {
+        chosen_device chosen = choose_device(TypeParam::ctx(), "this test");
+        chosen.more.assign(places - 1, chosen.ordinal);
+        resident_set<held_count> set(TypeParam::ctx(), chosen, std::uint32_t{100});
+        ASSERT_EQ(set.size(), places);
+        std::vector<std::uint32_t> found(20);
+        set.for_each_unit(20, [&](auto& held, std::size_t unit) { found[unit] = held.value_of(unit); });
+        for (std::uint32_t unit = 0; unit < 20; ++unit) EXPECT_EQ(found[unit], 100 + unit);
+        std::size_t done = 0;
+        for (std::size_t i = 0; i < places; ++i)
+            done += set.visit(i, [](auto& held) { return held.units(); });
+        EXPECT_EQ(done, 20U);
+        std::vector<std::size_t> indices(places);
+        set.on_each([&](auto& held, std::size_t index) { indices[index] = 1 + held.index(); });
+        for (std::size_t i = 0; i < places; ++i) EXPECT_EQ(indices[i], 1 + i);
+        EXPECT_EQ(set.where(), chosen.name + ": requested");
+    }
 }
 
 TYPED_TEST(resident_test, what_it_calls_does_not_choose_again) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A collection searched with many queries at a time: on a GPU, whose memory caches the lists, or by the threads
-// of a CPU.
+// A collection searched with many queries at a time: on GPUs, whose memory caches the lists, or by the threads of
+// a CPU.
 //
 //     resident_index resident(collection, run);
 //     std::vector<std::vector<scored_document>> found = resident.search(queries, options, k);
@@ -27,7 +27,7 @@ struct resident_record {
     std::string place;                 ///< the device, with the reason
     std::uint64_t queries = 0;         ///< answered
     std::uint64_t queries_on_cpu = 0;  ///< of these, by the CPU although a GPU was chosen
-    std::uint64_t bytes_brought = 0;   ///< of lists copied to the GPU
+    std::uint64_t bytes_brought = 0;   ///< of lists copied to GPUs
 };
 
 /// Move-only; one call at a time.
@@ -35,8 +35,11 @@ class resident_index {
   public:
     /// The collection's memory must outlive it. Throws as choose_device does.
     resident_index(const collection_view& collection, const context& ctx);
-    /// On a device that is already chosen.
-    resident_index(const collection_view& collection, const context& ctx, const chosen_device& chosen);
+    /// On devices that are already chosen. Several GPUs share a batch of queries in units of about
+    /// `documents_a_unit`, counted once for each query, at least 1; each GPU that takes a unit copies the lists of
+    /// its queries. By default 1 to 5 ms of an H200.
+    resident_index(const collection_view& collection, const context& ctx, const chosen_device& chosen,
+                   std::uint64_t documents_a_unit = std::uint64_t{1} << 28);
     ~resident_index();
     resident_index(resident_index&&) noexcept;
     resident_index& operator=(resident_index&&) noexcept;

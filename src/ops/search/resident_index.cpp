@@ -8,7 +8,7 @@
 
 #include "device/cpu/parallel.hpp"
 #include "device/cpu/pipeline.hpp"
-#include "device/resident.hpp"
+#include "device/resident_set.hpp"
 #include "ops/search/device_collection.hpp"
 #include "ops/search/scoring.hpp"
 #include "ops/search/search_impl.hpp"
@@ -66,30 +66,42 @@ class held_collection<cuda_place> {
     device_collection collection_;
 };
 
+/// Into how many units a batch is cut: four a place, so that a faster place takes more of them, if they are not too small.
+std::size_t units_of(std::size_t queries, std::uint64_t documents, std::size_t places,
+                     std::uint64_t documents_a_unit) {
+    constexpr std::size_t units_a_place = 4;
+    if (places == 1 || queries == 0) return std::min<std::size_t>(queries, 1);
+    return static_cast<std::size_t>(std::clamp<std::uint64_t>(queries * documents / documents_a_unit, 1,
+                                                              std::min(queries, units_a_place * places)));
+}
+
 }  // namespace
 }  // namespace search_detail
 
 struct resident_index::state {
-    state(const collection_view& searched, const context& ctx, const chosen_device& chosen)
+    state(const collection_view& searched, const context& ctx, const chosen_device& chosen,
+          std::uint64_t unit)
         : collection(searched),
+          documents_a_unit(unit),
           held(ctx, chosen, searched),
           host(ctx),
           on_cpu(host, host, searched),
           record{.place = held.where()} {}
 
     collection_view collection;
-    resident<search_detail::held_collection> held;
+    std::uint64_t documents_a_unit;
+    resident_set<search_detail::held_collection> held;
     cpu_place host;
     search_detail::held_collection<cpu_place> on_cpu;  // of queries that the device does not accept
     resident_record record;
 };
 
 resident_index::resident_index(const collection_view& collection, const context& ctx)
-    : resident_index(collection, ctx, choose_device(ctx, "search of topics")) {}
+    : resident_index(collection, ctx, choose_device(ctx, "search of topics", offered_places::several_gpus)) {}
 
 resident_index::resident_index(const collection_view& collection, const context& ctx,
-                               const chosen_device& chosen)
-    : state_(new state(collection, ctx, chosen)) {}
+                               const chosen_device& chosen, std::uint64_t documents_a_unit)
+    : state_(new state(collection, ctx, chosen, documents_a_unit)) {}
 resident_index::~resident_index() = default;
 resident_index::resident_index(resident_index&&) noexcept = default;
 resident_index& resident_index::operator=(resident_index&&) noexcept = default;
@@ -98,29 +110,39 @@ std::vector<std::vector<scored_document>> resident_index::search(std::span<const
                                                                  const ranking_options& options,
                                                                  std::size_t k) {
     for (const search_query& query : queries) search_detail::check_query(state_->collection, query, options);
-    std::vector<std::vector<scored_document>> results(queries.size());
+    std::vector<search_detail::ranking> results(queries.size());
     if (k == 0) return results;
     // The queries that the place accepts, and the others; their results in the same order.
     std::vector<const search_query*> taken, others;
     std::vector<std::size_t> of_taken, of_others;
     for (std::size_t i = 0; i < queries.size(); ++i) {
         const bool taken_by_device =
-            state_->held.visit([&](const auto& held) { return held.takes(queries[i], options.model); });
+            state_->held.visit(0, [&](const auto& held) { return held.takes(queries[i], options.model); });
         (taken_by_device ? taken : others).push_back(&queries[i]);
         (taken_by_device ? of_taken : of_others).push_back(i);
     }
-    const auto search_by = [&](auto& by, std::span<const search_query* const> requested,
-                               std::span<const std::size_t> places) {
-        if (requested.empty()) return;
-        std::vector<std::vector<scored_document>> found(requested.size());
-        by.search(requested, options, k, found);
-        for (std::size_t i = 0; i < requested.size(); ++i) results[places[i]] = std::move(found[i]);
+    using search_detail::ranking;
+    std::vector<ranking> rankings(taken.size()), other_rankings(others.size());
+    const auto of_unit = [&](auto all, std::size_t unit, std::size_t units) {
+        const auto [begin, end] = piece_of(taken.size(), units, unit);
+        return all.subspan(begin, end - begin);
     };
-    state_->held.visit([&](auto& held) { search_by(held, taken, of_taken); });
-    search_by(state_->on_cpu, others, of_others);
+    const std::size_t units =
+        search_detail::units_of(taken.size(), state_->collection.document_lengths.size(), state_->held.size(),
+                                state_->documents_a_unit);
+    state_->held.for_each_unit(units, [&](auto& held, std::size_t unit) {
+        held.search(of_unit(std::span<const search_query* const>(taken), unit, units), options, k,
+                    of_unit(std::span<ranking>(rankings), unit, units));
+    });
+    state_->on_cpu.search(others, options, k, other_rankings);
+    for (std::size_t i = 0; i < taken.size(); ++i) results[of_taken[i]] = std::move(rankings[i]);
+    for (std::size_t i = 0; i < others.size(); ++i) results[of_others[i]] = std::move(other_rankings[i]);
     state_->record.queries += queries.size();
     state_->record.queries_on_cpu += others.size();
-    state_->record.bytes_brought = state_->held.visit([](const auto& held) { return held.bytes_brought(); });
+    state_->record.bytes_brought = 0;
+    for (std::size_t place = 0; place < state_->held.size(); ++place)
+        state_->record.bytes_brought +=
+            state_->held.visit(place, [](const auto& held) { return held.bytes_brought(); });
     return results;
 }
 

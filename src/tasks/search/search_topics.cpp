@@ -72,10 +72,11 @@ cut cut_for(std::uint64_t documents, std::span<const search_topic> topics, const
     return chosen;
 }
 
-/// For a GPU: as many as it ranks together; one batch is ranked, and one before and one after it are in progress.
-cut cut_for_gpu(std::uint64_t documents, std::span<const search_topic> topics, const search_options& options,
-                const context& ctx) {
-    constexpr std::uint64_t max_topics = 1024, batches = 3;
+/// For GPUs: as many as they rank together; one batch is ranked, and one before and one after it are in progress.
+cut cut_for_gpus(std::uint64_t documents, std::span<const search_topic> topics, const search_options& options,
+                 std::size_t gpus, const context& ctx) {
+    constexpr std::uint64_t topics_a_gpu = 1024, batches = 3;
+    const std::uint64_t max_topics = topics_a_gpu * gpus;
     const std::uint64_t hits = std::max<std::uint64_t>(1, std::min<std::uint64_t>(options.k, documents));
     return {static_cast<std::size_t>(
                 std::clamp<std::uint64_t>(max_hits(topics, options, ctx) / hits / batches, 1, max_topics)),
@@ -119,9 +120,11 @@ chosen_device search_engine::choose_device(std::size_t topics, const search_opti
     constexpr std::uint64_t worth_starting = std::uint64_t{1} << 30;
     state_->check(options);
     const auto stays = [](std::string reason) { return chosen_device{false, 0, "cpu", std::move(reason)}; };
+    const auto requested = [&] {
+        return quern::choose_device(ctx, "search of topics", offered_places::several_gpus);
+    };
     // Without CUDA there is no choice to report.
-    if (!has_cuda && ctx.device.where == kind::automatic)
-        return quern::choose_device(ctx, "search of topics");
+    if (!has_cuda && ctx.device.where == kind::automatic) return requested();
     if (const auto what = sharded_ != nullptr ? std::string("a sharded store")
                                               : left_to_cpu(options, state_->store.info().listed);
         !what.empty() && ctx.device.where != kind::cpu) {
@@ -130,7 +133,7 @@ chosen_device search_engine::choose_device(std::size_t topics, const search_opti
             ctx.log(log_level::info, "device cpu: " + reason);
             return stays(reason);
         }
-        (void)quern::choose_device(ctx, "search of topics");  // a missing GPU is an error here, too
+        (void)requested();  // a missing GPU is an error here, too
         ctx.log(log_level::warning, "CUDA was requested, but " + reason);
         return stays(reason);
     }
@@ -140,7 +143,7 @@ chosen_device search_engine::choose_device(std::size_t topics, const search_opti
         ctx.log(log_level::info, "device cpu: " + reason);
         return stays(reason);
     }
-    return quern::choose_device(ctx, "search of topics");
+    return requested();
 }
 
 void search_engine::search_each(std::span<const search_topic> topics, const search_options& options,
@@ -249,7 +252,7 @@ void search_engine::search_on_device(std::span<const search_topic> topics, const
                                      const prepared& lists, const context& ctx, const chosen_device& chosen,
                                      const result_text& text, const result_sink& sink) const {
     resident_index resident(state_->store.collection(), ctx, chosen);
-    const cut by = cut_for_gpu(documents(), topics, options, ctx);
+    const cut by = cut_for_gpus(documents(), topics, options, 1 + chosen.more.size(), ctx);
     // Lists made for phrases take at most a quarter of the memory, including those of a batch.
     const std::uint64_t max_made = ctx.memory_limit() / 4 / by.batches;
     const std::size_t together =

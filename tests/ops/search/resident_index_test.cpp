@@ -254,6 +254,36 @@ TYPED_TEST(resident_index_test, what_a_gpu_does_not_take) {
     EXPECT_EQ(resident.record().bytes_brought == 0, cpu);
 }
 
+// Several places: units of a query, of all queries, and fewer than places; lists that are evicted; queries for the CPU.
+TYPED_TEST(resident_index_test, several_places_share_the_queries) {
+    const auto collection = random_sample(3'000, {0.9, 0.3, 0.05, 0.005}, 5);
+    const collection_view view{collection.lengths, collection.total()};
+    std::vector<query> requested;
+    for (std::uint32_t i = 0; i < 32; ++i) {
+        query& one = requested.emplace_back();
+        for (std::uint32_t w = 0; w < 4; ++w)
+            if ((i >> w & 1) != 0) one.emplace_back(w, 1 + i % 3);
+    }
+    encoded_batch batch(collection, requested);
+    const std::vector<std::uint32_t> allowed = {3, 5, 8, 999, 2'998};
+    batch.queries[7].allowed = allowed;
+    context ctx = TypeParam::ctx();
+    ctx.gpu_memory_bytes = 1u << 20;
+    for (const std::size_t places : {2, 3}) {
+        chosen_device chosen = choose_device(ctx, "this test");
+        chosen.more.assign(places - 1, chosen.ordinal);
+        for (const std::uint64_t unit : {1, 9'000, 1'000'000}) {
+            resident_index resident(view, ctx, chosen, unit);
+            for (const std::size_t count : {0u, 1u, 2u, 5u, 32u})
+                for (const std::size_t k : {1u, 10u, 3'000u})
+                    this->expect_search(resident, view, std::span(batch.queries).first(count), {}, k);
+            EXPECT_EQ(resident.record().queries, 3 * 40u);
+            EXPECT_EQ(resident.record().queries_on_cpu, chosen.cuda ? 3u : 0u);
+            EXPECT_EQ(resident.record().bytes_brought == 0, !chosen.cuda);
+        }
+    }
+}
+
 TYPED_TEST(resident_index_test, refuses_what_search_refuses) {
     const auto collection = random_sample(100, {0.5}, 13);
     const encoded_batch batch(collection, {{{0, 1}}, {{0, 262'145}}});
