@@ -6,6 +6,8 @@
 // conversion and transfer; cuSPARSE: its own preprocessing on the device), the relative error Σ|y − μ| / Σ|μ| of exact sums,
 // and the share of results that are not the exact sum rounded once. Seconds: the median of 20 measurements, each of enough
 // consecutive products to take 200 µs; a matrix smaller than the device's cache stays there.
+// With several GPUs also brcp on one and on all (brcp:1, brcp:2, …), each product by the host's clock, and a call with x and y
+// in host memory (brcp:1:call, …).
 #include <cuda_runtime.h>
 #include <cusparse.h>
 #include <dlfcn.h>
@@ -25,6 +27,7 @@
 #include "device/cuda/check.cuh"
 #include "generator/paper_matrices.hpp"
 #include "primitives/sparse/multiply.hpp"
+#include "quern/ops/sparse.hpp"
 
 namespace quern {
 namespace {
@@ -110,6 +113,7 @@ class measurement {
         ours("brc", [&] { return primitives::to_brc(host_, rows_); });
         ours("brcp", [&] { return primitives::to_brcp(host_, rows_); });
         ours_as_printed();
+        by_several();
         if (peer_ != nullptr && rows_.column.size() < (1u << 31)) measure_peer();
     }
 
@@ -152,6 +156,35 @@ class measurement {
             primitives::multiply_as_printed(place_, matrix, device_span<const Value>(device_x_.span()),
                                             device_y_.span());
         });
+    }
+
+    void by_several() {
+        context all = context::cuda();
+        all.device.ordinal = device_choice::all_ordinals;
+        const chosen_device gpus = choose_device(all, "spmv_cuda_bench", offered_places::several_gpus);
+        if (gpus.more.empty()) return;
+        for (const std::size_t count : {std::size_t{1}, 1 + gpus.more.size()}) {
+            chosen_device used = gpus;
+            used.more.resize(count - 1);
+            const auto begin = std::chrono::steady_clock::now();
+            resident_matrix<Value> matrix(
+                {rows_.rows, rows_.columns, rows_.offsets, rows_.column, rows_.value}, sparse_storage::brcp,
+                all, used, 1);
+            const double prepared = seconds_since(begin);
+            product<Value> found = matrix.multiply(std::span<const Value>(x_), 41);
+            copy_in<Value>(place_, found.y, device_y_.span());
+            std::sort(found.seconds.begin(), found.seconds.end());
+            const std::string who = "brcp:" + std::to_string(count);
+            print(who.c_str(), found.seconds[20], matrix.bytes(), prepared);
+            std::vector<double> calls;
+            for (int i = 0; i < 20; ++i) {
+                const auto started = std::chrono::steady_clock::now();
+                (void)matrix.multiply(std::span<const Value>(x_));
+                calls.push_back(seconds_since(started));
+            }
+            std::sort(calls.begin(), calls.end());
+            print((who + ":call").c_str(), calls[10], matrix.bytes(), prepared);
+        }
     }
 
     static constexpr cudaDataType type = sizeof(Value) == 4 ? CUDA_R_32F : CUDA_R_64F;

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "quern/base/choose_device.hpp"
 #include "quern/base/context.hpp"
 #include "quern/base/device_memory.hpp"
 
@@ -41,7 +42,7 @@ struct product {
     sparse_storage storage = sparse_storage::automatic;  ///< the choice of `automatic`
     std::uint64_t bytes = 0;                             ///< of the matrix as stored
     double conversion_seconds = 0;
-    std::vector<double> seconds;  ///< of each product, without transfers
+    std::vector<double> seconds;  ///< of each product, without transfers; of several GPUs the longest
     std::string place;
 };
 
@@ -71,7 +72,13 @@ template <class Value>
 class resident_matrix {
   public:
     /// The view is not needed afterwards. Throws as multiply does. Cost: as the conversion of one multiply.
+    /// Several GPUs hold blocks of rows with equal numbers of entries, in coo, csr or brcp (which is then `automatic`);
+    /// other formats use the first.
     resident_matrix(const sparse_matrix_view<Value>& matrix, sparse_storage storage, const context& ctx);
+    /// On devices that are already chosen: the first ones, as many as have `entries_a_device` each. By default 0.1 ms
+    /// of an H200.
+    resident_matrix(const sparse_matrix_view<Value>& matrix, sparse_storage storage, const context& ctx,
+                    const chosen_device& chosen, std::uint64_t entries_a_device = std::uint64_t{1} << 24);
     ~resident_matrix();
     resident_matrix(resident_matrix&&) noexcept;
     resident_matrix& operator=(resident_matrix&&) noexcept;
@@ -82,7 +89,7 @@ class resident_matrix {
     /// The same `repeat` times, with the time of each. `conversion_seconds` is 0 after the first call.
     product<Value> multiply(std::span<const Value> x, std::uint32_t repeat);
     /// The same with y in the memory of the GPU of x, complete when this returns. Where the matrix lies on that
-    /// GPU too, nothing is copied; elsewhere x and y go through the host.
+    /// GPU alone, nothing is copied; elsewhere x and y go through the host.
     product<Value> multiply(const device_numbers_view<Value>& x, std::uint32_t repeat = 1);
 
     std::uint32_t rows() const;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The entry points of y = A·x: choose the format, make it on the CPU and keep it on the place.
+// The entry points of y = A·x: choose the format, make it on the CPU and keep it on the place; or on several places, each of
+// which holds a block of neighbouring rows with about as many entries as the others.
 #include <algorithm>
 #include <chrono>
 #include <memory>
@@ -10,8 +11,9 @@
 #include <vector>
 
 #include "device/cuda/caller_order.hpp"
-#include "device/resident.hpp"
+#include "device/resident_set.hpp"
 #include "primitives/sparse/by_format.hpp"
+#include "primitives/sparse/formats_impl.hpp"
 #include "quern/base/error.hpp"
 #include "quern/ops/sparse.hpp"
 #include "quern/ops/sparse_option_table.hpp"
@@ -45,14 +47,74 @@ sparse_storage best_storage(bool on_gpu, cpu_place& host, const primitives::csr_
     return slots <= 1.3 * entries ? sparse_storage::brcp : sparse_storage::csr;
 }
 
-/// A matrix in memory of its place, in one format.
+/// Whether rows have the same sums in any block of rows: not where the order of additions follows from all rows (brc,
+/// brcp_paper), nor where all rows together decide what is refused (ell).
+bool can_be_cut(sparse_storage storage) {
+    return storage == sparse_storage::automatic || storage == sparse_storage::coo ||
+           storage == sparse_storage::csr || storage == sparse_storage::brcp;
+}
+
+/// The first of the chosen devices: as many as have enough entries each.
+chosen_device fewer_of(chosen_device chosen, sparse_storage storage, std::uint64_t entries,
+                       std::uint64_t entries_a_device) {
+    const std::uint64_t devices =
+        can_be_cut(storage) ? std::max<std::uint64_t>(entries / entries_a_device, 1) : 1;
+    if (devices > chosen.more.size()) return chosen;
+    chosen.more.resize(devices - 1);
+    if (!chosen.cuda) return chosen;
+    chosen.name = "cuda:" + std::to_string(chosen.ordinal);
+    for (const int ordinal : chosen.more) chosen.name += "," + std::to_string(ordinal);
+    return chosen;
+}
+
+/// Blocks of neighbouring rows, one for each place.
+template <class Value>
+class row_blocks {
+  public:
+    /// Checks the matrix as a whole if there are several, so that errors name its positions.
+    row_blocks(const context& ctx, const sparse_matrix_view<Value>& matrix, std::size_t count)
+        : matrix_(matrix) {
+        if (count == 1) return;
+        cpu_place host(ctx);
+        primitives::sparse_detail::check(
+            host, primitives::csr_view<Value>{matrix.rows, matrix.columns, matrix.offsets, matrix.column,
+                                              matrix.value});
+        bounds_.push_back(0);
+        for (std::size_t i = 1; i < count; ++i) {
+            const std::uint64_t wanted = matrix.column.size() / count * i;
+            const auto row = std::ranges::lower_bound(matrix.offsets, wanted) - matrix.offsets.begin();
+            bounds_.push_back(std::clamp(static_cast<std::uint32_t>(row), bounds_.back(), matrix.rows));
+        }
+        bounds_.push_back(matrix.rows);
+    }
+
+    std::uint32_t first_row(std::size_t i) const { return bounds_.empty() ? 0 : bounds_[i]; }
+    /// A block; `offsets` keeps those of its rows.
+    sparse_matrix_view<Value> block(std::size_t i, std::vector<std::uint64_t>& offsets) const {
+        if (bounds_.empty()) return matrix_;
+        const std::uint64_t begin = matrix_.offsets[bounds_[i]], end = matrix_.offsets[bounds_[i + 1]];
+        for (std::uint32_t row = bounds_[i]; row <= bounds_[i + 1]; ++row)
+            offsets.push_back(matrix_.offsets[row] - begin);
+        return {bounds_[i + 1] - bounds_[i], matrix_.columns, offsets,
+                matrix_.column.subspan(begin, end - begin), matrix_.value.subspan(begin, end - begin)};
+    }
+
+  private:
+    sparse_matrix_view<Value> matrix_;
+    std::vector<std::uint32_t> bounds_;  ///< empty: one block
+};
+
+/// The rows of a place in its memory, in one format.
 template <class Place, class Value>
 class held_matrix {
   public:
-    held_matrix(Place& place, cpu_place& host, const sparse_matrix_view<Value>& matrix,
-                sparse_storage storage)
-        : place_(place), rows_(matrix.rows), columns_(matrix.columns), storage_(storage) {
+    held_matrix(Place& place, cpu_place& host, const row_blocks<Value>& blocks, sparse_storage storage,
+                std::size_t index)
+        : place_(place), storage_(storage) {
         const auto begin = seconds_clock::now();
+        std::vector<std::uint64_t> offsets;
+        const sparse_matrix_view<Value> matrix = blocks.block(index, offsets);
+        rows_ = matrix.rows;
         const primitives::csr_view<Value> rows{matrix.rows, matrix.columns, matrix.offsets, matrix.column,
                                                matrix.value};
         if (storage_ == sparse_storage::automatic)
@@ -65,12 +127,13 @@ class held_matrix {
         place.synchronise();
     }
 
-    product<Value> multiply(std::span<const Value> x, std::uint32_t repeat) {
+    /// Writes the rows of the place to `y`.
+    product<Value> multiply(std::span<const Value> x, std::uint32_t repeat, std::span<Value> y) {
         const auto x_on_place = array_from(place_, x, "the vector of a sparse product");
-        const auto y = make_array<Value>(place_, rows_, "a sparse product");
+        const auto y_on_place = make_array<Value>(place_, rows_, "a sparse product");
         place_.synchronise();
-        product<Value> result = repeated(x_on_place.span(), y.span(), repeat);
-        result.y = to_host(place_, y.span());
+        product<Value> result = repeated(x_on_place.span(), y_on_place.span(), repeat);
+        copy_out<Value>(place_, y_on_place.span(), y);
         return result;
     }
 
@@ -94,7 +157,6 @@ class held_matrix {
     }
 
     std::uint32_t rows() const { return rows_; }
-    std::uint32_t columns() const { return columns_; }
     sparse_storage storage() const { return storage_; }
     std::uint64_t bytes() const { return bytes_; }
 
@@ -117,7 +179,7 @@ class held_matrix {
     }
 
     Place& place_;
-    std::uint32_t rows_, columns_;
+    std::uint32_t rows_ = 0;
     sparse_storage storage_;
     std::uint64_t bytes_ = 0;
     double conversion_seconds_ = 0;
@@ -143,16 +205,51 @@ void check_size(std::uint64_t values, std::uint32_t columns) {
 
 template <class Value>
 struct resident_matrix<Value>::state {
-    state(const context& ctx, const sparse_matrix_view<Value>& view, sparse_storage storage)
-        : matrix(ctx, choose_device(ctx, "a sparse product"), view, storage) {}
+    state(const context& ctx, const chosen_device& chosen, const sparse_matrix_view<Value>& view,
+          sparse_storage storage, std::size_t count)
+        : rows(view.rows),
+          columns(view.columns),
+          blocks(ctx, view, count),
+          matrix(ctx, chosen, blocks,
+                 count > 1 && storage == sparse_storage::automatic ? sparse_storage::brcp : storage) {}
 
-    resident<matrix_of<Value>::template held> matrix;
+    product<Value> multiply(std::span<const Value> x, std::uint32_t repeat) {
+        std::vector<Value> y(rows);
+        std::vector<product<Value>> parts(matrix.size());
+        matrix.on_each([&](auto& held, std::size_t index) {
+            parts[index] =
+                held.multiply(x, repeat, std::span(y).subspan(blocks.first_row(index), held.rows()));
+        });
+        product<Value> result = std::move(parts[0]);
+        for (const product<Value>& part : std::span(parts).subspan(1)) {
+            result.bytes += part.bytes;
+            result.conversion_seconds = std::max(result.conversion_seconds, part.conversion_seconds);
+            for (std::size_t i = 0; i < repeat; ++i)
+                result.seconds[i] = std::max(result.seconds[i], part.seconds[i]);
+        }
+        result.y = std::move(y);
+        return result;
+    }
+
+    std::uint32_t rows, columns;
+    row_blocks<Value> blocks;  ///< read when the matrices are made; later only the numbers of rows
+    resident_set<matrix_of<Value>::template held> matrix;
 };
 
 template <class Value>
 resident_matrix<Value>::resident_matrix(const sparse_matrix_view<Value>& matrix, sparse_storage storage,
                                         const context& ctx)
-    : state_(std::make_unique<state>(ctx, matrix, storage)) {}
+    : resident_matrix(
+          matrix, storage, ctx,
+          choose_device(ctx, "a sparse product",
+                        can_be_cut(storage) ? offered_places::several_gpus : offered_places::all)) {}
+template <class Value>
+resident_matrix<Value>::resident_matrix(const sparse_matrix_view<Value>& matrix, sparse_storage storage,
+                                        const context& ctx, const chosen_device& chosen,
+                                        std::uint64_t entries_a_device) {
+    const chosen_device used = fewer_of(chosen, storage, matrix.column.size(), entries_a_device);
+    state_ = std::make_unique<state>(ctx, used, matrix, storage, 1 + used.more.size());
+}
 template <class Value>
 resident_matrix<Value>::~resident_matrix() = default;
 template <class Value>
@@ -164,7 +261,7 @@ template <class Value>
 product<Value> resident_matrix<Value>::multiply(std::span<const Value> x, std::uint32_t repeat) {
     check_size(x.size(), columns());
     check_ranges(multiply_options{.repeat = repeat});
-    product<Value> result = state_->matrix.visit([&](auto& matrix) { return matrix.multiply(x, repeat); });
+    product<Value> result = state_->multiply(x, repeat);
     result.place = place();
     return result;
 }
@@ -181,8 +278,9 @@ product<Value> resident_matrix<Value>::multiply(const device_numbers_view<Value>
     if (!x.where.on_device())
         throw usage_error("a vector of a GPU that lies on the host (expected the number of the GPU)");
     product<Value> result;
-    if (state_->matrix.visit([&](const auto& matrix) { return matrix.lies_with(x.where); })) {
-        result = state_->matrix.visit([&](auto& matrix) { return matrix.multiply(x, repeat); });
+    if (state_->matrix.size() == 1 &&
+        state_->matrix.visit(0, [&](const auto& matrix) { return matrix.lies_with(x.where); })) {
+        result = state_->matrix.visit(0, [&](auto& matrix) { return matrix.multiply(x, repeat); });
     } else {
         std::vector<Value> on_host(x.size);
         copy_to_host(x.where, x.values, std::as_writable_bytes(std::span(on_host)));
@@ -197,19 +295,22 @@ product<Value> resident_matrix<Value>::multiply(const device_numbers_view<Value>
 
 template <class Value>
 std::uint32_t resident_matrix<Value>::rows() const {
-    return state_->matrix.visit([](const auto& matrix) { return matrix.rows(); });
+    return state_->rows;
 }
 template <class Value>
 std::uint32_t resident_matrix<Value>::columns() const {
-    return state_->matrix.visit([](const auto& matrix) { return matrix.columns(); });
+    return state_->columns;
 }
 template <class Value>
 sparse_storage resident_matrix<Value>::storage() const {
-    return state_->matrix.visit([](const auto& matrix) { return matrix.storage(); });
+    return state_->matrix.visit(0, [](const auto& matrix) { return matrix.storage(); });
 }
 template <class Value>
 std::uint64_t resident_matrix<Value>::bytes() const {
-    return state_->matrix.visit([](const auto& matrix) { return matrix.bytes(); });
+    std::uint64_t sum = 0;
+    for (std::size_t i = 0; i < state_->matrix.size(); ++i)
+        sum += state_->matrix.visit(i, [](const auto& matrix) { return matrix.bytes(); });
+    return sum;
 }
 template <class Value>
 const std::string& resident_matrix<Value>::place() const {

@@ -143,7 +143,7 @@ void note_statistics(const spmv_options& options, spmv_result& result) {
 
 spmv_result spmv(const spmv_options& options, const context& requested) {
     spmv_result result;
-    const context ctx = pinned_to_device(requested, "spmv", result.statistics);
+    const context ctx = pinned_to_device(requested, "spmv", result.statistics, offered_places::several_gpus);
     stage_clock clock(result.statistics);
     const auto source = io::open_bytes(options.matrix, ctx);
     const io::matrix_rows matrix = io::read_matrix(*source, ctx);

@@ -199,6 +199,64 @@ TYPED_TEST(sparse_checks_test, a_resident_matrix_moves_and_rejects_what_multiply
         EXPECT_THROW(resident_matrix<double>(narrow, storage, TypeParam::ctx()), invalid_value);
 }
 
+/// Blocks of rows on several places: random rows, no rows, rows fewer than places, one row with most entries.
+template <class Value>
+void expect_blocks_like_one(const context& ctx) {
+    const std::vector<std::vector<std::uint64_t>> all_lengths{
+        {}, {7}, {0, 0}, {90, 0, 1, 2}, {1, 2, 0, 500, 3, 0, 0}, std::vector<std::uint64_t>(200, 3)};
+    for (const auto& lengths : all_lengths) {
+        const auto made = sparse_case_of<Value>("blocks", 100, lengths, sparse_values::ordinary, 3);
+        for (const sparse_storage storage : all_storages) {
+            if (storage == sparse_storage::ell && lengths.size() < 200) continue;  // mostly padding
+            SCOPED_TRACE(sparse_storage_names[static_cast<std::size_t>(storage)]);
+            resident_matrix<Value> one(view_of(made), storage, ctx);
+            for (const std::size_t places : {2, 3}) {
+                chosen_device chosen = choose_device(ctx, "this test");
+                chosen.more.assign(places - 1, chosen.ordinal);
+                resident_matrix<Value> several(view_of(made), storage, ctx, chosen, 1);
+                EXPECT_EQ(several.rows(), one.rows());
+                EXPECT_EQ(several.columns(), 100u);
+                const auto found = several.multiply(made.x, 2), expected = one.multiply(made.x, 2);
+                ASSERT_EQ(found.y.size(), expected.y.size());
+                EXPECT_TRUE(found.y.empty() || std::memcmp(found.y.data(), expected.y.data(),
+                                                           found.y.size() * sizeof(Value)) == 0);
+                EXPECT_EQ(found.seconds.size(), 2u);
+                EXPECT_GE(found.bytes, made.column.size() * (4 + sizeof(Value)));
+                EXPECT_EQ(several.bytes(), found.bytes);
+            }
+        }
+    }
+}
+
+TYPED_TEST(sparse_checks_test, blocks_of_rows_on_several_places) {
+    expect_blocks_like_one<float>(TypeParam::ctx());
+    expect_blocks_like_one<double>(TypeParam::ctx());
+}
+
+TYPED_TEST(sparse_checks_test, several_places_refuse_what_one_refuses) {
+    chosen_device chosen = choose_device(TypeParam::ctx(), "this test");
+    chosen.more.assign(2, chosen.ordinal);
+    const auto made = sparse_case_of<float>("refused", 5, {2, 3, 40}, sparse_values::ordinary, 1);
+    auto narrow = view_of(made);
+    narrow.columns = *std::ranges::max_element(made.column);
+    const std::vector<std::uint64_t> falling{0, 5, 2, 45};
+    auto wrong = view_of(made);
+    wrong.offsets = falling;
+    auto cut = view_of(made);
+    cut.value = cut.value.first(3);
+    const auto message_of = [&](const sparse_matrix_view<float>& matrix, const auto&... chosen_places) {
+        try {
+            resident_matrix<float>(matrix, sparse_storage::csr, TypeParam::ctx(), chosen_places...);
+        } catch (const error& e) {
+            return std::string(e.what());
+        }
+        return std::string("nothing was thrown");
+    };
+    for (const auto& matrix : {narrow, wrong, cut})
+        EXPECT_EQ(message_of(matrix, chosen, std::uint64_t{1}), message_of(matrix));
+    EXPECT_NE(message_of(narrow), "nothing was thrown");
+}
+
 /// Vectors on a GPU, times a matrix on the tested place.
 TYPED_TEST(sparse_checks_test, vectors_of_a_gpu) {
     if (!has_device_memory()) {
