@@ -9,6 +9,7 @@
 //   shapes   seconds of the distances of one query to 1 GB of vectors of other types, lengths and metrics
 //   search   whole searches by the public interface, from host memory to host memory; method: k, the GPU's budget if it
 //            is limited, tiles. Seconds to make the set, of the first search, and the median of three more
+//   several  only if named: whole searches with one GPU and with all; method: the device
 //   beyond   only if named: a whole search of a set larger than the memory of the GPU
 // Seconds of distances and sorts: by the device's clock, the median of 15.
 #include <cuda_fp16.h>
@@ -203,7 +204,8 @@ std::vector<std::byte> host_vectors(cuda_place& place, const shape& of, std::uin
     return all;
 }
 
-void measure_search(cuda_place& place, const shape& of, std::uint64_t k, std::uint64_t gpu_bytes) {
+void measure_search(cuda_place& place, const shape& of, std::uint64_t k, std::uint64_t gpu_bytes,
+                    const device_choice& device = {device_choice::kind::cuda}) {
     const std::vector<std::byte> rows = host_vectors(place, of, of.rows, 1),
                                  requested = host_vectors(place, of, of.queries, 2);
     const auto view = [&](const std::vector<std::byte>& values, std::uint32_t count) {
@@ -218,6 +220,7 @@ void measure_search(cuda_place& place, const shape& of, std::uint64_t k, std::ui
         return std::chrono::duration<double>(now() - begin).count();
     };
     context ctx = context::cuda();
+    ctx.device = device;
     ctx.gpu_memory_bytes = gpu_bytes;
     const auto made = now();
     vector_set set(view(rows, of.rows), {.metric = vector_metric::sql2}, ctx);
@@ -232,6 +235,7 @@ void measure_search(cuda_place& place, const shape& of, std::uint64_t k, std::ui
     std::string method = k == all_vectors ? "complete" : "top " + std::to_string(k);
     if (gpu_bytes != 0) method += ", " + std::to_string(gpu_bytes >> 30) + " GiB";
     method += ", " + std::to_string(set.record().tiles) + " tiles";
+    if (device.ordinal != device_choice::any_ordinal) method += ", " + set.record().place;
     print("search", of, method.c_str(), 4, vector_metric::sql2, {making, searches[0], searches[2]});
 }
 
@@ -246,6 +250,18 @@ void measure_searches(cuda_place& place) {
         measure_search(place, {f16, 50'000'000, 128, 1}, 100, gpu_bytes);
         measure_search(place, {f16, 50'000'000, 128, 1}, all_vectors, gpu_bytes);
         measure_search(place, {f16, 50'000'000, 128, 1024}, 100, gpu_bytes);
+    }
+}
+
+/// The same searches with the first GPU and with all.
+void measure_several(cuda_place& place) {
+    using enum vector_type;
+    for (const int ordinal : {0, device_choice::all_ordinals}) {
+        const device_choice device{device_choice::kind::cuda, ordinal};
+        measure_search(place, {f32, 8'000'000, 128, 4096}, 10, 0, device);
+        measure_search(place, {f16, 8'000'000, 128, 1}, all_vectors, 0, device);
+        measure_search(place, {f16, 50'000'000, 128, 4096}, 100, 0, device);
+        measure_search(place, {f16, 50'000'000, 128, 4096}, 100, std::uint64_t{8} << 30, device);
     }
 }
 
@@ -312,6 +328,7 @@ int main(int count, char** arguments) {
         if (wants("batches")) quern::measure_batches(place);
         if (wants("shapes")) quern::measure_shapes(place);
         if (wants("search")) quern::measure_searches(place);
+        if (count > 1 && wants("several")) quern::measure_several(place);
         if (count > 1 && wants("beyond")) quern::measure_beyond(place);
         return 0;
     } catch (const std::exception& e) {

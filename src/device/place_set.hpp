@@ -18,8 +18,11 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <thread>
+#include <type_traits>
 #include <vector>
 
+#include "device/ordered_results.hpp"
 #include "device/own_threads.hpp"
 #include "device/place.hpp"
 
@@ -48,9 +51,9 @@ class place_set {
         });
     }
 
-    /// Calls work(place, host, unit) for every unit below `units`, each on one place; after each, waits for what it
-    /// enqueued. Units are taken in order. After an exception no further unit begins; of the exceptions, throws that of the
-    /// first unit, which therefore does not depend on the number of places.
+    /// Calls work(place, host, unit), or work(place, host, unit, index), for every unit below `units`, each on one place; after
+    /// each, waits for what it enqueued. Units are taken in order. After an exception no further unit begins; of the
+    /// exceptions, throws that of the first unit, which therefore does not depend on the number of places.
     template <class Work>
     void for_each_unit(std::size_t units, const Work& work) {
         std::atomic<std::size_t> next{0};
@@ -59,15 +62,49 @@ class place_set {
             while (!failure.any()) {
                 const std::size_t unit = next.fetch_add(1);
                 if (unit >= units) return;
-                failure.watch(unit, [&] {
-                    places_[index]->run([&](auto& place, cpu_place& host) { work(place, host, unit); });
-                });
+                failure.watch(unit, [&] { run_unit(work, unit, index); });
             }
         });
         failure.rethrow();
     }
 
+    /// As for_each_unit, for work that returns a result: take(unit, result) is called on the calling thread, in the order of
+    /// the units. At most `ahead` units are in work or waiting to be taken. Throws also what `take` throws; results before the
+    /// first failure are taken.
+    template <class Result, class Work, class Take>
+    void for_each_in_order(std::size_t units, std::size_t ahead, const Work& work, const Take& take) {
+        ordered_results<Result> results(units, std::max(ahead, std::size_t{1}));
+        struct stopper {  // before the threads are joined, also after an exception
+            ordered_results<Result>& of;
+            ~stopper() { of.stop(); }
+        };
+        std::vector<std::jthread> threads;
+        const stopper at_the_end{results};
+        for (std::size_t index = 0; index < std::min(size(), units); ++index) {
+            threads.emplace_back([&, index] {
+                while (const auto unit = results.claim()) {
+                    try {
+                        results.put(*unit, run_unit(work, *unit, index));
+                    } catch (...) {
+                        results.fail(*unit);
+                    }
+                }
+            });
+        }
+        for (std::size_t unit = 0; unit < units; ++unit) take(unit, results.take());
+    }
+
   private:
+    template <class Work>
+    auto run_unit(const Work& work, std::size_t unit, std::size_t index) {
+        return places_[index]->run([&]<class Place>(Place& place, cpu_place& host) {
+            if constexpr (std::is_invocable_v<const Work&, Place&, cpu_place&, std::size_t, std::size_t>)
+                return work(place, host, unit, index);
+            else
+                return work(place, host, unit);
+        });
+    }
+
     /// The exception of the first unit that failed.
     class first_failure {
       public:

@@ -87,6 +87,7 @@ refused() { # refused WORDS STATEMENT: it does not compile, and the message hold
     [ -s shift_cuda.cu ]
     [ -s shifted_values.hpp ]
     printf '#include "shifted_values.hpp"\n' >shifted_values.cpp
+    printf '#include "shift_many.hpp"\n' >shift_many.cpp
     local search=(-I"$QUERN_SOURCE/include" -I"$QUERN_SOURCE/src" -I.)
     for file in *.cpp; do
         for cuda in 0 1; do "${CXX:-c++}" -std=c++20 -fsyntax-only -Wall -Wextra -Werror -DQUERN_CUDA=$cuda "${search[@]}" "$file"; done

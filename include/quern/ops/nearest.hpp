@@ -89,7 +89,8 @@ struct retrieval_record {
 /// lies there, and a set larger than a device's memory is streamed from it. Move-only. One search at a time.
 class vector_set {
   public:
-    /// With cuda:all the rows are split over the GPUs. Throws usage_error for inconsistent sizes and for a
+    /// Several GPUs (cuda:all) each get all rows and share the queries; if a GPU cannot hold all rows, each gets a part of
+    /// them. Throws usage_error for inconsistent sizes and for a
     /// metric that the type does not support; invalid_value, with the row, for a component that is not finite,
     /// for bits beyond the last dimension, and (ip, cosine of floats) for one so large that a sum could
     /// overflow; out_of_memory, device_error, interrupted.

@@ -8,6 +8,8 @@
 #include <atomic>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <random>
@@ -17,6 +19,7 @@
 
 #include "../../on_each_place.hpp"
 #include "../../reference/retrieval_reference.hpp"
+#include "ops/nearest/index/replicated_index.hpp"
 #include "ops/nearest/index/sharded_index.hpp"
 #include "vector_samples.hpp"
 
@@ -286,6 +289,89 @@ TYPED_TEST(vector_set_test, splits_rows_over_shards) {
     }
 }
 
+template <class Error, class Work>
+std::string refused(const Work& work) {
+    try {
+        work();
+    } catch (const Error& e) {
+        return e.what();
+    } catch (const std::exception& e) {
+        return std::string("another error: ") + e.what();
+    }
+    return "nothing was thrown";
+}
+
+/// The whole set on each of several places of one device.
+template <class View>
+std::unique_ptr<replicated_index<View>> make_replicas(const View& vectors, vector_set_options options,
+                                                      const context& ctx, std::size_t places) {
+    chosen_device chosen = choose_device(ctx, "this test");
+    chosen.more.assign(places - 1, chosen.ordinal);
+    return replicated_index<View>::make(vectors, options, ctx, chosen);
+}
+
+TYPED_TEST(vector_set_test, shares_queries_among_places) {
+    const auto set = make_vectors(vector_type::f32, 500, 7, vector_sample::ties, 43);
+    const auto allowed = random_bitmap(500, 46, 3);
+    for (const std::size_t places : {1, 3}) {
+        const auto made = make_replicas(set.view(), {.metric = vector_metric::l2}, TypeParam::ctx(), places);
+        ASSERT_NE(made, nullptr);
+        for (const std::uint32_t queries : {0u, 1u, 2u, 5u, 150u}) {
+            const auto requested = make_vectors(vector_type::f32, queries, 7, vector_sample::ties, 44);
+            for (const retrieval_options& options :
+                 {retrieval_options{.k = 10}, retrieval_options{.k = 20, .allowed = allowed},
+                  retrieval_options{.k = all_vectors, .radius = 1.5}}) {
+                const std::string what = std::to_string(queries) + " queries, " + std::to_string(places);
+                expect_equal(made->search(requested.view(), options),
+                             reference::rank_all(vector_metric::l2, set.view(), requested.view(), options),
+                             what);
+            }
+        }
+    }
+}
+
+TYPED_TEST(vector_set_test, shares_queries_in_little_memory_and_in_turn) {
+    const auto set = make_vectors(vector_type::f32, 1000, 4, vector_sample::plain, 71);
+    const auto queries = make_vectors(vector_type::f32, 300, 4, vector_sample::plain, 72);
+    for (const std::uint64_t bytes :
+         {std::uint64_t{1} << 30, std::uint64_t{6} << 20, std::uint64_t{300} << 10}) {
+        context ctx = TypeParam::ctx();
+        ctx.memory_bytes = bytes;  // some rankings at a time, or none: the first place has all queries
+        std::uint64_t reported = 0;
+        ctx.on_progress = [&](const progress& now) {
+            EXPECT_GE(now.done, reported);
+            reported = now.done;
+        };
+        const auto made = make_replicas(set.view(), {}, ctx, 2);
+        std::uint64_t expected = 0;
+        const auto caller = std::this_thread::get_id();
+        made->search(queries.view(), {.k = all_vectors}, [&](std::uint64_t query, auto ids, auto) {
+            EXPECT_EQ(query, expected++);
+            EXPECT_EQ(ids.size(), 1000u);
+            EXPECT_EQ(std::this_thread::get_id(), caller);
+        });
+        EXPECT_EQ(expected, 300u);
+        EXPECT_EQ(made->record().distances, 300'000u);
+        reported = 0;
+        EXPECT_THROW(made->search(queries.view(), {}, [](auto...) { throw io_error("x", "writing", 28); }),
+                     io_error);
+        reported = 0;
+        EXPECT_EQ(made->search(queries.view(), {.k = 1}).ids.size(), 300u);
+    }
+}
+
+TYPED_TEST(vector_set_test, names_the_first_bad_query_before_any_result) {
+    const auto set = make_vectors(vector_type::f32, 100, 4, vector_sample::plain, 71);
+    auto queries = make_vectors(vector_type::f32, 300, 4, vector_sample::plain, 72);
+    const float bad = std::numeric_limits<float>::quiet_NaN();
+    for (const std::size_t at : {250u, 290u}) std::memcpy(queries.memory.data() + at * 16, &bad, sizeof bad);
+    const auto made = make_replicas(set.view(), {}, TypeParam::ctx(), 3);
+    EXPECT_EQ(refused<invalid_value>([&] {
+                  made->search(queries.view(), {.k = 3}, [](auto...) { FAIL() << "a result was given"; });
+              }),
+              "query 250 has a value that is not finite");
+}
+
 TYPED_TEST(vector_set_test, ranks_sparse_vectors) {
     context small = TypeParam::ctx();
     small.memory_bytes = small.gpu_memory_bytes = std::uint64_t{3} << 20;
@@ -344,18 +430,6 @@ TYPED_TEST(vector_set_test, gives_rankings_in_turn_on_the_calling_thread) {
     EXPECT_THROW(made->search(queries.view(), {}, [](auto...) { throw io_error("x", "writing", 28); }),
                  io_error);
     EXPECT_EQ(made->search(queries.view(), {.k = 1}).ids.size(), 300u);
-}
-
-template <class Error, class Work>
-std::string refused(const Work& work) {
-    try {
-        work();
-    } catch (const Error& e) {
-        return e.what();
-    } catch (const std::exception& e) {
-        return std::string("another error: ") + e.what();
-    }
-    return "nothing was thrown";
 }
 
 TYPED_TEST(vector_set_test, names_the_first_bad_row) {

@@ -48,6 +48,44 @@ struct index_layout {
         in_place;  ///< the vectors lie there, in the memory of the only place, without gaps
 };
 
+/// The statistics of queries, and the squares of their lengths if these have a place. Throws invalid_value for the first bad
+/// query.
+template <class View>
+row_stats checked_stats(cpu_place& host, const View& queries, vector_metric metric,
+                        std::span<double> squares) {
+    if (queries.rows == 0) return {};
+    const row_stats stats = stats_of(host, tile_over(queries), squares);
+    if (has_fault(stats, type_of(queries), metric, queries.dimensions))
+        throw_first_fault(queries, metric, 0, "query");
+    return stats;
+}
+
+/// The rankings that index.search() gives one after the other. If their size is known, it is taken from the host's budget
+/// before anything is computed.
+template <class Index, class View>
+rankings all_rankings(Index& index, cpu_place& host, std::uint64_t rows, const View& queries,
+                      const retrieval_options& options) {
+    check_sizes(queries, "the queries");
+    check_options(options, rows);
+    struct ranked_place {  // a vector's entry in a ranking, in the caller's form
+        std::byte bytes[sizeof(std::uint32_t) + sizeof(double)];
+    };
+    const std::uint64_t k = options.radius ? 0 : std::min(options.k, count_allowed(options.allowed, 0, rows));
+    const budget_share share(host.memory(), array_bytes<ranked_place>(queries.rows * k),
+                             "the rankings of all queries");
+    rankings all{.offsets = {0}, .ids = {}, .distances = {}};
+    all.offsets.reserve(queries.rows + 1);
+    all.ids.reserve(queries.rows * k);
+    all.distances.reserve(queries.rows * k);
+    index.search(queries, options,
+                 [&](std::uint64_t, std::span<const std::uint32_t> ids, std::span<const double> distances) {
+                     all.ids.insert(all.ids.end(), ids.begin(), ids.end());
+                     all.distances.insert(all.distances.end(), distances.begin(), distances.end());
+                     all.offsets.push_back(all.ids.size());
+                 });
+    return all;
+}
+
 template <class Place, class View>
 class sharded_index {
   public:
@@ -103,34 +141,12 @@ class sharded_index {
     }
 
     rankings search(const View& queries, const retrieval_options& options) {
-        check_sizes(queries, "the queries");
-        check_options(options, vectors_.rows);
-        // If the result's size is known, it is taken from the budget before anything is computed.
-        const std::uint64_t k =
-            options.radius ? 0 : std::min(options.k, count_allowed(options.allowed, 0, vectors_.rows));
-        const budget_share share(host_.memory(), array_bytes<ranked_place>(queries.rows * k),
-                                 "the rankings of all queries");
-        rankings all{.offsets = {0}, .ids = {}, .distances = {}};
-        all.offsets.reserve(queries.rows + 1);
-        all.ids.reserve(queries.rows * k);
-        all.distances.reserve(queries.rows * k);
-        search(queries, options,
-               [&](std::uint64_t, std::span<const std::uint32_t> ids, std::span<const double> distances) {
-                   all.ids.insert(all.ids.end(), ids.begin(), ids.end());
-                   all.distances.insert(all.distances.end(), distances.begin(), distances.end());
-                   all.offsets.push_back(all.ids.size());
-               });
-        return all;
+        return all_rankings(*this, host_, vectors_.rows, queries, options);
     }
 
     const retrieval_record& record() const { return record_; }
 
   private:
-    /// A vector's entry in a ranking, in the caller's form.
-    struct ranked_place {
-        std::byte bytes[sizeof(std::uint32_t) + sizeof(double)];
-    };
-
     /// The data that a search determines before the first batch.
     struct search_plan {
         std::span<const double> squares;         ///< of all queries
@@ -146,7 +162,7 @@ class sharded_index {
     void search_checked(const View& queries, const retrieval_options& options, const vector_set::sink& each) {
         const auto squares = make_array<double>(
             host_, options_.metric == vector_metric::cosine ? queries.rows : 0, "the lengths of queries");
-        const row_stats stats = stats_of_queries(queries, squares.span());
+        const row_stats stats = checked_stats(host_, queries, options_.metric, squares.span());
         search_plan plan{squares.span(), options.allowed, 0, options.radius, 64, 0};
         std::vector<std::uint64_t> without_rest;
         if (const unsigned used = vectors_.rows % 64; used != 0 && !options.allowed.empty()) {
@@ -166,14 +182,6 @@ class sharded_index {
                 return search_by_key<std::uint64_t>(queries, plan, each);
             search_by_key<std::uint32_t>(queries, plan, each);
         }
-    }
-
-    row_stats stats_of_queries(const View& queries, std::span<double> squares) {
-        if (queries.rows == 0) return {};
-        const row_stats stats = stats_of(host_, tile_over(queries), squares);
-        if (has_fault(stats, type_of(queries), options_.metric, queries.dimensions))
-            throw_first_fault(queries, options_.metric, 0, "query");
-        return stats;
     }
 
     template <class Key>

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "device/resident.hpp"
+#include "ops/nearest/index/replicated_index.hpp"
 #include "ops/nearest/index/sharded_index.hpp"
 #include "quern/base/error.hpp"
 #include "quern/ops/nearest.hpp"
@@ -29,7 +30,7 @@ struct index_of {
 template <class View>
 using resident_vectors = resident<index_of<View>::template held>;
 
-/// The parts of resident_vectors.
+/// What a set needs besides its vectors and options.
 struct index_request {
     chosen_device chosen;
     index_layout layout;
@@ -97,19 +98,38 @@ struct vector_set::state {
     template <class View>
     state(const View& vectors, const vector_set_options& options, const context& ctx,
           const index_request& request)
-        : set(std::in_place_type<resident_vectors<View>>, ctx, request.chosen, vectors, options,
-              request.layout) {}
+        : set(on_places(vectors, options, ctx, request)) {}
 
     /// Calls work(set) with the set of vectors that the queries have the form of.
     template <class View, class Work>
     decltype(auto) visit(const Work& work) {
-        if (auto* const vectors = std::get_if<resident_vectors<View>>(&set)) return vectors->visit(work);
+        if (auto* const vectors = std::get_if<one_set<View>>(&set)) return (*vectors)->visit(work);
+        if (auto* const vectors = std::get_if<replicas<View>>(&set)) return work(**vectors);
         throw usage_error(std::is_same_v<View, vectors_view>
                               ? "the vectors are sparse, but the queries are not"
                               : "the queries are sparse, but the vectors are not");
     }
 
-    std::variant<resident_vectors<vectors_view>, resident_vectors<sparse_vectors_view>> set;
+    template <class View>
+    using one_set = std::unique_ptr<resident_vectors<View>>;
+    template <class View>
+    using replicas = std::unique_ptr<replicated_index<View>>;
+    using any_set = std::variant<one_set<vectors_view>, one_set<sparse_vectors_view>, replicas<vectors_view>,
+                                 replicas<sparse_vectors_view>>;
+    any_set set;
+
+  private:
+    /// Several GPUs each get the whole set if it fits them, else its rows are split.
+    template <class View>
+    static any_set on_places(const View& vectors, const vector_set_options& options, const context& ctx,
+                             const index_request& request) {
+        if (!request.layout.more.empty()) {
+            auto all = replicated_index<View>::make(vectors, options, ctx, request.chosen);
+            if (all) return any_set(std::move(all));
+        }
+        return any_set(
+            std::make_unique<resident_vectors<View>>(ctx, request.chosen, vectors, options, request.layout));
+    }
 };
 
 vector_set::vector_set(const vectors_view& vectors, const vector_set_options& options, const context& ctx)
@@ -149,9 +169,13 @@ rankings vector_set::search(const sparse_vectors_view& queries, const retrieval_
 }
 
 const retrieval_record& vector_set::record() const {
+    const auto of = [](const auto& set) -> const retrieval_record& { return set.record(); };
     return std::visit(
-        [](auto& vectors) -> const retrieval_record& {
-            return vectors.visit([](const auto& set) -> const retrieval_record& { return set.record(); });
+        [&](const auto& set) -> const retrieval_record& {
+            if constexpr (requires { set->record(); })
+                return set->record();
+            else
+                return set->visit(of);
         },
         state_->set);
 }
