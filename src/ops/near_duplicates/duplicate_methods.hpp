@@ -4,9 +4,12 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include "device/cpu/cpu_place.hpp"
 #include "device/cuda/cuda_place.hpp"
+#include "quern/base/choose_device.hpp"
 #include "quern/ops/near_duplicates.hpp"
 #include "quern/ops/text_sketches.hpp"
 
@@ -44,6 +47,22 @@ template <class Unit>
 std::vector<duplicate_pair> find_by_sketches(cuda_place& place, const text_list& texts,
                                              const text_sketches& known, const duplicate_options& options,
                                              const duplicate_scope& scope, duplicate_counts& counts);
+
+/// When and how several places share a join, in pairs that lengths allow. An H200 compares 3 · 10^11 pairs a second.
+struct join_sharing {
+    std::uint64_t least = 10'000'000'000;         ///< for fewer pairs, the first place alone
+    std::uint64_t unit = 3'000'000'000;           ///< of a unit, at least: 10 ms
+    std::uint64_t largest_unit = 30'000'000'000;  ///< at most, about: a launch
+    std::size_t units_of_place = 16;              ///< wanted
+};
+/// The same on several devices: all of `chosen`, or the first for too few pairs. `where`: the used places, for records.
+/// Several CPU places, in tests, are compared by the counts of units alone, as the slow version of the devices' join.
+template <class Unit>
+std::vector<duplicate_pair> find_by_sketches(const chosen_device& chosen, const text_list& texts,
+                                             const text_sketches& known, const duplicate_options& options,
+                                             const duplicate_scope& scope, const join_sharing& sharing,
+                                             const context& ctx, duplicate_counts& counts,
+                                             std::string& where);
 
 /// Candidates by signatures, for either unit: ascending (a, b). `method`: signature, shared_memory, global_memory; the
 /// latter two compare only the signatures at B, as the thesis does.

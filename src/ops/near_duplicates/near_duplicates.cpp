@@ -87,13 +87,22 @@ duplicate_result near_duplicates(const text_list& texts, const text_sketches& kn
     check(options, scope, texts.size(), texts.offsets, texts.bytes.size());
     require(options.method <= duplicate_method::global_memory, "this method compares words, not texts");
     const bool of_bytes = options.unit == edit_unit::byte;
+    const bool automatic = options.method == duplicate_method::automatic;
+    const chosen_device chosen =
+        choose_device(ctx, "dedup", automatic ? offered_places::several_gpus : offered_places::all);
     duplicate_result result;
-    any_place chosen = open_place(ctx, "dedup");
-    result.place = chosen.where();
-    result.pairs = chosen.run([&](auto& place) {
-        duplicate_counts& counts = result.counts;
-        const bool automatic = options.method == duplicate_method::automatic;
-        if (!automatic || known.size() < scope.first_new) read_all_old(known, scope, ctx);
+    duplicate_counts& counts = result.counts;
+    if (!automatic || known.size() < scope.first_new) read_all_old(known, scope, ctx);
+    if (!chosen.more.empty()) {
+        result.pairs = of_bytes ? find_by_sketches<std::uint8_t>(chosen, texts, known, options, scope, {},
+                                                                 ctx, counts, result.place)
+                                : find_by_sketches<std::uint32_t>(chosen, texts, known, options, scope, {},
+                                                                  ctx, counts, result.place);
+        return result;
+    }
+    any_place here(ctx, chosen);
+    result.place = here.where();
+    result.pairs = here.run([&](auto& place) {
         if (automatic) {
             return of_bytes ? find_by_sketches<std::uint8_t>(place, texts, known, options, scope, counts)
                             : find_by_sketches<std::uint32_t>(place, texts, known, options, scope, counts);

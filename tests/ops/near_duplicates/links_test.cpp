@@ -153,7 +153,7 @@ TEST(links, come_from_batches_by_waves) {
         for (std::uint32_t b = a + 1; b < count; ++b)
             if (a % 3 == b % 3) candidates.push_back({a, b});
     duplicate_counts counts;
-    link_candidates(place, units, {5, 100}, candidates, links, counts);
+    link_candidates(place, place, units, {5, 100}, candidates, links, counts);
     for (std::uint32_t i = 0; i < count; ++i) EXPECT_EQ(links.first_of(i), i % 3 == 2 ? i : i % 3);
     EXPECT_EQ(links.links().size(), 58U);
     EXPECT_GE(counts.verified, 30U * 29 / 2 + 58);  // the third family, and the pairs that connect the others

@@ -288,7 +288,7 @@ std::vector<duplicate_pair> find_by_sketches(cpu_place& place, const text_list& 
     std::vector<duplicate_pair> found;
     std::vector<text_copy> copies;
     const auto take = [&](std::span<const candidate> candidates) {
-        texts.append_pairs(place, options.threshold, candidates, found, counts);
+        texts.append_pairs(place, place, options.threshold, candidates, found, counts);
     };
     const std::uint64_t pairs_with_new =
         scope.within_new ? pairs_in_windows(place, classes, options.threshold) : 0;

@@ -19,7 +19,7 @@ namespace quern::near_duplicates_detail {
 template <class Unit>
 class whole_texts {
   public:
-    whole_texts(cuda_place& place, unit_texts<Unit>& texts) : texts_(texts) {
+    whole_texts(cuda_place& place, const unit_texts<Unit>& texts) {
         const std::optional<unit_list<Unit>> all = texts.whole();
         if (!all || all->size() < 2) return;
         const std::uint64_t bytes = all->units.size_bytes() + all->offsets.size_bytes();
@@ -28,22 +28,19 @@ class whole_texts {
         offsets_ = array_from<cuda_place, std::uint64_t>(place, all->offsets, "texts to compare");
         host_offsets_ = all->offsets;
         on_device_ = {units_.span(), offsets_.span()};
-        texts.use_device_texts(&on_device_);
     }
-    whole_texts(const whole_texts&) = delete;  // the texts point to it
-    whole_texts& operator=(const whole_texts&) = delete;
-    ~whole_texts() { texts_.use_device_texts(nullptr); }
 
     bool exist() const { return !host_offsets_.empty(); }
+    /// Null if they do not fit.
+    const device_texts<Unit>* texts() const { return exist() ? &on_device_ : nullptr; }
     device_span<const Unit> units() const { return units_.span(); }
     std::uint64_t begin(std::uint32_t text) const { return host_offsets_[text]; }
 
   private:
-    unit_texts<Unit>& texts_;
     cuda_array<Unit> units_;
     cuda_array<std::uint64_t> offsets_;
     std::span<const std::uint64_t> host_offsets_;
-    device_texts<Unit> on_device_;
+    device_texts<Unit> on_device_{};
 };
 
 /// Sketches of consecutive classes on the device.
@@ -60,6 +57,11 @@ class uploaded_sketches {
     void begin(std::uint32_t first) {
         first_ = first;
         classes_ = words_ = 0;
+    }
+    /// Appends after so many classes and words from here on.
+    void continue_after(std::size_t classes, std::size_t words) {
+        classes_ = classes;
+        words_ = words;
     }
     /// The next classes, made on the host.
     void append(cuda_place& place, sketched_classes& made) {
@@ -142,6 +144,19 @@ class sketch_uploader {
 
     void upload(class_range range, uploaded_sketches& to) {
         to.begin(range.first);
+        append(range, to);
+    }
+    /// The same for a part of a matrix that begins with class 0 and has room for all.
+    void add(class_range range, uploaded_sketches& to) {
+        to.continue_after(range.first, sizes_.words({0, range.first}));
+        append(range, to);
+    }
+
+  private:
+    static constexpr std::uint64_t max_in_transfer = std::uint64_t{1} << 28;  ///< bytes of sketches
+    static constexpr std::uint64_t max_tables = std::uint64_t{8} << 20;       ///< of a long text
+
+    void append(class_range range, uploaded_sketches& to) {
         const std::uint64_t fit = std::min(host_.memory().left() / 4, max_in_transfer);
         for_each_tile(sizes_, range, fit, [&](class_range part) {
             place_.ctx().check_stop();
@@ -155,10 +170,6 @@ class sketch_uploader {
             }
         });
     }
-
-  private:
-    static constexpr std::uint64_t max_in_transfer = std::uint64_t{1} << 28;  ///< bytes of sketches
-    static constexpr std::uint64_t max_tables = std::uint64_t{8} << 20;       ///< of a long text
 
     /// Copies the texts of the classes to the device, folded; false if they do not fit.
     bool append_packed(class_range part, uploaded_sketches& to) {

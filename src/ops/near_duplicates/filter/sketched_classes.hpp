@@ -51,10 +51,6 @@ class unit_texts {
             return std::nullopt;
         }
     }
-    /// Copies of whole() in device memory, for edit distances there; null: none.
-    void use_device_texts(const device_texts<Unit>* on_device) { on_device_ = on_device; }
-    const device_texts<Unit>* on_device() const { return on_device_; }
-
     /// Valid until the next read with `scratch`. Any thread.
     std::span<const Unit> read(std::uint32_t text, std::vector<Unit>& scratch) const {
         if constexpr (decodes) {
@@ -71,27 +67,32 @@ class unit_texts {
         }
     }
 
-    /// Appends the pairs among candidates whose texts were already read.
+    /// Throws out_of_memory if so many pairs do not fit.
+    void require_room_for(std::size_t pairs) const {
+        const std::uint64_t bytes = array_bytes<duplicate_pair>(pairs), left = host_.memory().left();
+        if (bytes <= left) return;
+        throw out_of_memory("a list of more than " + std::to_string(pairs) + " pairs (groups do not need it)",
+                            bytes, left);
+    }
+
+    /// Appends the pairs among candidates whose texts were already read. `host`: decodes texts. `on_device`: copies of
+    /// whole() in the memory of `place`, for edit distances there; null: none. Any thread, with places of its own.
     template <class Place>
-    void append_pairs(Place& place, const decimal& threshold, std::span<const candidate> candidates,
-                      std::vector<duplicate_pair>& found, duplicate_counts& counts) const {
-        if (const std::uint64_t bytes = array_bytes<duplicate_pair>(found.size());
-            bytes > host_.memory().left()) {
-            throw out_of_memory(
-                "a list of more than " + std::to_string(found.size()) + " pairs (groups do not need it)",
-                bytes, host_.memory().left());
-        }
+    void append_pairs(Place& place, cpu_place& host, const decimal& threshold,
+                      std::span<const candidate> candidates, std::vector<duplicate_pair>& found,
+                      duplicate_counts& counts, const device_texts<Unit>* on_device = nullptr) const {
+        require_room_for(found.size());
         if constexpr (!decodes) {
-            const auto pairs = verify(place, as_bytes(texts_), threshold, candidates, counts, on_device_);
+            const auto pairs = verify(place, as_bytes(texts_), threshold, candidates, counts, on_device);
             found.insert(found.end(), pairs.begin(), pairs.end());
         } else if (std::ranges::all_of(candidates,
                                        [&](const candidate& c) { return c.a >= first_decoded_; })) {
             const auto number_of = [&](std::uint32_t text) { return text - first_decoded_; };
-            append_numbered(place, threshold, decoded_, candidates, number_of, found, counts, on_device_);
+            append_numbered(place, threshold, decoded_, candidates, number_of, found, counts, on_device);
         } else {
             for (std::size_t begin = 0; begin < candidates.size();) {
-                const std::size_t count = fitting(candidates.subspan(begin));
-                append_decoded(place, threshold, candidates.subspan(begin, count), found, counts);
+                const std::size_t count = fitting(host, candidates.subspan(begin));
+                append_decoded(place, host, threshold, candidates.subspan(begin, count), found, counts);
                 begin += count;
             }
         }
@@ -99,8 +100,8 @@ class unit_texts {
 
   private:
     /// How many of the first candidates have texts that fit the memory, decoded; at least one.
-    std::size_t fitting(std::span<const candidate> candidates) const {
-        const std::uint64_t max = host_.memory().left() / share / sizeof(Unit);
+    std::size_t fitting(cpu_place& host, std::span<const candidate> candidates) const {
+        const std::uint64_t max = host.memory().left() / share / sizeof(Unit);
         std::uint64_t units = 0;
         std::size_t count = 0;
         for (const auto& [a, b] : candidates) {
@@ -113,8 +114,9 @@ class unit_texts {
 
     /// Decodes these texts, numbered in their order.
     template <class Place>
-    void append_decoded(Place& place, const decimal& threshold, std::span<const candidate> candidates,
-                        std::vector<duplicate_pair>& found, duplicate_counts& counts) const {
+    void append_decoded(Place& place, cpu_place& host, const decimal& threshold,
+                        std::span<const candidate> candidates, std::vector<duplicate_pair>& found,
+                        duplicate_counts& counts) const {
         std::vector<std::uint32_t> chosen;
         for (const auto& [a, b] : candidates) chosen.insert(chosen.end(), {a, b});
         std::ranges::sort(chosen);
@@ -122,8 +124,7 @@ class unit_texts {
         const auto number_of = [&](std::uint32_t text) {
             return static_cast<std::uint32_t>(std::ranges::lower_bound(chosen, text) - chosen.begin());
         };
-        append_numbered(place, threshold, decode(host_, texts_, chosen), candidates, number_of, found,
-                        counts);
+        append_numbered(place, threshold, decode(host, texts_, chosen), candidates, number_of, found, counts);
     }
 
     /// The same with texts that were decoded and numbered differently; pairs keep the order of their candidates.
@@ -151,7 +152,6 @@ class unit_texts {
     const sketch_list& sketches_;
     std::uint32_t first_decoded_;
     decoded_texts decoded_;  ///< those from first_decoded_ on
-    const device_texts<Unit>* on_device_ = nullptr;
 };
 
 /// The scales at which a class needs its disjoint grams: those of the texts that it can make a pair with.

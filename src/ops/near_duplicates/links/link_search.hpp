@@ -208,10 +208,12 @@ class link_finder {
 };
 
 /// The same for candidates in large batches, each decided by the edit distance at `place`: first those that would connect
-/// the most; then the others, where still needed.
+/// the most; then the others, where still needed. `host`, `on_device` as for unit_texts::append_pairs(). Any thread, with
+/// places of its own: the links may grow meanwhile.
 template <class Place, class Unit>
-void link_candidates(Place& place, const unit_texts<Unit>& texts, const decimal& threshold,
-                     std::span<const candidate> candidates, text_links& links, duplicate_counts& counts) {
+void link_candidates(Place& place, cpu_place& host, const unit_texts<Unit>& texts, const decimal& threshold,
+                     std::span<const candidate> candidates, text_links& links, duplicate_counts& counts,
+                     const device_texts<Unit>* on_device = nullptr) {
     std::vector<candidate> waiting(candidates.begin(), candidates.end()), wave, rest;
     std::vector<std::uint32_t> planned(links.size());  // components if all pairs of a wave were real
     std::size_t at_least = 0;
@@ -236,7 +238,7 @@ void link_candidates(Place& place, const unit_texts<Unit>& texts, const decimal&
             }
         }
         std::vector<duplicate_pair> pairs;
-        texts.append_pairs(place, threshold, wave, pairs, counts);
+        texts.append_pairs(place, host, threshold, wave, pairs, counts, on_device);
         for (const duplicate_pair& pair : pairs) links.connect(pair.a, pair.b);
         // If most were no pairs, the next candidates are unlikely to be connected yet.
         at_least = pairs.size() * 2 < wave.size() ? wave.size() * 4 : 0;

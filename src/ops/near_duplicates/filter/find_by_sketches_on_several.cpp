@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// Method `automatic` on several devices: the search is that of one (sketch_search.hpp).
+#include <algorithm>
+
+#include "ops/near_duplicates/filter/sketch_search.hpp"
+
+namespace quern::near_duplicates_detail {
+
+template <class Unit>
+std::vector<duplicate_pair> find_by_sketches(const chosen_device& chosen, const text_list& list,
+                                             const text_sketches& known, const duplicate_options& options,
+                                             const duplicate_scope& scope, const join_sharing& sharing,
+                                             const context& ctx, duplicate_counts& counts,
+                                             std::string& where) {
+    constexpr std::uint64_t enough = std::uint64_t{1} << 30;  // of sketches and texts in transfer, a place
+    cpu_place host(pinned_to(chosen, ctx));
+    sketch_search<Unit> search(host, list, known, options, scope, counts);
+    chosen_device used = chosen;
+    if (search.to_compare() < sharing.least && !used.more.empty()) {
+        used.more.clear();
+        if (used.cuda) used.name = "cuda:" + std::to_string(used.ordinal);
+        host.ctx().log(log_level::info, "so few pairs are compared on one device: " + used.name);
+    }
+    const std::size_t count = 1 + used.more.size();
+    const std::uint64_t bytes = std::min(host.memory().left() / 2, enough * count);
+    const budget_share transfers(host.memory(), bytes, "transfers to devices");
+    context of_places = host.ctx();
+    of_places.memory_bytes = std::max<std::uint64_t>(bytes, 1);
+    place_set places(of_places, used);
+    where = places.where();
+    return search.find_on(places, sharing);
+}
+
+template std::vector<duplicate_pair> find_by_sketches<std::uint8_t>(
+    const chosen_device&, const text_list&, const text_sketches&, const duplicate_options&,
+    const duplicate_scope&, const join_sharing&, const context&, duplicate_counts&, std::string&);
+template std::vector<duplicate_pair> find_by_sketches<std::uint32_t>(
+    const chosen_device&, const text_list&, const text_sketches&, const duplicate_options&,
+    const duplicate_scope&, const join_sharing&, const context&, duplicate_counts&, std::string&);
+
+}  // namespace quern::near_duplicates_detail
