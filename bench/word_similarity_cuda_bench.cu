@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // The most similar words of every word on a GPU: `auto`, step by step and whole, and the thesis's two methods.
-// word_similarity_cuda_bench [--only=steps|table|reduced|map|measures] [--words=N] [--rows=A-B] [--seconds=S] [PREFIX]
+// word_similarity_cuda_bench [--only=steps|table|reduced|map|measures|places] [--device=cuda:all] [--words=N] [--rows=A-B] [--seconds=S] [PREFIX]
 //   PREFIX: a matrix in the files PREFIX.offsets, .columns, .weights, .counts (raw, in the layout of context_matrix); else
 //   a generated one with similar properties. reduced: the table without `compressed`; --words: the table for N words
 //   only. --rows: thread counts of the heat map, in steps of 32, A to B.
+//   places: one GPU against all of --device (cuda:all or cuda:0,1 …), only if asked for.
 //   --seconds: a method is not run on more words once it has taken S seconds.
 // One line a measurement, tab-separated: what, words, blocks, threads, seconds, a count (entries, multiply-adds, pairs).
-// Steps and `auto`: medians of 3, warm; the thesis's methods: one run after a small one.
+// places: what, words, GPUs, 0, seconds, how many times as fast as the first GPU.
+// Steps, `auto` and places: medians of 3, warm; the thesis's methods: one run after a small one.
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cmath>
 #include <cstdint>
@@ -15,6 +18,7 @@
 #include <exception>
 #include <fstream>
 #include <map>
+#include <memory>
 #include <numeric>
 #include <stdexcept>
 #include <string>
@@ -23,9 +27,11 @@
 #include <utility>
 #include <vector>
 
+#include "device/place_set.hpp"
 #include "ops/word_similarity/bounds/automatic_cuda.hpp"
 #include "ops/word_similarity/exact/row_groups.cuh"
 #include "ops/word_similarity/similarity_methods.hpp"
+#include "quern/base/parse.hpp"
 
 namespace quern::word_similarity_detail {
 namespace {
@@ -243,11 +249,11 @@ bool same(const neighbour_lists& a, const neighbour_lists& b) {
 }
 
 struct options {
-    bool steps = true, table = true, map = true, measures = true, compressed = true;
+    bool steps = true, table = true, map = true, measures = true, compressed = true, places = false;
     unsigned first_threads = 32, last_threads = 320;
     double seconds = 20;
     std::uint32_t words = 0;
-    std::string prefix;
+    std::string prefix, device = "cuda:all";
 };
 
 /// The thesis's vocabularies, after a small one, and which share of a real matrix's entries they have.
@@ -363,6 +369,87 @@ void measure_measures(const context_matrix& whole) {
     }
 }
 
+/// The ranges of words with the matrix on every place already.
+class resident_searches {
+  public:
+    resident_searches(place_set& places, const fixed_rows& rows, const similarity_options& how)
+        : places_(places),
+          shares_(shares_of_words(rows, places.size())),
+          searches_(places.size()),
+          found_(shares_.size()) {
+        places.on_each([&](auto& place, cpu_place&, std::size_t index) {
+            searches_[index] = open_range_search(place, rows, how);
+        });
+        find();  // what the first search makes, and keeps
+    }
+    ~resident_searches() {
+        places_.on_each([&](auto&, cpu_place&, std::size_t index) { searches_[index] = nullptr; });
+    }
+    void find() {
+        std::atomic<std::size_t> next{0};
+        places_.on_each([&](auto&, cpu_place&, std::size_t index) {
+            for (std::size_t unit = next++; unit < shares_.size(); unit = next++)
+                found_[unit] = searches_[index]->find(shares_[unit]);
+        });
+    }
+
+  private:
+    place_set& places_;
+    std::vector<word_range> shares_;
+    std::vector<std::unique_ptr<range_search>> searches_;
+    std::vector<neighbour_lists> found_;
+};
+
+/// One GPU against all: with the matrix there, from fixed-point rows on the host, and from the matrix on the host, to lists
+/// there.
+void measure_places(const context_matrix& whole, const std::string& device) {
+    context ctx = context::cuda();
+    ctx.device = parse_device(device);
+    const chosen_device all = choose_device(ctx, "this benchmark", offered_places::several_gpus);
+    chosen_device first = all;
+    first.more.clear();
+    cpu_place host(ctx);
+    owned_rows owned = restrict_columns(host, whole.view(), all_columns);
+    fix_sums(host, owned.rows);
+    for (const auto& [name, measure] : {std::pair{"lin", similarity_measure::lin},
+                                        {"cosine", similarity_measure::cosine},
+                                        {"jaccard", similarity_measure::jaccard}}) {
+        const similarity_options how{.measure = measure};
+        std::map<std::string, double> alone;
+        neighbour_lists expected;
+        for (const chosen_device& chosen : {first, all}) {
+            const auto timed = [&](const char* what, const auto& work) {
+                std::vector<double> seconds;
+                for (int round = 0; round < 4; ++round) {
+                    const double took = seconds_of(work);
+                    if (round > 0) seconds.push_back(took);
+                }
+                const double took = median(seconds);
+                alone.try_emplace(what, took);
+                std::printf("places, %s, %s\t%u\t%zu\t0\t%.6f\t%.3f\n", name, what, whole.words,
+                            1 + chosen.more.size(), took, alone[what] / took);
+                std::fflush(stdout);
+            };
+            place_set places(ctx, chosen);
+            {
+                resident_searches resident(places, owned.rows, how);
+                timed("matrix on the device", [&] { resident.find(); });
+            }
+            neighbour_lists found;
+            timed("rows on the host", [&] {
+                places[0].visit([&](auto& place) {
+                    found = chosen.more.empty() ? find_automatically(place, owned.rows, how)
+                                                : find_on_several(places, owned.rows, how);
+                });
+            });
+            if (chosen.more.empty()) expected = found;
+            if (!same(found, expected)) throw std::runtime_error("the numbers of GPUs disagree");
+            timed("matrix on the host", [&] { found = similar_words_on(chosen, whole.view(), how, ctx); });
+            if (!same(found, expected)) throw std::runtime_error("the numbers of GPUs disagree");
+        }
+    }
+}
+
 options read_options(int count, char** arguments) {
     options made;
     for (int i = 1; i < count; ++i) {
@@ -377,6 +464,9 @@ options read_options(int count, char** arguments) {
             made.table = part == "table" || part == "reduced";
             made.map = part == "map";
             made.measures = part == "measures";
+            made.places = part == "places";
+        } else if (const char* device = value("--device=")) {
+            made.device = device;
         } else if (const char* threads = value("--rows=")) {
             if (std::sscanf(threads, "%u-%u", &made.first_threads, &made.last_threads) != 2)
                 throw std::runtime_error("--rows=A-B");
@@ -412,6 +502,7 @@ void run(const options& requested) {
     if (requested.table)
         measure_table(place, whole, requested.words, requested.compressed, requested.seconds);
     if (requested.measures) measure_measures(whole);
+    if (requested.places) measure_places(whole, requested.device);
     if (requested.map) measure_map(place, whole, requested.first_threads, requested.last_threads);
 }
 

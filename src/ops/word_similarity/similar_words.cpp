@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // The entry point: checks options and matrix, keeps the requested columns, chooses the place and the method.
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <string>
+#include <type_traits>
+#include <vector>
 
+#include "device/joined_units.hpp"
 #include "device/place.hpp"
+#include "device/place_set.hpp"
 #include "ops/word_similarity/similarity_methods.hpp"
 #include "quern/base/error.hpp"
 #include "quern/ops/word_similarity_option_table.hpp"
@@ -14,10 +20,7 @@ namespace {
 
 /// `sink...`: on the CPU, where the lists go.
 template <class Place, class... Sink>
-neighbour_lists find(Place& place, cpu_place& host, const context_matrix_view& matrix,
-                     const similarity_options& options, Sink... sink) {
-    const owned_rows owned = kept_rows(host, matrix, options);
-    const fixed_rows& rows = owned.rows;
+neighbour_lists find(Place& place, const fixed_rows& rows, const similarity_options& options, Sink... sink) {
     switch (options.method) {
         case similarity_method::compressed:
             return find_compressed(place, rows, options, sink...);
@@ -30,28 +33,102 @@ neighbour_lists find(Place& place, cpu_place& host, const context_matrix_view& m
     }
 }
 
-neighbour_lists find_anywhere(const context_matrix_view& matrix, const similarity_options& options,
-                              const context& ctx, const neighbour_sink* sink) {
-    validate(options);
-    any_place chosen = open_place(ctx, "word similarity");
-    neighbour_lists found = chosen.run([&](auto& place, cpu_place& host) {
+/// Passes the lists on, unless `sink` is null; then they are gone.
+void pass_on(neighbour_lists& lists, const neighbour_sink* sink) {
+    if (sink == nullptr) return;
+    (*sink)(lists.words, lists.scores);
+    lists.words = {}, lists.scores = {};
+}
+
+/// At `chosen`, one place.
+neighbour_lists find_at(const chosen_device& chosen, const context_matrix_view& matrix,
+                        const similarity_options& options, const context& ctx, const neighbour_sink* sink) {
+    any_place here(ctx, chosen);
+    neighbour_lists found = here.run([&](auto& place, cpu_place& host) {
+        // The host checks the matrix and fixes its sums.
+        const owned_rows owned = kept_rows(host, matrix, options);
         if constexpr (std::is_same_v<decltype(place), cpu_place&>) {
-            return find(place, host, matrix, options, sink);
+            return find(place, owned.rows, options, sink);
         } else {
-            neighbour_lists all =
-                find(place, host, matrix, options);  // the host checks the matrix and fixes its sums
-            if (sink != nullptr) {
-                (*sink)(all.words, all.scores);
-                all.words = {}, all.scores = {};
-            }
+            neighbour_lists all = find(place, owned.rows, options);
+            pass_on(all, sink);
             return all;
         }
     });
-    found.place = chosen.where();
+    found.place = here.where();
     return found;
 }
 
+/// On several places.
+neighbour_lists find_at_all(const chosen_device& chosen, const context_matrix_view& matrix,
+                            const similarity_options& options, const context& ctx,
+                            const neighbour_sink* sink) {
+    cpu_place host(ctx);
+    const owned_rows owned = kept_rows(host, matrix, options);
+    place_set places(ctx, chosen);
+    neighbour_lists found = find_on_several(places, owned.rows, options, sink);
+    found.place = places.where();
+    return found;
+}
+
+neighbour_lists find_anywhere(const context_matrix_view& matrix, const similarity_options& options,
+                              const context& ctx, const neighbour_sink* sink) {
+    validate(options);
+    // A place more costs about a millisecond, in which one GPU compares words with some hundred thousand entries.
+    constexpr std::size_t entries_for_several = std::size_t{1} << 22;
+    const bool alone =
+        options.method != similarity_method::automatic || matrix.columns.size() < entries_for_several;
+    const chosen_device chosen =
+        choose_device(ctx, "word similarity", alone ? offered_places::all : offered_places::several_gpus);
+    return similar_words_on(chosen, matrix, options, ctx, sink);
+}
+
 }  // namespace
+
+neighbour_lists find_on_several(place_set& places, const fixed_rows& rows, const similarity_options& options,
+                                const neighbour_sink* sink) {
+    neighbour_lists all;
+    all.offsets.reserve(std::size_t{rows.words} + 1);
+    all.offsets.push_back(0);
+    if (rows.words < 2 || rows.columns.empty()) {
+        all.offsets.resize(std::size_t{rows.words} + 1);
+        return all;
+    }
+    if (sink == nullptr) {  // so that the last lists do not move all others
+        constexpr std::uint64_t most = std::uint64_t{1} << 27;
+        const auto size = std::min(std::uint64_t{rows.words} * std::min(options.top, rows.words - 1), most);
+        all.words.reserve(size);
+        all.scores.reserve(size);
+    }
+    const std::vector<word_range> shares = shares_of_words(rows, places.size());
+    join_units<neighbour_lists>(
+        places, shares.size(),
+        [&](auto& place, cpu_place& /*host*/) {
+            return [&, search = open_range_search(place, rows, options)](std::size_t unit) {
+                return search->find(shares[unit]);
+            };
+        },
+        [&](neighbour_lists found) {
+            const std::uint64_t before = all.offsets.back();
+            for (std::size_t w = 1; w < found.offsets.size(); ++w)
+                all.offsets.push_back(before + found.offsets[w]);
+            if (sink != nullptr) {
+                pass_on(found, sink);
+                return;
+            }
+            all.words.insert(all.words.end(), found.words.begin(), found.words.end());
+            all.scores.insert(all.scores.end(), found.scores.begin(), found.scores.end());
+        });
+    return all;
+}
+
+neighbour_lists similar_words_on(const chosen_device& chosen, const context_matrix_view& matrix,
+                                 const similarity_options& options, const context& ctx,
+                                 const neighbour_sink* sink) {
+    const bool alone = chosen.more.empty() || options.method != similarity_method::automatic;
+    return alone ? find_at(chosen, matrix, options, ctx, sink)
+                 : find_at_all(chosen, matrix, options, ctx, sink);
+}
 
 neighbour_lists similar_words_of(const pair_share& share, const context_matrix_view& matrix,
                                  const similarity_options& options, const context& ctx) {

@@ -168,7 +168,7 @@ context settled(const build_options& options, const context& ctx, run_statistics
     const bool cpu_only =
         ctx.device.where == device_choice::kind::automatic && options.skip == all_build_stages;
     return pinned_to_device(ctx, cpu_only ? "an index" : "build", statistics,
-                            cpu_only ? offered_places::cpu_only : offered_places::all);
+                            cpu_only ? offered_places::cpu_only : offered_places::several_gpus);
 }
 
 std::uint64_t bytes_of(const std::vector<store_section>& sections) {

@@ -328,7 +328,7 @@ merge_result merge(const merge_options& request, const context& requested) {
     const bool cpu_only =
         requested.device.where == device_choice::kind::automatic && options.skip == all_build_stages;
     const context ctx = pinned_to_device(requested, cpu_only ? "an index" : "merge", statistics,
-                                         cpu_only ? offered_places::cpu_only : offered_places::all);
+                                         cpu_only ? offered_places::cpu_only : offered_places::several_gpus);
     return merge_run(options, ctx, std::move(statistics)).run();
 }
 

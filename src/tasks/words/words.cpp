@@ -48,7 +48,7 @@ class words_run {
           store_(store),
           job_(job),
           params_(options.params),
-          ctx_(pinned_to_device(ctx, "words", result_.statistics)),
+          ctx_(pinned_to_device(ctx, "words", result_.statistics, offered_places::several_gpus)),
           folder_(options.space, options.force ? io::existing::replace : io::existing::refuse),
           scratch_(ctx_),
           writer_(folder_.temporary(), scratch_.file("string_ends")) {}

@@ -9,11 +9,14 @@
 
 #include "../../on_each_place.hpp"
 #include "../../reference/word_similarity_reference.hpp"
+#include "ops/word_similarity/similarity_methods.hpp"
 #include "quern/base/error.hpp"
 #include "word_matrices.hpp"
 
 namespace quern::similar_words_test {
 namespace {
+
+using namespace word_similarity_detail;
 
 constexpr similarity_method all_methods[] = {similarity_method::automatic, similarity_method::compressed,
                                              similarity_method::column_reduced};
@@ -88,6 +91,12 @@ class similar_words_test : public on_place<Tested> {
     }
     neighbour_lists find(const context_matrix& matrix, const similarity_options& options) {
         return similar_words(matrix.view(), options, Tested::ctx());
+    }
+    /// The place several times.
+    static chosen_device several(std::size_t count) {
+        chosen_device chosen = choose_device(Tested::ctx(), "this test");
+        chosen.more.assign(count - 1, chosen.ordinal);
+        return chosen;
     }
     /// All methods, both measures; against the reference if that is fast.
     void check(const context_matrix& matrix, std::uint32_t top, std::uint32_t columns = 0xfffffffe,
@@ -255,6 +264,72 @@ TYPED_TEST(similar_words_test, refuses_options_out_of_range) {
     EXPECT_THROW(this->find(matrix, options), usage_error);
     const std::pair<std::uint32_t, std::uint32_t> beyond[] = {{0, 10}};
     EXPECT_THROW((void)pair_similarities(matrix.view(), {}, beyond, TypeParam::ctx()), usage_error);
+}
+
+TYPED_TEST(similar_words_test, several_places_find_the_same) {
+    auto matrices = hostile_matrices();
+    matrices.emplace_back("like text", text_like(300, 400, 120, 11));
+    matrices.emplace_back("full of ties", full_of_ties(130, 9, 12));
+    matrices.emplace_back("two words", text_like(2, 30, 20, 1));
+    for (const auto& [name, matrix] : matrices) {
+        SCOPED_TRACE(name);
+        for (const auto& [measure, top] : {std::pair{similarity_measure::lin, 20U},
+                                           {similarity_measure::cosine, 3U},
+                                           {similarity_measure::lin, 2000U},
+                                           {similarity_measure::weeds, 20U},
+                                           {similarity_measure::skew, 1U}}) {
+            const auto options = options_of({}, measure, top, 350);
+            const auto plain = similar_words(matrix.view(), options, context::cpu(1));
+            for (const std::size_t places : {2, 3}) {
+                const chosen_device chosen = this->several(places);
+                expect_same(similar_words_on(chosen, matrix.view(), options, TypeParam::ctx()), plain);
+                neighbour_lists passed;
+                const neighbour_sink sink = [&](std::span<const std::uint32_t> words,
+                                                std::span<const double> scores) {
+                    passed.words.insert(passed.words.end(), words.begin(), words.end());
+                    passed.scores.insert(passed.scores.end(), scores.begin(), scores.end());
+                };
+                passed.offsets =
+                    similar_words_on(chosen, matrix.view(), options, TypeParam::ctx(), &sink).offsets;
+                expect_same(passed, plain);
+                if (::testing::Test::HasFatalFailure()) return;
+            }
+        }
+    }
+}
+
+TYPED_TEST(similar_words_test, several_places_fail_as_one) {
+    const context_matrix matrix = text_like(300, 400, 120, 11);
+    const std::atomic<int> signal{2};
+    context stopped = TypeParam::ctx();
+    stopped.stop_signal = &signal;
+    EXPECT_THROW((void)similar_words_on(this->several(2), matrix.view(), {}, stopped), interrupted);
+    const neighbour_sink full = [](std::span<const std::uint32_t>, std::span<const double>) {
+        throw io_error("a file", "writing", 28);
+    };
+    EXPECT_THROW((void)similar_words_on(this->several(2), matrix.view(), {}, TypeParam::ctx(), &full),
+                 io_error);
+    context_matrix bad = matrix;
+    bad.weights[2] = -1;
+    EXPECT_THROW((void)similar_words_on(this->several(2), bad.view(), {}, TypeParam::ctx()), usage_error);
+}
+
+TEST(shares_of_words, cover_all_words_with_less_and_less_work) {
+    const context_matrix matrix = text_like(2000, 3000, 300, 4);
+    cpu_place place(context::cpu(1));
+    const owned_rows owned = kept_rows(place, matrix.view(), {});
+    for (const std::size_t places : {1, 2, 3, 8}) {
+        const auto shares = shares_of_words(owned.rows, places);
+        EXPECT_GE(shares.size(), 4 * places);
+        EXPECT_LE(shares.size(), 16 * places);
+        std::uint32_t next = 0;
+        for (const word_range& share : shares) {
+            EXPECT_EQ(share.first, next);
+            EXPECT_GE(share.count, 1U);
+            next += share.count;
+        }
+        EXPECT_EQ(next, matrix.words);
+    }
 }
 
 TYPED_TEST(similar_words_test, says_where_it_ran) {

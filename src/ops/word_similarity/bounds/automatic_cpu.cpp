@@ -318,7 +318,7 @@ neighbour_lists find_automatically(cpu_place& place, const fixed_rows& rows,
         for (std::uint32_t w = 0; w < rows.words; ++w)
             longest = std::max(longest, rows.offsets[w + 1] - rows.offsets[w]);
         if (rows.words / 8 <= options.top || longest > longest_bounded)
-            return find_row_by_row(place, rows, terms, options.top, sink, share);
+            return find_row_by_row(place, rows, terms, options.top, sink, share, {0, rows.words});
         return pair_search(place, rows, terms, options, share).find(sink);
     });
 }

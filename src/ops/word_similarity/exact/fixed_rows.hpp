@@ -21,6 +21,11 @@
 
 namespace quern::word_similarity_detail {
 
+/// Words [first, first + count).
+struct word_range {
+    std::uint32_t first, count;
+};
+
 /// The matrix restricted to the kept columns, in compressed rows. Columns are renumbered 0 … column_count-1 in their old
 /// order, without those that have no entry.
 struct fixed_rows {

@@ -40,7 +40,7 @@ neighbour_lists find_by_further_measure(cpu_place& place, const fixed_rows& rows
                                         const similarity_options& options, const neighbour_sink* sink,
                                         const pair_share& share) {
     return with_all_terms(place, rows, options.measure, [&](const auto& terms) {
-        return find_row_by_row(place, rows, terms, options.top, sink, share);
+        return find_row_by_row(place, rows, terms, options.top, sink, share, {0, rows.words});
     });
 }
 

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "device/array.hpp"
@@ -171,69 +172,104 @@ portions choose_portions(const fixed_rows& rows, std::uint32_t top, std::uint64_
 }
 
 template <class Addends>
-neighbour_lists find_by(cuda_place& place, const fixed_rows& rows, std::uint32_t top) {
-    cpu_place host(place.ctx());
-    const auto sums_of_rows = array_from<cuda_place, std::uint64_t>(place, rows.sums, "sums of rows");
-    const auto units = array_from<cuda_place, double>(place, Addends::units(host, rows), "sums of rows");
-    const portions parts = choose_portions<Addends>(rows, top, place.memory().left());
-    const std::vector<word_range> groups = cut_words(rows, {0, rows.words}, rows.words, parts.group_entries);
-    const auto entries_before = [&](std::uint32_t word) { return rows.offsets[word]; };
-    const auto inverted = [&](const device_rows& group) {
-        return invert<Addends>(place, group,
-                               entries_before(group.first + group.count) - entries_before(group.first),
-                               rows.column_count, units.data());
-    };
-    const bool is_whole = groups.size() == 1;
-    column_lists<Addends> columns;
-    neighbour_lists all;
-    all.offsets.push_back(0);
-    for (const word_range& mine : groups) {
-        const row_group group(place, rows, mine.first, mine.count);
-        if (is_whole) columns = inverted(group.view());
-        for (std::uint32_t from = 0; from < mine.count; from += parts.rows_at_once) {
-            const std::uint32_t count = std::min(parts.rows_at_once, mine.count - from),
-                                first = mine.first + from;
-            const std::size_t pairs = std::size_t{count} * rows.words;
-            const cuda_array<std::uint64_t> shared(
-                place, pairs * (sizeof(typename Addends::sum) / sizeof(std::uint64_t)), "similarities");
-            const row_sums sums{shared.data(), rows.words, pairs};
-            place.fill_bytes(shared.data(), 0, shared.span().size_bytes());
-            const std::uint64_t begin = entries_before(first) - entries_before(mine.first),
-                                end = entries_before(first + count) - entries_before(mine.first);
-            for (const word_range& theirs : groups) {
-                place.ctx().check_stop();
-                if (!is_whole) {
-                    columns = {};  // before the next ones need its memory
-                    columns = inverted(row_group(place, rows, theirs.first, theirs.count).view());
-                }
-                QUERN_LAUNCH(place, (cuda::launch_shape{cuda::blocks_for(end - begin, warps), threads}),
-                             add_shared_kernel<Addends>, group.view(), from, count, begin, end, units.data(),
-                             (column_view<Addends>{columns.offsets.data(), columns.words.data(),
-                                                   columns.values.data()}),
-                             sums);
-                place.synchronise();  // to notice an interruption
-            }
-            QUERN_LAUNCH(place, (cuda::launch_shape{cuda::blocks_for(pairs, threads), threads}),
-                         score_pairs_kernel<Addends>, sums, first, sums_of_rows.data());
-            const cuda_array<double> best(place, std::size_t{count} * top, "neighbours");
-            const cuda_array<std::uint32_t> ids(place, std::size_t{count} * top, "neighbours");
-            primitives::batched_top_k<double>(place, {reinterpret_cast<const double*>(shared.data()), pairs},
-                                              rows.words, top, best.span(), ids.span());
-            append_positive(place, best.span(), ids.span(), top, all);
-        }
+class further_search : public range_search {
+  public:
+    further_search(cuda_place& place, const fixed_rows& rows, std::uint32_t top)
+        : place_(place),
+          rows_(rows),
+          top_(top),
+          sums_of_rows_(array_from<cuda_place, std::uint64_t>(place, rows.sums, "sums of rows")),
+          units_(units_on(place, rows)),
+          parts_(choose_portions<Addends>(rows, top, place.memory().left())),
+          groups_(cut_words(rows, {0, rows.words}, rows.words, parts_.group_entries)) {
+        if (!is_whole()) return;
+        whole_ = row_group(place, rows, 0, rows.words);
+        columns_ = inverted(whole_.view());
     }
-    return all;
-}
+
+    neighbour_lists find(word_range requested) override {
+        neighbour_lists all;
+        all.offsets.push_back(0);
+        for (const word_range& mine : cut_words(rows_, requested, rows_.words, parts_.group_entries)) {
+            row_group loaded;
+            if (!is_whole()) loaded = row_group(place_, rows_, mine.first, mine.count);
+            const device_rows own =
+                is_whole() ? some_rows(whole_.view(), mine.first, mine.count) : loaded.view();
+            const std::uint64_t base = is_whole() ? 0 : rows_.offsets[mine.first];
+            for (std::uint32_t from = 0; from < mine.count; from += parts_.rows_at_once)
+                find_some(own, base, from, std::min(parts_.rows_at_once, mine.count - from), all);
+        }
+        return all;
+    }
+
+  private:
+    static cuda_array<double> units_on(cuda_place& place, const fixed_rows& rows) {
+        cpu_place host(place.ctx());
+        return array_from<cuda_place, double>(place, Addends::units(host, rows), "sums of rows");
+    }
+    bool is_whole() const { return groups_.size() == 1; }
+    column_lists<Addends> inverted(const device_rows& group) const {
+        return invert<Addends>(place_, group,
+                               rows_.offsets[group.first + group.count] - rows_.offsets[group.first],
+                               rows_.column_count, units_.data());
+    }
+
+    /// Appends the lists of `count` rows of `own` from `from` on; `base`: the entry where the offsets of `own` begin.
+    void find_some(const device_rows& own, std::uint64_t base, std::uint32_t from, std::uint32_t count,
+                   neighbour_lists& all) {
+        const std::uint32_t first = own.first + from;
+        const std::size_t pairs = std::size_t{count} * rows_.words;
+        const cuda_array<std::uint64_t> shared(
+            place_, pairs * (sizeof(typename Addends::sum) / sizeof(std::uint64_t)), "similarities");
+        const row_sums sums{shared.data(), rows_.words, pairs};
+        place_.fill_bytes(shared.data(), 0, shared.span().size_bytes());
+        const std::uint64_t begin = rows_.offsets[first] - base, end = rows_.offsets[first + count] - base;
+        for (const word_range& theirs : groups_) {
+            place_.ctx().check_stop();
+            if (!is_whole()) {
+                columns_ = {};  // before the next ones need its memory
+                columns_ = inverted(row_group(place_, rows_, theirs.first, theirs.count).view());
+            }
+            QUERN_LAUNCH(place_, (cuda::launch_shape{cuda::blocks_for(end - begin, warps), threads}),
+                         add_shared_kernel<Addends>, own, from, count, begin, end, units_.data(),
+                         (column_view<Addends>{columns_.offsets.data(), columns_.words.data(),
+                                               columns_.values.data()}),
+                         sums);
+            place_.synchronise();  // to notice an interruption
+        }
+        QUERN_LAUNCH(place_, (cuda::launch_shape{cuda::blocks_for(pairs, threads), threads}),
+                     score_pairs_kernel<Addends>, sums, first, sums_of_rows_.data());
+        const cuda_array<double> best(place_, std::size_t{count} * top_, "neighbours");
+        const cuda_array<std::uint32_t> ids(place_, std::size_t{count} * top_, "neighbours");
+        primitives::batched_top_k<double>(place_, {reinterpret_cast<const double*>(shared.data()), pairs},
+                                          rows_.words, top_, best.span(), ids.span());
+        append_positive(place_, best.span(), ids.span(), top_, all);
+    }
+
+    cuda_place& place_;
+    const fixed_rows& rows_;
+    std::uint32_t top_;
+    cuda_array<std::uint64_t> sums_of_rows_;
+    cuda_array<double> units_;
+    portions parts_;
+    std::vector<word_range> groups_;
+    row_group whole_;  ///< if there is one group
+    column_lists<Addends> columns_;
+};
 
 }  // namespace
 
+std::unique_ptr<range_search> open_further_search(cuda_place& place, const fixed_rows& rows,
+                                                  const similarity_options& options) {
+    const std::uint32_t top = std::min(options.top, rows.words - 1);
+    return with_addends(options.measure, [&](auto addends) -> std::unique_ptr<range_search> {
+        return std::make_unique<further_search<decltype(addends)>>(place, rows, top);
+    });
+}
+
 neighbour_lists find_by_further_measure(cuda_place& place, const fixed_rows& rows,
                                         const similarity_options& options) {
-    if (rows.words < 2 || rows.columns.empty())
-        return {std::vector<std::uint64_t>(std::size_t{rows.words} + 1), {}, {}, {}};
-    const std::uint32_t top = std::min(options.top, rows.words - 1);
-    return with_addends(options.measure,
-                        [&](auto addends) { return find_by<decltype(addends)>(place, rows, top); });
+    return find_automatically(place, rows, options);
 }
 
 }  // namespace quern::word_similarity_detail

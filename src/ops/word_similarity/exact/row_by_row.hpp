@@ -17,19 +17,22 @@
 
 namespace quern::word_similarity_detail {
 
-/// Every row of a share against all columns' postings with exact sums: for few words, where most pairs are neighbours,
-/// and for measures without bounds.
+/// The rows of a share among these words against all columns' postings with exact sums: for few words, where most pairs
+/// are neighbours, and for measures without bounds. Other words' lists are empty.
 template <class Terms>
 neighbour_lists find_row_by_row(cpu_place& place, const fixed_rows& rows, const Terms& terms,
-                                std::uint32_t top, const neighbour_sink* sink, const pair_share& share) {
+                                std::uint32_t top, const neighbour_sink* sink, const pair_share& share,
+                                word_range among) {
     using sum = typename Terms::sum;
     const inverted_rows columns(place, rows, terms.values());
     best_words best(place, rows.words, top);
     tbb::enumerable_thread_specific<std::vector<sum>> sums;
-    const std::size_t pieces = (rows.words + 15) / 16;
-    progress_meter meter(place.ctx(), "similar", rows.words, "words");
+    const std::size_t pieces = (among.count + 15) / 16;
+    progress_meter meter(place.ctx(), "similar", among.count, "words");
     for_each_piece(place, pieces, [&](std::size_t p) {
-        const item_range part = piece_of(rows.words, pieces, p);
+        item_range part = piece_of(among.count, pieces, p);
+        part.begin += among.first;
+        part.end += among.first;
         if (!share.has(p)) return meter.add(part.end - part.begin);
         std::vector<sum>& shared = sums.local();
         for (std::size_t a = part.begin; a < part.end; ++a) {

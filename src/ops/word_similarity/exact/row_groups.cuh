@@ -34,9 +34,10 @@ class row_group {
     cuda_array<float> weights_;
 };
 
-struct word_range {
-    std::uint32_t first, count;
-};
+/// Some words of `rows`.
+inline device_rows some_rows(device_rows rows, std::uint32_t first, std::uint32_t count) {
+    return {rows.offsets + (first - rows.first), rows.columns, rows.weights, first, count};
+}
 
 /// [first, end) in ranges of at most that many words and entries, with words as even as possible; at least one word in
 /// each.
