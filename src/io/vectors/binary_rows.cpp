@@ -52,9 +52,7 @@ number_rows vecs_rows(const vector_reading& reading, number_type type) {
         const std::uint64_t end = std::min(rows, (p + 1) * each);
         std::uint64_t i = p * each;
         while (i < end && integer_at(reading, i * stride) == columns) ++i;
-        std::uint64_t now = first_bad.load();
-        while (i < end && i < now && !first_bad.compare_exchange_weak(now, i)) {
-        }
+        if (i < end) lower_to(first_bad, i);
     });
     // A truncated row may be the beginning of a longer one.
     const std::uint64_t bad = first_bad.load(), offset = bad * stride;

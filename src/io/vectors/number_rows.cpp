@@ -16,7 +16,6 @@
 namespace quern::io {
 namespace {
 
-constexpr std::uint64_t nowhere = std::numeric_limits<std::uint64_t>::max();
 constexpr std::uint64_t max_rows = std::numeric_limits<std::uint32_t>::max() - 1;
 constexpr std::uint64_t max_columns = std::numeric_limits<std::uint32_t>::max();
 
@@ -84,12 +83,6 @@ constexpr bool is_of_vectors(number_type type) {
     using enum number_type;
     return type == f64 || type == f32 || type == f16 || type == bf16 || type == i16 || type == i8 ||
            type == u8;
-}
-
-void lower_to(std::atomic<std::uint64_t>& least, std::uint64_t value) {
-    std::uint64_t now = least.load(std::memory_order_relaxed);
-    while (value < now && !least.compare_exchange_weak(now, value, std::memory_order_relaxed)) {
-    }
 }
 
 class rows_reader {
@@ -234,10 +227,8 @@ class rows_reader {
                     high = std::max(high, value);
                 }
             }
-            From now = least.load();
-            while (low < now && !least.compare_exchange_weak(now, low)) {
-            }
-            now = greatest.load();
+            lower_to(least, low);
+            From now = greatest.load();
             while (high > now && !greatest.compare_exchange_weak(now, high)) {
             }
         });

@@ -16,15 +16,8 @@
 namespace quern::io {
 namespace {
 
-constexpr std::uint64_t nowhere = std::numeric_limits<std::uint64_t>::max();
 constexpr std::uint64_t max_rows = std::numeric_limits<std::uint32_t>::max() - 1;
 constexpr std::uint64_t max_columns = std::numeric_limits<std::uint32_t>::max();
-
-void lower_to(std::atomic<std::uint64_t>& least, std::uint64_t value) {
-    std::uint64_t now = least.load(std::memory_order_relaxed);
-    while (value < now && !least.compare_exchange_weak(now, value, std::memory_order_relaxed)) {
-    }
-}
 
 /// Processes ranges of rows with balanced numbers of entries.
 template <class Work>

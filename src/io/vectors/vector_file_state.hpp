@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -48,6 +49,17 @@ struct vector_reading {
     [[noreturn]] void refuse(const std::string& reason) const;
     [[noreturn]] void refuse_line(std::uint64_t line, const std::string& reason) const;
 };
+
+/// The position of a fault, before one is found.
+inline constexpr std::uint64_t nowhere = std::numeric_limits<std::uint64_t>::max();
+
+/// The least of what several threads find, whatever their order.
+template <class Value>
+void lower_to(std::atomic<Value>& least, Value value) {
+    Value now = least.load(std::memory_order_relaxed);
+    while (value < now && !least.compare_exchange_weak(now, value, std::memory_order_relaxed)) {
+    }
+}
 
 // ---- Number types in files ----
 
