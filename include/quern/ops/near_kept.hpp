@@ -45,16 +45,16 @@ struct removed_duplicate {
 /// The removed documents, ascending, from all pairs of the documents 0 .. documents - 1. Documents at distance
 /// 0 must have the same pairs, as with every method; then it suffices that each is listed with one of its
 /// equals, and one of them with the others' pairs. So links of the methods of words suffice (duplicate_scope).
-/// Throws usage_error (a number out of range), out_of_memory, interrupted. Memory: 16 bytes per pair and at
-/// most 64 per document. Cost: O(documents + pairs).
+/// Throws usage_error (a number out of range), out_of_memory, interrupted. Memory, with the given pairs: 40 bytes per
+/// pair, and at most 100 per document. Cost: O(documents + pairs).
 std::vector<removed_duplicate> near_kept(std::span<const duplicate_pair> pairs, std::size_t documents,
                                          const kept_order& order, const context& ctx);
 
 /// The same from texts and the links of method `automatic` (duplicate_scope::links_only). Only documents of one
 /// group are compared, and only with those that stay: n near-duplicates of one text cost n edit distances.
 /// `before_reading(text)` is called before the bytes of a text are read; may be empty. On the CPU. Throws as
-/// above. Memory: 104 bytes per document of a group. Cost: O(bytes of groups), and for each group a comparison
-/// of each document with each that stays, until it is removed.
+/// above. Memory: 8 bytes per document, 24 per link, at most 160 per document of a group. Cost: O(bytes of groups), and for
+/// each group a comparison of each document with each that stays, until it is removed.
 std::vector<removed_duplicate> near_kept(const text_list& texts, const duplicate_options& options,
                                          std::span<const duplicate_pair> links, const kept_order& order,
                                          const std::function<void(std::uint32_t text)>& before_reading,

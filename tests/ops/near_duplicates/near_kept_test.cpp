@@ -205,6 +205,28 @@ TEST(near_kept, copies_of_a_text_cost_little) {
     EXPECT_EQ(near_kept(texts.list(), {}, links, {order, 0}, {}, context::cpu(2)).size(), count - 1U);
 }
 
+/// A group of n documents has n pairs at once.
+TEST(near_kept, a_group_counts_against_the_budget) {
+    constexpr std::uint32_t count = 20000;
+    const corpus texts(std::vector<std::string>(count, "abcdefgh"));
+    std::vector<duplicate_pair> links;
+    for (std::uint32_t i = 1; i < count; ++i) links.push_back({0, i, 0, 16});
+    std::vector<std::uint32_t> order(count);
+    std::iota(order.begin(), order.end(), 0u);
+    const auto removed_within = [&](std::uint64_t bytes_a_document, bool from_pairs) {
+        context ctx = context::cpu(1);
+        ctx.memory_bytes = bytes_a_document * count;
+        const auto removed = from_pairs ? near_kept(links, count, {order, 0}, ctx)
+                                        : near_kept(texts.list(), {}, links, {order, 0}, {}, ctx);
+        return removed.size();
+    };
+    for (const bool from_pairs : {false, true}) {
+        EXPECT_EQ(removed_within(250, from_pairs), count - 1U);
+        EXPECT_THROW(removed_within(from_pairs ? 50 : 150, from_pairs), out_of_memory);
+        EXPECT_THROW(removed_within(5, from_pairs), out_of_memory);
+    }
+}
+
 TEST(near_kept, an_order_is_checked) {
     const std::vector<duplicate_pair> pairs = {{0, 1, 1, 100}};
     const auto removed = [&](const std::vector<std::uint32_t>& order, std::size_t staying) {

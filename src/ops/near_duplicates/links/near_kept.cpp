@@ -7,9 +7,11 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include <optional>
 #include <string>
 
 #include "device/array.hpp"
+#include "device/budget_share.hpp"
 #include "device/paced_checks.hpp"
 #include "ops/near_duplicates/links/disjoint_sets.hpp"
 #include "ops/near_duplicates/links/order_checks.hpp"
@@ -40,24 +42,31 @@ class pair_walk {
   public:
     pair_walk(std::span<const duplicate_pair> pairs, std::size_t documents, const kept_order& order,
               const context& ctx)
-        : pairs_(pairs), order_(order), ctx_(ctx), place_(ctx), number_(documents, none) {
+        : pairs_(pairs),
+          order_(order),
+          ctx_(ctx),
+          place_(ctx),
+          of_documents_(place_.memory(), array_bytes<std::uint32_t>(documents), "classes of documents"),
+          number_(documents, none) {
+        const budget_share sets(place_.memory(), 3 * array_bytes<std::uint32_t>(documents),
+                                "equal documents");
         disjoint_sets equals(documents);
         for (const duplicate_pair& p : pairs) {
             if (p.a >= documents || p.b >= documents)
                 throw usage_error("near_kept: a pair has a document out of range");
             if (p.distance == 0) equals.unite(p.a, p.b);
         }
-        const std::uint64_t listed = array_bytes<duplicate_pair>(pairs.size());
-        const std::uint64_t index = 2 * array_bytes<std::uint64_t>(pairs.size());
-        if (listed + index > ctx.memory_limit())
-            throw out_of_memory("an index of " + std::to_string(pairs.size()) + " pairs", listed + index,
-                                ctx.memory_limit());
         number_classes(equals);
-        index_pairs();
     }
 
     std::vector<removed_duplicate> removed() {
+        index_pairs();
+        const auto listed = static_cast<std::uint64_t>(std::ranges::count_if(
+            order_.documents, [&](std::uint32_t document) { return number_[document] != none; }));
+        const budget_share of_removed(place_.memory(), array_bytes<removed_duplicate>(listed),
+                                      "removed documents");
         std::vector<removed_duplicate> all;
+        all.reserve(listed);
         paced_checks checks(ctx_, scattered_values);
         for (std::size_t i = 0; i < order_.documents.size(); ++i) {
             checks.after(1);
@@ -91,22 +100,28 @@ class pair_walk {
     /// Replaces the sets: number_[document] is the class of each document of a pair.
     void number_classes(disjoint_sets& equals) {
         std::vector<std::uint32_t> class_of(number_.size(), none);  // of a set
+        std::uint32_t classes = 0;
         const auto add = [&](std::uint32_t document) {
             std::uint32_t& number = class_of[equals.find(document)];
-            if (number == none) {
-                number = static_cast<std::uint32_t>(classes_.size());
-                classes_.emplace_back();
-            }
+            if (number == none) number = classes++;
             number_[document] = number;
         };
         for (const duplicate_pair& p : pairs_) {
             add(p.a);
             add(p.b);
-            if (p.distance == 0) classes_[number_[p.a]].of = p.of;
         }
+        of_classes_.emplace(place_.memory(), array_bytes<equal_class>(classes), "equal documents");
+        classes_.resize(classes);
+        for (const duplicate_pair& p : pairs_)
+            if (p.distance == 0) classes_[number_[p.a]].of = p.of;
     }
 
     void index_pairs() {
+        // With the pairs, which the caller holds.
+        const std::uint64_t listed = array_bytes<duplicate_pair>(pairs_.size());
+        const std::uint64_t begins = array_bytes<std::uint64_t>(classes_.size() + 1);
+        of_index_.emplace(place_.memory(), listed + 2 * begins,
+                          "an index of " + std::to_string(pairs_.size()) + " pairs");
         begins_.resize(classes_.size() + 1);
         for (const duplicate_pair& p : pairs_) {
             if (p.distance == 0) continue;
@@ -149,6 +164,8 @@ class pair_walk {
     const kept_order& order_;
     const context& ctx_;
     cpu_place place_;
+    budget_share of_documents_;
+    std::optional<budget_share> of_classes_, of_index_;
     std::vector<std::uint32_t> number_;  ///< of the class of each document; none: in no pair
     std::vector<equal_class> classes_;
     std::vector<std::uint64_t> begins_;  ///< class c: pairs_of_[begins_[c] .. begins_[c + 1])

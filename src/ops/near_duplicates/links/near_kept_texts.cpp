@@ -6,8 +6,11 @@
 #include <oneapi/tbb/enumerable_thread_specific.h>
 
 #include <algorithm>
+#include <optional>
 #include <type_traits>
 
+#include "device/array.hpp"
+#include "device/budget_share.hpp"
 #include "device/cpu/parallel.hpp"
 #include "ops/near_duplicates/duplicate_methods.hpp"
 #include "ops/near_duplicates/filter/gram_filter.hpp"
@@ -54,10 +57,16 @@ class kept_rounds {
           scratches_([this] { return scratch(place_); }) {}
 
     std::vector<removed_duplicate> removed(std::span<const duplicate_pair> links) {
+        const budget_share listed(place_.memory(), array_bytes<duplicate_pair>(links.size()), "links");
         find_groups(links);
         sketch_members();
         for (const member_range& group : groups_) remove_equal_to_staying(group);
+        std::size_t largest = 0;
+        for (const member_range& group : groups_) largest = std::max(largest, group.end - group.begin);
+        const std::size_t compared = std::min(members_.size(), compared_at_once + largest);
+        const budget_share of_round(place_.memory(), array_bytes<comparison>(compared), "pairs of a group");
         std::vector<comparison> round;
+        round.reserve(compared);
         while (!groups_.empty()) {
             std::size_t left = 0;
             for (member_range& group : groups_) {
@@ -76,12 +85,27 @@ class kept_rounds {
     static constexpr std::size_t compared_at_once = std::size_t{1} << 16;
 
     void find_groups(std::span<const duplicate_pair> links) {
+        const budget_share of_sets(place_.memory(), 2 * array_bytes<std::uint32_t>(texts_.size()),
+                                   "groups of documents");
         disjoint_sets sets(texts_.size());
         for (const duplicate_pair& link : links) {
             if (link.a >= texts_.size() || link.b >= texts_.size())
                 throw usage_error("near_kept: a link has a document out of range");
             sets.unite(link.a, link.b);
         }
+        std::size_t members = 0;  // and groups at most: documents of a group may take no part
+        for (const std::uint32_t document : order_.documents) {
+            const std::uint32_t set = sets.find(document);
+            if (sets.size_of(set) > 1) ++members;
+        }
+        of_members_.emplace(place_.memory(),
+                            array_bytes<group_member>(members) + array_bytes<member_range>(members) +
+                                array_bytes<std::uint32_t>(members) + members +
+                                array_bytes<removed_duplicate>(members),
+                            "documents of groups");
+        members_.reserve(members);
+        groups_.reserve(members);
+        all_.reserve(members);
         for (std::uint32_t i = 0; i < order_.documents.size(); ++i) {
             const std::uint32_t set = sets.find(order_.documents[i]);
             if (sets.size_of(set) > 1) members_.push_back({set, i, 0});
@@ -125,6 +149,8 @@ class kept_rounds {
     /// Several documents that stay may be near each other: an equal one is preferred.
     void remove_equal_to_staying(const member_range& group) {
         const auto hash_of = [&](std::uint32_t slot) { return sketches_.data()[slot].hash; };
+        const budget_share of_staying(
+            place_.memory(), 2 * array_bytes<std::uint32_t>(group.end - group.begin), "documents of a group");
         std::vector<std::uint32_t> staying;
         for (std::size_t i = group.begin; i < group.end && stays(members_[i].slot); ++i)
             staying.push_back(members_[i].slot);
@@ -227,6 +253,7 @@ class kept_rounds {
     const std::function<void(std::uint32_t)>& before_reading_;
     const context& ctx_;
     cpu_place place_;
+    std::optional<budget_share> of_members_;
     std::vector<group_member> members_;  ///< by group and place in the order
     std::vector<member_range> groups_;   ///< with what is left of each
     std::vector<std::uint32_t> index_of_;
