@@ -53,7 +53,7 @@ struct join_sharing {
     std::uint64_t least = 10'000'000'000;         ///< for fewer pairs, the first place alone
     std::uint64_t unit = 3'000'000'000;           ///< of a unit, at least: 10 ms
     std::uint64_t largest_unit = 30'000'000'000;  ///< at most, about: a launch
-    std::size_t units_of_place = 16;              ///< wanted
+    std::size_t units_of_place = 64;              ///< wanted
 };
 /// The same on several devices: all of `chosen`, or the first for too few pairs. `where`: the used places, for records.
 /// Several CPU places, in tests, are compared by the counts of units alone, as the slow version of the devices' join.

@@ -140,7 +140,7 @@ TYPED_TEST(several_places_test, few_pairs_are_compared_on_one) {
     ctx.on_log = [&](log_level, std::string_view message) { logged += message; };
     duplicate_counts counts;
     find_by_sketches<std::uint8_t>(chosen, near_texts(3, 20, 30).list(), {}, {}, {}, {}, ctx, counts, where);
-    EXPECT_THAT(logged, ::testing::HasSubstr("so few pairs are compared on one device: "));
+    EXPECT_THAT(logged, ::testing::HasSubstr("so few pairs are compared on one device, "));
 }
 
 TYPED_TEST(several_places_test, stop_when_requested) {

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <numeric>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "ops/near_duplicates/filter/sketch_search.hpp"
@@ -32,10 +34,13 @@ std::vector<join_work> cut_work(const text_classes& classes, const decimal& thre
         const std::uint32_t last = std::min(window_of(classes, threshold, rows[last_row]).last, columns.last);
         for (std::uint32_t column = first; column < last;) {
             const unsigned scale = scale_of(classes.length(column));
-            const auto lengths = classes.lengths().first(std::min(last, column + columns_at_once));
-            const auto end = static_cast<std::uint32_t>(
-                std::upper_bound(lengths.begin() + column, lengths.end(), (std::uint64_t{2} << scale) - 1) -
-                lengths.begin());
+            const std::uint64_t longest = (std::uint64_t{2} << scale) - 1;
+            std::uint32_t end = std::min(last, column + columns_at_once);
+            if (classes.length(end - 1) > longest) {
+                const auto lengths = classes.lengths().first(end).subspan(column);
+                end = column + static_cast<std::uint32_t>(std::ranges::upper_bound(lengths, longest) -
+                                                          lengths.begin());
+            }
             work.push_back({row, column, end, scale});
             column = end;
         }
@@ -46,11 +51,11 @@ std::vector<join_work> cut_work(const text_classes& classes, const decimal& thre
 template <class Unit>
 class device_join final : public rows_join<Unit> {
   public:
-    device_join(cuda_place& place, cpu_place& host, const join_input<Unit>& input)
+    device_join(cuda_place& place, cpu_place& host, const join_input<Unit>& input,
+                const copied_texts<Unit>& copied)
         : place_(place),
           in_(input),
-          whole_(place, input.texts),
-          uploader_(place, host, input.texts, whole_, input.sketches, input.rules, input.sizes),
+          uploader_(place, host, input.texts, copied, input.sketches, input.rules, input.sizes),
           lengths_(array_from<cuda_place, std::uint32_t>(place, input.classes.lengths(), "lengths of texts")),
           device_rows_(array_from<cuda_place, std::uint32_t>(place, input.rows, "new texts")),
           kinds_(array_from<cuda_place, std::uint8_t>(place, input.kinds, "kinds of texts")),
@@ -64,7 +69,7 @@ class device_join final : public rows_join<Unit> {
         all_fit_ = in_.sizes.bytes({0, in_.classes.size()}) <= tiles_.rows;
         row_sketches_ = room_for(tiles_.rows);
         if (all_fit_) {
-            is_made_.resize(in_.classes.size());
+            is_made_.assign(in_.classes.size(), missing);
         } else {
             column_sketches_ = room_for(tiles_.columns);
         }
@@ -73,8 +78,6 @@ class device_join final : public rows_join<Unit> {
     std::optional<std::uint64_t> bytes_of_rows() const override {
         return all_fit_ ? std::nullopt : std::optional(tiles_.rows);
     }
-    const device_texts<Unit>* texts() const override { return whole_.texts(); }
-
     void join(class_range some, const take_joined& take) override {
         const class_range rows = in_.classes_of(some), columns = in_.columns_of(some);
         if (all_fit_) {
@@ -106,11 +109,14 @@ class device_join final : public rows_join<Unit> {
 
     /// Makes the sketches of those classes that are not there yet.
     void bring(class_range range) {
-        for (std::uint32_t c = range.first; c < range.last; ++c) {
-            if (is_made_[c] != 0) continue;
-            const std::uint32_t begin = c;
-            for (; c < range.last && is_made_[c] == 0; ++c) is_made_[c] = 1;
-            uploader_.add({begin, c}, row_sketches_);
+        const std::string_view flags(is_made_.data(), range.last);
+        for (std::size_t begin = range.first; (begin = flags.find(missing, begin)) != flags.npos;) {
+            const std::size_t end = std::min(flags.find(made, begin), flags.size());
+            std::fill(is_made_.begin() + static_cast<std::ptrdiff_t>(begin),
+                      is_made_.begin() + static_cast<std::ptrdiff_t>(end), made);
+            uploader_.add({static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(end)},
+                          row_sketches_);
+            begin = end;
         }
     }
 
@@ -158,7 +164,6 @@ class device_join final : public rows_join<Unit> {
 
     cuda_place& place_;
     const join_input<Unit>& in_;
-    whole_texts<Unit> whole_;
     sketch_uploader<Unit> uploader_;
     cuda_array<std::uint32_t> lengths_, device_rows_;
     cuda_array<std::uint8_t> kinds_;
@@ -167,16 +172,24 @@ class device_join final : public rows_join<Unit> {
     cuda_array<std::uint64_t> found_;
     tile_sizes tiles_{};
     bool all_fit_ = false;
-    std::vector<std::uint8_t> is_made_;  ///< for each class, if all fit: whether its sketches are made
+    static constexpr char missing = 0, made = 1;
+    std::string is_made_;  ///< for each class, if all fit: whether its sketches are made
     uploaded_sketches row_sketches_, column_sketches_;
 };
 
 }  // namespace
 
 template <class Unit>
+std::unique_ptr<copied_texts<Unit>> copy_texts(cuda_place& place,
+                                               const std::optional<unit_list<Unit>>& texts) {
+    return std::make_unique<whole_texts<Unit>>(place, texts);
+}
+
+template <class Unit>
 std::unique_ptr<rows_join<Unit>> make_rows_join(cuda_place& place, cpu_place& host,
-                                                const join_input<Unit>& input) {
-    return std::make_unique<device_join<Unit>>(place, host, input);
+                                                const join_input<Unit>& input,
+                                                const copied_texts<Unit>& copied) {
+    return std::make_unique<device_join<Unit>>(place, host, input, copied);
 }
 
 template <class Unit>
@@ -185,13 +198,21 @@ std::vector<duplicate_pair> find_by_sketches(cuda_place& place, const text_list&
                                              const duplicate_scope& scope, duplicate_counts& counts) {
     cpu_place host(place.ctx());
     one_place<cuda_place> only{place, host};
-    return sketch_search<Unit>(host, list, known, options, scope, counts).find_on(only, {});
+    early_copies<Unit, one_place<cuda_place>> copies(only, list, scope);
+    sketch_search<Unit> search(host, list, known, options, scope, counts);
+    return search.find_on(only, {}, copies.wait());
 }
 
+template std::unique_ptr<copied_texts<std::uint8_t>> copy_texts(
+    cuda_place&, const std::optional<unit_list<std::uint8_t>>&);
+template std::unique_ptr<copied_texts<std::uint32_t>> copy_texts(
+    cuda_place&, const std::optional<unit_list<std::uint32_t>>&);
 template std::unique_ptr<rows_join<std::uint8_t>> make_rows_join(cuda_place&, cpu_place&,
-                                                                 const join_input<std::uint8_t>&);
+                                                                 const join_input<std::uint8_t>&,
+                                                                 const copied_texts<std::uint8_t>&);
 template std::unique_ptr<rows_join<std::uint32_t>> make_rows_join(cuda_place&, cpu_place&,
-                                                                  const join_input<std::uint32_t>&);
+                                                                  const join_input<std::uint32_t>&,
+                                                                  const copied_texts<std::uint32_t>&);
 template std::vector<duplicate_pair> find_by_sketches<std::uint8_t>(cuda_place&, const text_list&,
                                                                     const text_sketches&,
                                                                     const duplicate_options&,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Method `automatic` on several devices: the search is that of one (sketch_search.hpp).
 #include <algorithm>
+#include <string>
 
 #include "ops/near_duplicates/filter/sketch_search.hpp"
 
@@ -14,21 +15,23 @@ std::vector<duplicate_pair> find_by_sketches(const chosen_device& chosen, const 
                                              std::string& where) {
     constexpr std::uint64_t enough = std::uint64_t{1} << 30;  // of sketches and texts in transfer, a place
     cpu_place host(pinned_to(chosen, ctx));
-    sketch_search<Unit> search(host, list, known, options, scope, counts);
-    chosen_device used = chosen;
-    if (search.to_compare() < sharing.least && !used.more.empty()) {
-        used.more.clear();
-        if (used.cuda) used.name = "cuda:" + std::to_string(used.ordinal);
-        host.ctx().log(log_level::info, "so few pairs are compared on one device: " + used.name);
-    }
-    const std::size_t count = 1 + used.more.size();
-    const std::uint64_t bytes = std::min(host.memory().left() / 2, enough * count);
+    const std::uint64_t bytes = std::min(host.memory().left() / 4, enough * (1 + chosen.more.size()));
     const budget_share transfers(host.memory(), bytes, "transfers to devices");
     context of_places = host.ctx();
     of_places.memory_bytes = std::max<std::uint64_t>(bytes, 1);
-    place_set places(of_places, used);
+    place_set places(of_places, chosen);
     where = places.where();
-    return search.find_on(places, sharing);
+    early_copies<Unit, place_set> copies(places, list, scope);
+    sketch_search<Unit> search(host, list, known, options, scope, counts);
+    if (search.to_compare() >= sharing.least || places.size() == 1)
+        return search.find_on(places, sharing, copies.wait());
+    chosen_device alone = chosen;
+    alone.more.clear();
+    if (alone.cuda) alone.name = "cuda:" + std::to_string(alone.ordinal);
+    where = name_and_reason(alone);
+    host.ctx().log(log_level::info, "so few pairs are compared on one device, " + alone.name);
+    first_place first{places};
+    return search.find_on(first, sharing, copies.wait());
 }
 
 template std::vector<duplicate_pair> find_by_sketches<std::uint8_t>(

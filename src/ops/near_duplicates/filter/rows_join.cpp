@@ -16,7 +16,6 @@ class counts_join final : public rows_join<Unit> {
     explicit counts_join(const join_input<Unit>& input) : in_(input) {}
 
     std::optional<std::uint64_t> bytes_of_rows() const override { return std::nullopt; }
-    const device_texts<Unit>* texts() const override { return nullptr; }
 
     void join(class_range some, const take_joined& take) override {
         std::vector<candidate> found;
@@ -95,9 +94,12 @@ std::vector<class_range> cut_units(const join_input<Unit>& input, std::size_t pl
         });
         return units;
     }
-    std::vector<std::uint64_t> pairs;  // of each tile of rows
-    for (std::uint32_t row = 0; row < rows; row += row_tile) {
-        const class_range some{row, std::min(row + row_tile, rows)};
+    // Whole tiles of rows, several where there are many.
+    constexpr std::uint32_t max_steps = 4096;
+    const std::uint32_t step = std::max(rows / max_steps / row_tile, 1u) * row_tile;
+    std::vector<std::uint64_t> pairs;  // of each step, about
+    for (std::uint32_t row = 0; row < rows; row += step) {
+        const class_range some{row, std::min(row + step, rows)};
         const class_range columns = input.columns_of(some);
         pairs.push_back(std::uint64_t{some.last - some.first} * (columns.last - columns.first));
     }
@@ -106,9 +108,9 @@ std::vector<class_range> cut_units(const join_input<Unit>& input, std::size_t pl
         std::clamp(all / (places * sharing.units_of_place), sharing.unit, sharing.largest_unit);
     std::uint32_t begin = 0;
     std::uint64_t work = 0;
-    for (std::uint32_t tile = 0; tile < pairs.size(); ++tile) {
-        work += pairs[tile];
-        const std::uint32_t end = std::min((tile + 1) * row_tile, rows);
+    for (std::uint32_t i = 0; i < pairs.size(); ++i) {
+        work += pairs[i];
+        const std::uint32_t end = std::min((i + 1) * step, rows);
         if (work < wanted && end != rows) continue;
         units.push_back({begin, end});
         begin = end;
@@ -119,7 +121,8 @@ std::vector<class_range> cut_units(const join_input<Unit>& input, std::size_t pl
 
 template <class Unit>
 std::unique_ptr<rows_join<Unit>> make_rows_join(cpu_place& /*place*/, cpu_place& /*host*/,
-                                                const join_input<Unit>& input) {
+                                                const join_input<Unit>& input,
+                                                const copied_texts<Unit>& /*copied*/) {
     return std::make_unique<counts_join<Unit>>(input);
 }
 
@@ -130,8 +133,10 @@ template std::vector<class_range> cut_units(const join_input<std::uint8_t>&, std
 template std::vector<class_range> cut_units(const join_input<std::uint32_t>&, std::size_t,
                                             std::optional<std::uint64_t>, const join_sharing&);
 template std::unique_ptr<rows_join<std::uint8_t>> make_rows_join(cpu_place&, cpu_place&,
-                                                                 const join_input<std::uint8_t>&);
+                                                                 const join_input<std::uint8_t>&,
+                                                                 const copied_texts<std::uint8_t>&);
 template std::unique_ptr<rows_join<std::uint32_t>> make_rows_join(cpu_place&, cpu_place&,
-                                                                  const join_input<std::uint32_t>&);
+                                                                  const join_input<std::uint32_t>&,
+                                                                  const copied_texts<std::uint32_t>&);
 
 }  // namespace quern::near_duplicates_detail

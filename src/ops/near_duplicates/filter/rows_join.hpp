@@ -45,6 +45,26 @@ struct join_input {
     }
 };
 
+/// All texts of a call in the memory of a place, if it holds them; on the CPU none are copied.
+template <class Unit>
+class copied_texts {
+  public:
+    virtual ~copied_texts() = default;
+    /// Null: they are not there.
+    virtual const device_texts<Unit>* on_device() const { return nullptr; }
+    /// Of a text, if they are there.
+    virtual std::uint64_t begin(std::uint32_t /*text*/) const { return 0; }
+};
+/// `texts`: none if they are not in the host's memory as units. The host's offsets outlive the copy.
+template <class Unit>
+std::unique_ptr<copied_texts<Unit>> copy_texts(cpu_place& /*place*/,
+                                               const std::optional<unit_list<Unit>>& /*texts*/) {
+    return std::make_unique<copied_texts<Unit>>();
+}
+template <class Unit>
+std::unique_ptr<copied_texts<Unit>> copy_texts(cuda_place& place,
+                                               const std::optional<unit_list<Unit>>& texts);
+
 /// Receives candidates as texts, and the number of pairs that were compared for them.
 using take_joined = std::function<void(std::span<const candidate>, std::uint64_t compared)>;
 
@@ -57,16 +77,16 @@ class rows_join {
     virtual std::optional<std::uint64_t> bytes_of_rows() const = 0;
     /// Passes on all candidates of a range of `rows` with other classes whose pairs are requested, in batches, in any order.
     virtual void join(class_range some, const take_joined& take) = 0;
-    /// All texts in the place's memory; null: they are not there.
-    virtual const device_texts<Unit>* texts() const = 0;
 };
 /// On the CPU by the counts of units alone: the slow version of the device's, with which tests check the sharing.
 template <class Unit>
 std::unique_ptr<rows_join<Unit>> make_rows_join(cpu_place& place, cpu_place& host,
-                                                const join_input<Unit>& input);
+                                                const join_input<Unit>& input,
+                                                const copied_texts<Unit>& copied);
 template <class Unit>
 std::unique_ptr<rows_join<Unit>> make_rows_join(cuda_place& place, cpu_place& host,
-                                                const join_input<Unit>& input);
+                                                const join_input<Unit>& input,
+                                                const copied_texts<Unit>& copied);
 
 /// Cuts the rows into units of about equal work for so many places. `bytes_of_rows`: the least of the places'.
 template <class Unit>

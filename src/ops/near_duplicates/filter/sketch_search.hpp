@@ -17,6 +17,7 @@
 #include <optional>
 #include <vector>
 
+#include "device/own_threads.hpp"
 #include "device/place_set.hpp"
 #include "ops/near_duplicates/filter/candidate_scan.hpp"
 #include "ops/near_duplicates/filter/rows_join.hpp"
@@ -44,6 +45,48 @@ struct one_place {
     }
 };
 
+/// The first of several places, used as a place_set.
+struct first_place {
+    place_set& places;
+
+    std::size_t size() const { return 1; }
+    any_place& operator[](std::size_t) { return places[0]; }
+    template <class Work>
+    void on_each(const Work& work) {
+        places[0].run([&](auto& place, cpu_place& host) { work(place, host, 0); });
+    }
+};
+
+/// The copies of the texts, one for each place.
+template <class Unit>
+using place_copies = std::vector<std::unique_ptr<copied_texts<Unit>>>;
+
+/// Copies bytes without old texts to all places while the host does its part.
+template <class Unit, class Places>
+class early_copies {
+  public:
+    early_copies(Places& places, const text_list& list, const duplicate_scope& scope) {
+        if constexpr (sizeof(Unit) == 1) {
+            if (scope.first_new != 0) return;
+            copying_.start([this, &places, texts = std::optional(as_bytes(list))] {
+                copies_.resize(places.size());
+                places.on_each([&](auto& place, cpu_place&, std::size_t index) {
+                    copies_[index] = copy_texts(place, texts);
+                });
+            });
+        }
+    }
+    /// None if they were not copied.
+    place_copies<Unit> wait() {
+        copying_.wait();
+        return std::move(copies_);
+    }
+
+  private:
+    place_copies<Unit> copies_;
+    alongside copying_;
+};
+
 /// One search: the host's part when constructed, then that of the places.
 template <class Unit>
 class sketch_search {
@@ -66,9 +109,11 @@ class sketch_search {
     /// Pairs that lengths allow.
     std::uint64_t to_compare() const { return to_compare_; }
 
-    /// Call it once. `places`: a place_set or one_place.
+    /// Call it once. `places`: a place_set, first_place or one_place. `copies`: those that were made early.
     template <class Places>
-    std::vector<duplicate_pair> find_on(Places& places, const join_sharing& sharing) {
+    std::vector<duplicate_pair> find_on(Places& places, const join_sharing& sharing,
+                                        place_copies<Unit> copies) {
+        copies_ = std::move(copies);
         const context* ctx = nullptr;  // its callbacks exclude those of the other places
         places[0].run([&](auto& place, cpu_place&) { ctx = &place.ctx(); });
         progress_meter meter(*ctx, "compare", to_compare_, "pairs");
@@ -77,7 +122,7 @@ class sketch_search {
             const gram_rules rules = learn_rules(host_, texts_, classes);
             join(places, {texts_, sketches_, classes, rules, {}, threshold_, scope_.within_new}, sharing,
                  meter);
-            append_copies(classes, copies_);
+            append_copies(classes, equal_);
             return result();
         }
         const gram_rules rules = learn_rules(host_, texts_, fresh_);
@@ -85,13 +130,15 @@ class sketch_search {
             estimate_cost(texts_, sketches_, fresh_, rules, threshold_, to_compare_, wants_links(scope_));
         announce(cost, places.size());
         if (scope_.first_new != 0) compare_with_old(places, rules, cost.cheaper(), meter);
-        const std::vector<std::uint8_t> skipped = lead_to_old(fresh_, copies_);
+        const std::vector<std::uint8_t> skipped = lead_to_old(fresh_, equal_);
         if (scope_.within_new)
             join(places, {texts_, sketches_, fresh_, rules, skipped, threshold_, true}, sharing, meter);
         return result();
     }
 
   private:
+    static constexpr std::size_t decided_at_once = std::size_t{1} << 15;  ///< keeps a device busy
+
     /// Whether the host compares old texts with new ones: if that costs less than reading the old texts and counting their
     /// pairs of units. One comparison of 64 bytes takes as long as a few bytes of text.
     bool is_cheap_on_host() const {
@@ -124,7 +171,7 @@ class sketch_search {
         for_each_tile(sizes, {0, fresh_.size()}, tiles.rows, [&](class_range range) {
             const sketched_classes rows = sketch_classes(host_, texts_, sketches_, rules, sizes, range);
             scan_old_texts(host_, texts_, sketches_, rules, rows, threshold_, take,
-                           links_ ? &*links_ : nullptr, copies_, counts_, meter);
+                           links_ ? &*links_ : nullptr, equal_, counts_, meter);
         });
     }
 
@@ -132,9 +179,11 @@ class sketch_search {
     void join(Places& places, const join_input<Unit>& input, const join_sharing& sharing,
               progress_meter& meter) {
         if (input.rows.empty() || input.classes.size() < 2) return;
+        copies_.resize(places.size());
         std::vector<std::unique_ptr<rows_join<Unit>>> joins(places.size());
         places.on_each([&](auto& place, cpu_place& host, std::size_t index) {
-            joins[index] = make_rows_join(place, host, input);
+            if (!copies_[index]) copies_[index] = copy_texts(place, texts_.whole());
+            joins[index] = make_rows_join(place, host, input, *copies_[index]);
         });
         std::optional<std::uint64_t> bytes;
         for (const auto& one : joins)
@@ -142,12 +191,22 @@ class sketch_search {
         const std::vector<class_range> units = cut_units(input, places.size(), bytes, sharing);
         unit_shares shares(units.size(), places.size());
         places.on_each([&](auto& place, cpu_place& host, std::size_t index) {
+            std::vector<candidate> waiting;
+            std::uint64_t seen = 0;
+            const auto decide_all = [&] {
+                decide(place, host, copies_[index]->on_device(), waiting, {seen, waiting.size()});
+                waiting.clear();
+                seen = 0;
+            };
             const auto take = [&](std::span<const candidate> candidates, std::uint64_t compared) {
-                decide(place, host, joins[index]->texts(), candidates, {compared, candidates.size()});
+                waiting.insert(waiting.end(), candidates.begin(), candidates.end());
+                seen += compared;
                 meter.add(compared);
+                if (waiting.size() >= decided_at_once) decide_all();
             };
             try {
                 while (const auto unit = shares.take(index)) joins[index]->join(units[*unit], take);
+                decide_all();
             } catch (...) {
                 shares.stop();
                 throw;
@@ -179,8 +238,8 @@ class sketch_search {
     }
 
     std::vector<duplicate_pair> result() {
-        if (links_) return links_->found(host_, sketches_, scope_, std::move(copies_), counts_);
-        return pairs_of_texts(host_, sketches_, scope_, std::move(copies_), std::move(found_), counts_);
+        if (links_) return links_->found(host_, sketches_, scope_, std::move(equal_), counts_);
+        return pairs_of_texts(host_, sketches_, scope_, std::move(equal_), std::move(found_), counts_);
     }
 
     cpu_place& host_;
@@ -193,7 +252,8 @@ class sketch_search {
     text_classes fresh_;
     std::uint64_t to_compare_;
     std::optional<link_search> links_;
-    std::vector<text_copy> copies_;
+    std::vector<text_copy> equal_;
+    place_copies<Unit> copies_;
     std::mutex mutex_;                   ///< of counts_ and found_, while places decide candidates
     std::vector<duplicate_pair> found_;  ///< in any order
 };

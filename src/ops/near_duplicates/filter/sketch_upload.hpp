@@ -10,6 +10,7 @@
 #include "device/array.hpp"
 #include "device/cpu/parallel.hpp"
 #include "ops/near_duplicates/filter/device_sketcher.hpp"
+#include "ops/near_duplicates/filter/rows_join.hpp"
 #include "ops/near_duplicates/filter/sketch_join.hpp"
 #include "ops/near_duplicates/filter/sketched_classes.hpp"
 
@@ -17,24 +18,22 @@ namespace quern::near_duplicates_detail {
 
 /// All texts of a call in device memory, if they fit a third of it.
 template <class Unit>
-class whole_texts {
+class whole_texts final : public copied_texts<Unit> {
   public:
-    whole_texts(cuda_place& place, const unit_texts<Unit>& texts) {
-        const std::optional<unit_list<Unit>> all = texts.whole();
+    whole_texts(cuda_place& place, const std::optional<unit_list<Unit>>& all) {
         if (!all || all->size() < 2) return;
         const std::uint64_t bytes = all->units.size_bytes() + all->offsets.size_bytes();
         if (bytes > place.memory().left() / 3) return;
         units_ = array_from<cuda_place, Unit>(place, all->units, "texts to compare");
         offsets_ = array_from<cuda_place, std::uint64_t>(place, all->offsets, "texts to compare");
-        host_offsets_ = all->offsets;
         on_device_ = {units_.span(), offsets_.span()};
+        host_offsets_ = all->offsets;
     }
 
-    bool exist() const { return !host_offsets_.empty(); }
-    /// Null if they do not fit.
-    const device_texts<Unit>* texts() const { return exist() ? &on_device_ : nullptr; }
-    device_span<const Unit> units() const { return units_.span(); }
-    std::uint64_t begin(std::uint32_t text) const { return host_offsets_[text]; }
+    const device_texts<Unit>* on_device() const override {
+        return host_offsets_.empty() ? nullptr : &on_device_;
+    }
+    std::uint64_t begin(std::uint32_t text) const override { return host_offsets_[text]; }
 
   private:
     cuda_array<Unit> units_;
@@ -131,12 +130,12 @@ template <class Unit>
 class sketch_uploader {
   public:
     sketch_uploader(cuda_place& place, cpu_place& host, const unit_texts<Unit>& texts,
-                    const whole_texts<Unit>& whole, const sketch_list& sketches, const gram_rules& rules,
+                    const copied_texts<Unit>& copied, const sketch_list& sketches, const gram_rules& rules,
                     const sketch_sizes& sizes)
         : place_(place),
           host_(host),
           texts_(texts),
-          whole_(whole),
+          copied_(copied),
           sketches_(sketches),
           rules_(rules),
           device_rules_(place, rules),
@@ -160,9 +159,11 @@ class sketch_uploader {
         const std::uint64_t fit = std::min(host_.memory().left() / 4, max_in_transfer);
         for_each_tile(sizes_, range, fit, [&](class_range part) {
             place_.ctx().check_stop();
-            if (whole_.exist()) {
-                const auto begin_of = [&](std::uint32_t c) { return whole_.begin(sizes_.classes().text(c)); };
-                to.append<Unit>(place_, host_, whole_.units(), begin_of, device_rules_, sketches_, sizes_,
+            if (const device_texts<Unit>* const texts = copied_.on_device()) {
+                const auto begin_of = [&](std::uint32_t c) {
+                    return copied_.begin(sizes_.classes().text(c));
+                };
+                to.append<Unit>(place_, host_, texts->units, begin_of, device_rules_, sketches_, sizes_,
                                 part);
             } else if (!append_packed(part, to)) {
                 sketched_classes made = sketch_classes(host_, texts_, sketches_, rules_, sizes_, part);
@@ -202,7 +203,7 @@ class sketch_uploader {
     cuda_place& place_;
     cpu_place& host_;
     const unit_texts<Unit>& texts_;
-    const whole_texts<Unit>& whole_;
+    const copied_texts<Unit>& copied_;
     const sketch_list& sketches_;
     const gram_rules& rules_;
     device_rules device_rules_;
