@@ -3,8 +3,11 @@
 // dictionary are in host memory, the dictionary is loaded to the place before. The time is from the call to the last row in host
 // memory, where a callback ignores the rows.
 //
-//     ngram_cuda_bench MEGABYTES CASE...     a case: PLACE:METHOD:ORDER:only|all, PLACE cuda, gpu-memory=BYTES or cpu
+//     ngram_cuda_bench MEGABYTES CASE...     a case: PLACE:METHOD:ORDER:only|all, PLACE cuda, cuda-all (every GPU),
+//                                            gpu-memory=BYTES or cpu; ids-PLACE: numbered words on the host instead of text
 //
+// For cuda-all and ids-cuda-all after the same case with one GPU, also: "ratio", the case, how many times as fast; the
+// checksums must be equal.
 // The text is generated: words by rank about as 1/rank, and earlier passages repeat, about as often as in
 // encyclopaedias (the share of n-grams that occur once is printed). Prints tab-separated:
 // bytes, words, distinct words, place, method, order, only or all, repeats, seconds (median, minimum), rows, share of the n-grams
@@ -14,14 +17,18 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
+#include <map>
 #include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "generator/random_numbers.hpp"
 #include "generator/spelling.hpp"
+#include "quern/base/parse.hpp"
 #include "quern/ops/ngram_likelihood.hpp"
 
 namespace {
@@ -35,6 +42,7 @@ struct word_list {
     std::string letters;
     std::vector<std::uint64_t> ends;
     std::vector<std::string_view> sorted;
+    std::vector<std::uint32_t> ids;  ///< of ranks: positions in `sorted`
 
     word_list() {
         for (std::uint32_t w = 0; w < vocabulary; ++w) {
@@ -43,6 +51,11 @@ struct word_list {
         }
         for (std::uint32_t w = 0; w < vocabulary; ++w) sorted.push_back(word(w));
         std::sort(sorted.begin(), sorted.end());
+        ids.resize(vocabulary);
+        for (std::uint32_t id = 0; id < vocabulary; ++id) {
+            const auto begin = static_cast<std::uint64_t>(sorted[id].data() - letters.data());
+            ids[std::upper_bound(ends.begin(), ends.end(), begin) - ends.begin()] = id;
+        }
     }
     std::string_view word(std::uint32_t rank) const {
         const std::uint64_t begin = rank == 0 ? 0 : ends[rank - 1];
@@ -53,6 +66,8 @@ struct word_list {
 struct generated_text {
     std::string text;
     std::vector<std::uint64_t> documents{0};
+    std::vector<std::uint32_t> ids;
+    std::vector<std::uint64_t> documents_of_ids{0};
 
     generated_text(const word_list& words, std::uint64_t bytes, std::uint64_t seed) {
         generator::random_numbers chance(seed);
@@ -72,6 +87,7 @@ struct generated_text {
             }
             text += '\n';
             documents.push_back(text.size());
+            documents_of_ids.push_back(ids.size());
         }
     }
 
@@ -80,20 +96,29 @@ struct generated_text {
         text += words.word(rank);
         text += ' ';
         said.push_back(rank);
+        ids.push_back(words.ids[rank]);
     }
 };
 
-/// Sums over all rows that depend on the position of each value.
+/// A sum over all rows that depends on their order among those of the same n.
 struct checksum {
-    std::uint64_t rows = 0, sum = 0, once = 0;
+    std::uint64_t rows = 0, once = 0, of_n[max_ngram_order + 1] = {};
     void take(const ngram_rows& block) {
+        std::uint64_t& sum = of_n[block.n];
         for (std::size_t r = 0; r < block.documents.size(); ++r) {
-            sum += (block.documents[r] + 1) * 0x9e3779b97f4a7c15u +
-                   block.in_document[r] * 0xc2b2ae3d27d4eb4fu + block.in_collection[r] * 0x165667b19e3779f9u;
-            sum += (std::bit_cast<std::uint64_t>(block.weights[r]) ^ block.firsts[r]) * (2 * block.n + 1);
+            const std::uint64_t row =
+                (block.documents[r] + 1) * 0x9e3779b97f4a7c15u + block.in_document[r] * 0xc2b2ae3d27d4eb4fu +
+                block.in_collection[r] * 0x165667b19e3779f9u +
+                (std::bit_cast<std::uint64_t>(block.weights[r]) ^ block.firsts[r]) * (2 * block.n + 1);
+            sum = sum * 0xd6e8feb86659fd93u + row;
             once += block.in_collection[r] == 1 ? 1 : 0;
         }
         rows += block.documents.size();
+    }
+    std::uint64_t all() const {
+        std::uint64_t sum = 0;
+        for (const std::uint64_t one : of_n) sum = sum * 0xd6e8feb86659fd93u + one;
+        return sum;
     }
 };
 
@@ -108,6 +133,13 @@ std::vector<std::string> parts_of(const std::string& text) {
     return parts;
 }
 
+context context_of(const std::string& where) {
+    context ctx = where == "cpu" ? context::cpu() : context::cuda();
+    if (where == "cuda-all") ctx.device = parse_device("cuda:all");
+    if (where.starts_with("gpu-memory=")) ctx.gpu_memory_bytes = std::stoull(where.substr(11));
+    return ctx;
+}
+
 /// The dictionary on a place, kept for the cases that follow on the same one.
 struct placed_counter {
     std::string where;
@@ -116,13 +148,23 @@ struct placed_counter {
     ngram_text_counter& on(const word_list& words, const std::string& requested) {
         if (counter && where == requested) return *counter;
         counter.reset();
-        context ctx = requested == "cpu" ? context::cpu() : context::cuda();
-        if (requested.starts_with("gpu-memory=")) ctx.gpu_memory_bytes = std::stoull(requested.substr(11));
-        counter.emplace(words.sorted, ctx);
+        counter.emplace(words.sorted, context_of(requested));
         where = requested;
         return *counter;
     }
 };
+
+/// Prints how many times as fast all GPUs are as the first, if that was measured.
+void compare(const std::string& requested, std::uint64_t sum, double seconds) {
+    static std::map<std::string, std::pair<std::uint64_t, double>> measured;
+    measured[requested] = {sum, seconds};
+    const std::size_t all = requested.find("cuda-all:");
+    if (all == std::string::npos) return;
+    const auto one = measured.find(requested.substr(0, all) + "cuda" + requested.substr(all + 8));
+    if (one == measured.end()) return;
+    if (one->second.first != sum) throw std::runtime_error(requested + ": the numbers of GPUs disagree");
+    std::printf("ratio\t%s\t%.2f\n", requested.c_str(), one->second.second / seconds);
+}
 
 void measure(const word_list& words, const generated_text& text, placed_counter& counters,
              const std::string& requested) {
@@ -137,28 +179,31 @@ void measure(const word_list& words, const generated_text& text, placed_counter&
     options.order = static_cast<unsigned>(std::stoul(parts[2]));
     options.only = parts[3] == "only";
 
-    ngram_text_counter& counter = counters.on(words, where);
-    const ngram_text view{text.text, text.documents, true};
+    const auto count = [&](const std::function<void(const ngram_rows&)>& take) {
+        if (where.starts_with("ids-"))
+            return ngram_likelihood(
+                {.words = text.ids, .documents = text.documents_of_ids, .vocabulary = vocabulary}, options,
+                context_of(where.substr(4)), take);
+        return counters.on(words, where).count({text.text, text.documents, true}, options, take);
+    };
     checksum sum;
-    std::uint64_t pieces =
-        counter.count(view, options, [&](const ngram_rows& rows) { sum.take(rows); }).pieces;
+    const std::uint64_t pieces = count([&](const ngram_rows& rows) { sum.take(rows); }).pieces;
     std::vector<double> seconds;
     double all = 0;
     while (seconds.size() < 7 && (seconds.empty() || all < 2)) {
         const auto begin = std::chrono::steady_clock::now();
-        counter.count(view, options, [](const ngram_rows&) {});
+        count([](const ngram_rows&) {});
         seconds.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
         all += seconds.back();
     }
     std::sort(seconds.begin(), seconds.end());
-    std::uint64_t count = 0;
-    for (const char c : text.text) count += c == ' ' ? 1 : 0;
     std::printf("%zu\t%llu\t%zu\t%s\t%s\t%u\t%s\t%zu\t%.4f\t%.4f\t%llu\t%.3f\t%016llx\t%llu\n",
-                text.text.size(), static_cast<unsigned long long>(count), words.sorted.size(), where.c_str(),
-                parts[1].c_str(), options.order, parts[3].c_str(), seconds.size(),
+                text.text.size(), static_cast<unsigned long long>(text.ids.size()), words.sorted.size(),
+                where.c_str(), parts[1].c_str(), options.order, parts[3].c_str(), seconds.size(),
                 seconds[seconds.size() / 2], seconds.front(), static_cast<unsigned long long>(sum.rows),
                 static_cast<double>(sum.once) / static_cast<double>(sum.rows),
-                static_cast<unsigned long long>(sum.sum), static_cast<unsigned long long>(pieces));
+                static_cast<unsigned long long>(sum.all()), static_cast<unsigned long long>(pieces));
+    compare(requested, sum.all(), seconds[seconds.size() / 2]);
     std::fflush(stdout);
 }
 

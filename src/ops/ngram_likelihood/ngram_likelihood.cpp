@@ -5,15 +5,18 @@
 #include <algorithm>
 #include <limits>
 #include <memory>
+#include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "device/cpu/huge_pages.hpp"
 #include "device/cpu/parallel.hpp"
 #include "device/paced_checks.hpp"
-#include "device/resident.hpp"
+#include "ops/ngram_likelihood/count_on_all.hpp"
 #include "ops/ngram_likelihood/ngram_methods.hpp"
 #include "ops/ngram_likelihood/rows/formula.hpp"
-#include "ops/ngram_likelihood/text_counting.hpp"
+#include "ops/ngram_likelihood/text_counters.hpp"
 #include "primitives/segments.hpp"
 #include "quern/base/choose_device.hpp"
 #include "quern/base/error.hpp"
@@ -125,27 +128,68 @@ void check_all(const ngram_collection& collection, const ngram_options& options,
     check_collection(host, collection, options);
 }
 
-/// count(place, record) counts.
+/// Every place that the method uses for so many words.
+chosen_device choose_places(const ngram_collection& collection, const ngram_options& options,
+                            const context& ctx) {
+    // One GPU counts fewer words in a few milliseconds.
+    constexpr std::uint64_t words_for_several = std::uint64_t{1} << 22;
+    const bool several =
+        options.method == ngram_method::automatic && collection.words.size() >= words_for_several;
+    return choose_device(place_of(options, ctx), "n-gram likelihood",
+                         several ? offered_places::several_gpus : offered_places::all);
+}
+
+/// count(place, record) counts, on the first place.
 template <class Count>
-ngram_record count_at_place(const ngram_options& options, const context& ctx, const Count& count) {
-    any_place chosen = open_place(place_of(options, ctx), "n-gram likelihood");
-    ngram_record record = chosen.run([&](auto& place) {
+ngram_record count_at_first(const chosen_device& chosen, const context& ctx, const Count& count) {
+    any_place first(ctx, first_of(chosen));
+    ngram_record record = first.run([&](auto& place) {
         ngram_record result;
         count(place, result);
         return result;
     });
-    record.place = chosen.where();
+    record.place = first.where();
     return record;
 }
 
-ngram_record count_checked(const ngram_collection& collection, const ngram_options& options,
-                           const context& ctx, const row_sink& sink) {
-    return count_at_place(options, ctx, [&](auto& place, ngram_record& record) {
+/// Nothing if there is one place, or if the memory of one does not hold the words.
+std::optional<ngram_record> count_on_several(const chosen_device& chosen, const ngram_collection& collection,
+                                             const ngram_options& options, const context& ctx,
+                                             const row_sink& sink) {
+    if (chosen.more.empty() || options.method != ngram_method::automatic) return {};
+    place_set places(ctx, chosen);
+    auto record = count_on_all(places, options, sink, [&](std::size_t, auto& place, auto& turns, auto& part) {
+        return count_part(place, collection, options, turns, part);
+    });
+    if (!record) log_that_one_counts(chosen, ctx);
+    return record;
+}
+
+}  // namespace
+
+ngram_record ngram_detail::count_ngrams_on(const chosen_device& chosen, const ngram_collection& collection,
+                                           const ngram_options& options, const context& ctx,
+                                           const row_sink& sink) {
+    if (auto record = count_on_several(chosen, collection, options, ctx, sink)) return std::move(*record);
+    return count_at_first(chosen, ctx, [&](auto& place, ngram_record& record) {
         count_ngrams(place, collection, options, sink, record);
     });
 }
 
-}  // namespace
+ngram_record ngram_detail::count_collection_on(const chosen_device& chosen,
+                                               const ngram_collection& collection,
+                                               const ngram_options& options, const context& ctx,
+                                               const collection_sink& sink) {
+    joined_rows joined(collection.documents, options.order, sink);
+    auto record =
+        count_on_several(chosen, collection, options, ctx, [&](const ngram_rows& rows) { joined.add(rows); });
+    if (!record)
+        return count_at_first(chosen, ctx, [&](auto& place, ngram_record& result) {
+            count_collection(place, collection, options, sink, result);
+        });
+    for (ngram_totals& of_n : record->totals) of_n.rows = 0;
+    return std::move(*record);
+}
 
 void validate(const ngram_options& options) {
     check_ranges(options);
@@ -168,7 +212,7 @@ ngram_record ngram_likelihood(const ngram_collection& collection, const ngram_op
                               const context& ctx, const std::function<void(const ngram_rows&)>& sink) {
     refuse_model_smoothing(options);
     check_all(collection, options, ctx);
-    return count_checked(collection, options, ctx, sink);
+    return count_ngrams_on(choose_places(collection, options, ctx), collection, options, ctx, sink);
 }
 
 ngram_result ngram_likelihood(const ngram_collection& collection, const ngram_options& options,
@@ -182,9 +226,9 @@ ngram_result ngram_likelihood(const ngram_collection& collection, const ngram_op
         result.tables.back().n = n;
     }
     reserve_rows(result.tables, collection, options, ctx);
-    result.record = count_checked(collection, options, ctx, [&](const ngram_rows& rows) {
-        result.tables[rows.n - first_n].append(rows);
-    });
+    result.record =
+        count_ngrams_on(choose_places(collection, options, ctx), collection, options, ctx,
+                        [&](const ngram_rows& rows) { result.tables[rows.n - first_n].append(rows); });
     return result;
 }
 
@@ -192,15 +236,11 @@ ngram_record count_collection_ngrams(const ngram_collection& collection, const n
                                      const context& ctx,
                                      const std::function<void(const collection_ngrams&)>& sink) {
     check_all(collection, options, ctx);
-    return count_at_place(options, ctx, [&](auto& place, ngram_record& record) {
-        count_collection(place, collection, options, sink, record);
-    });
+    return count_collection_on(choose_places(collection, options, ctx), collection, options, ctx, sink);
 }
 
 struct ngram_text_counter::state {
-    state(const context& ctx, const chosen_device& chosen, std::span<const std::string_view> words)
-        : counting(ctx, chosen, words) {}
-    resident<text_counting> counting;
+    text_counters counters;
 };
 
 ngram_text_counter::ngram_text_counter(std::span<const std::string_view> words, const context& ctx) {
@@ -210,7 +250,9 @@ ngram_text_counter::ngram_text_counter(std::span<const std::string_view> words, 
         if (words[i - 1] >= words[i])
             throw usage_error("n-gram likelihood: word " + std::to_string(i) + " of the dictionary, \"" +
                               std::string(words[i]) + "\", is not greater than the previous one");
-    state_ = std::make_unique<state>(ctx, choose_device(ctx, "n-gram likelihood"), words);
+    constexpr std::uint64_t bytes_for_several = std::uint64_t{1} << 24;  // about four million words
+    const chosen_device chosen = choose_device(ctx, "n-gram likelihood", offered_places::several_gpus);
+    state_.reset(new state{{ctx, chosen, words, bytes_for_several}});
 }
 ngram_text_counter::ngram_text_counter(ngram_text_counter&&) noexcept = default;
 ngram_text_counter& ngram_text_counter::operator=(ngram_text_counter&&) noexcept = default;
@@ -220,15 +262,10 @@ ngram_record ngram_text_counter::count(const ngram_text& text, const ngram_optio
                                        const std::function<void(const ngram_rows&)>& sink) {
     validate(options);
     refuse_model_smoothing(options);
-    ngram_record record = state_->counting.visit([&](auto& counting) {
-        counting.check(text, options);
-        return counting.count(text, options, sink);
-    });
-    record.place = state_->counting.where();
-    return record;
+    return state_->counters.count(text, options, sink);
 }
 std::uint64_t ngram_text_counter::dictionary_bytes() const {
-    return state_->counting.visit([](const auto& counting) { return counting.dictionary_bytes(); });
+    return state_->counters.dictionary_bytes();
 }
 
 double likelihood_of(const ngram_counts& counts, const ngram_options& options) {

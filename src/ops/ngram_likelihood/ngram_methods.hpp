@@ -12,6 +12,8 @@
 #include "device/cuda/cuda_place.hpp"
 #include "ops/ngram_likelihood/rows/documents.hpp"
 #include "ops/ngram_likelihood/rows/joined_rows.hpp"
+#include "ops/ngram_likelihood/rows/range_turns.hpp"
+#include "quern/base/choose_device.hpp"
 #include "quern/ops/ngram_likelihood.hpp"
 
 namespace quern::ngram_detail {
@@ -24,6 +26,21 @@ void count_ngrams(cpu_place& place, const ngram_collection& collection, const ng
                   const row_sink& sink, ngram_record& record);
 void count_ngrams(cuda_place& place, const ngram_collection& collection, const ngram_options& options,
                   const row_sink& sink, ngram_record& record);
+
+/// One place's part of the work of several, by the method `automatic`; false if a place lacks the memory for all words. Only totals
+/// and pieces of the record.
+bool count_part(cpu_place& place, const ngram_collection& collection, const ngram_options& options,
+                range_turns& turns, ngram_record& record);
+bool count_part(cuda_place& place, const ngram_collection& collection, const ngram_options& options,
+                range_turns& turns, ngram_record& record);
+
+/// The entry points on these places, even if the words are few. The collection is checked. Other methods than `automatic`
+/// use the first place.
+ngram_record count_ngrams_on(const chosen_device& chosen, const ngram_collection& collection,
+                             const ngram_options& options, const context& ctx, const row_sink& sink);
+ngram_record count_collection_on(const chosen_device& chosen, const ngram_collection& collection,
+                                 const ngram_options& options, const context& ctx,
+                                 const collection_sink& sink);
 
 /// The n-grams of the collection as a whole, by the requested method: from the rows of documents,
 template <class Place>

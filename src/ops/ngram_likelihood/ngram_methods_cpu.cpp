@@ -6,6 +6,7 @@
 
 #include "device/cpu/parallel.hpp"
 #include "device/paced_checks.hpp"
+#include "ops/ngram_likelihood/levels/parts_of_places.hpp"
 #include "ops/ngram_likelihood/ngram_methods.hpp"
 #include "ops/ngram_likelihood/order/ngram_order.hpp"
 #include "ops/ngram_likelihood/papers/dictionary_method.hpp"
@@ -122,10 +123,20 @@ void count_collection(cpu_place& place, const ngram_collection& collection, cons
     count_occurrences(place, collection, options, record);
 }
 
+bool count_part(cpu_place& place, const ngram_collection& collection, const ngram_options& options,
+                range_turns& turns, ngram_record& record) {
+    return part_of_collection(place, collection, options, turns, record);
+}
+
 void count_words(cpu_place& place, placed_text<cpu_place> words, std::uint32_t vocabulary,
                  const ngram_options& options, const row_sink& sink, ngram_record& record) {
     count_ngrams(place, {.words = words.ids.span(), .documents = words.documents, .vocabulary = vocabulary},
                  options, sink, record);
+}
+
+bool count_words_part(cpu_place& place, placed_text<cpu_place> words, std::uint32_t vocabulary,
+                      const ngram_options& options, range_turns& turns, ngram_record& record) {
+    return part_of_words(place, std::move(words), vocabulary, options, turns, record);
 }
 
 void count_strings(cpu_place& place, const primitives::tokenized_text<cpu_place>& cut,

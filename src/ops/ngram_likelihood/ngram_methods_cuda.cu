@@ -5,7 +5,7 @@
 
 #include "ops/ngram_likelihood/rows/block_pipe.cuh"
 //
-#include "ops/ngram_likelihood/levels/level_pieces.hpp"
+#include "ops/ngram_likelihood/levels/parts_of_places.hpp"
 #include "ops/ngram_likelihood/ngram_methods.hpp"
 #include "ops/ngram_likelihood/papers/dictionary_method.hpp"
 #include "ops/ngram_likelihood/papers/string_words.hpp"
@@ -73,6 +73,11 @@ void count_ngrams(cuda_place& place, const ngram_collection& collection, const n
     }
 }
 
+bool count_part(cuda_place& place, const ngram_collection& collection, const ngram_options& options,
+                range_turns& turns, ngram_record& record) {
+    return part_of_collection(place, collection, options, turns, record);
+}
+
 void count_words(cuda_place& place, placed_text<cuda_place> words, std::uint32_t vocabulary,
                  const ngram_options& options, const row_sink& sink, ngram_record& record) {
     const std::size_t size = words.ids.size();
@@ -93,6 +98,11 @@ void count_words(cuda_place& place, placed_text<cuda_place> words, std::uint32_t
     words.ids = {};
     collection.words = ids;
     count_ngrams(place, collection, options, sink, record);
+}
+
+bool count_words_part(cuda_place& place, placed_text<cuda_place> words, std::uint32_t vocabulary,
+                      const ngram_options& options, range_turns& turns, ngram_record& record) {
+    return part_of_words(place, std::move(words), vocabulary, options, turns, record);
 }
 
 void count_strings(cuda_place& place, const primitives::tokenized_text<cuda_place>& cut,

@@ -33,6 +33,11 @@ void count_words(cpu_place& place, placed_text<cpu_place> words, std::uint32_t v
                  const ngram_options& options, const row_sink& sink, ngram_record& record);
 void count_words(cuda_place& place, placed_text<cuda_place> words, std::uint32_t vocabulary,
                  const ngram_options& options, const row_sink& sink, ngram_record& record);
+/// One place's part of the work of several, as count_part().
+bool count_words_part(cpu_place& place, placed_text<cpu_place> words, std::uint32_t vocabulary,
+                      const ngram_options& options, range_turns& turns, ngram_record& record);
+bool count_words_part(cuda_place& place, placed_text<cuda_place> words, std::uint32_t vocabulary,
+                      const ngram_options& options, range_turns& turns, ngram_record& record);
 /// Counts words as strings.
 void count_strings(cpu_place& place, const primitives::tokenized_text<cpu_place>& cut,
                    const ngram_options& options, const row_sink& sink, ngram_record& record);
@@ -73,6 +78,13 @@ class text_counting {
         }
         place_.synchronise();
         return record;
+    }
+    /// One place's part of the work of several, which all tokenize the whole text; false if a place lacks the memory.
+    bool count_part(const ngram_text& text, const ngram_options& options, range_turns& turns,
+                    ngram_record& record) {
+        if (turns.min_of_all(max_at_once()) < text.text.size()) return false;
+        return count_words_part(place_, look_up(text, 0, documents_of(text)), dictionary_.size(), options,
+                                turns, record);
     }
     std::uint64_t dictionary_bytes() const { return dictionary_.bytes(); }
 

@@ -133,7 +133,7 @@ class ngrams_run {
         return method == ngram_method::suffix_sigma ? "method suffix-sigma" : "ngrams";
     }
     static offered_places offered_by(ngram_method method) {
-        return method == ngram_method::suffix_sigma ? offered_places::cpu_only : offered_places::all;
+        return method == ngram_method::suffix_sigma ? offered_places::cpu_only : offered_places::several_gpus;
     }
 
     /// The dictionary, and the text options of its words.

@@ -31,6 +31,14 @@ struct flag_words {
     }
 };
 
+/// out[i] = words[i] / 2^shift.
+struct shift_words {
+    const std::uint32_t* words;
+    unsigned shift;
+    std::uint32_t* out;
+    constexpr void operator()(std::uint64_t i) const { out[i] = words[i] >> shift; }
+};
+
 // ---- Slots: occurrences in their current order ----
 
 /// The shared length of a slot while it is still equal to the previous one.

@@ -5,9 +5,12 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -17,6 +20,7 @@
 #include "device/paced_checks.hpp"
 #include "ops/ngram_likelihood/levels/ngram_levels.hpp"
 #include "ops/ngram_likelihood/rows/documents.hpp"
+#include "ops/ngram_likelihood/rows/range_turns.hpp"
 #include "primitives/load_balance/load_balance.hpp"
 #include "quern/base/error.hpp"
 
@@ -108,7 +112,39 @@ class level_pieces {
         record.pieces = std::max<std::uint64_t>(pieces_, 1);
     }
 
+    /// One place's part of the work of several, which all call it for the same words. Nothing is counted and the result is
+    /// false if the words do not stay on every place. `record` has only the part of this place.
+    bool run_part(ngram_record& record, range_turns& turns, array<std::uint32_t> device_words = {}) {
+        const std::uint64_t bytes_on_device = device_words.size() * sizeof(std::uint32_t);
+        const bool stay = words_stay(bytes_on_device);
+        const std::uint64_t memory = turns.min_of_all(
+            stay ? memory_with(bytes_on_device) - stats_.words * placed_words<Place>::word_bytes : 0);
+        if (memory == 0) return false;
+        if (stats_.words != 0) {
+            const placed_words<Place> text = place_words(std::move(device_words));
+            const ranges_of_words ranges = cut_for_places(text.words.span(), memory, turns.places());
+            std::size_t current = 0;
+            const std::function<void(const ngram_rows&)> in_turn = [&](const ngram_rows& rows) {
+                turns.give(current, rows);
+            };
+            work_on(
+                ranges, [&](const word_range& range) { return resident_piece(text, range); }, in_turn,
+                [&](std::size_t previous) -> std::optional<std::size_t> {
+                    if (previous != none) turns.complete(previous);
+                    const auto next = turns.begin_next(ranges.size());
+                    current = next.value_or(0);
+                    return next;
+                });
+        }
+        record.totals = std::move(totals_);
+        record.pieces = pieces_;
+        return true;
+    }
+
   private:
+    using ranges_of_words = std::vector<word_range>;
+    static constexpr std::size_t none = std::numeric_limits<std::size_t>::max();
+
     void count(array<std::uint32_t> device_words) {
         const std::uint64_t bytes_on_device = device_words.size() * sizeof(std::uint32_t),
                             memory = memory_with(bytes_on_device);
@@ -116,11 +152,16 @@ class level_pieces {
             carried_pieces(memory);
             return;
         }
-        placed_words<Place> text;
-        text.words =
-            bytes_on_device != 0 ? std::move(device_words) : array_from(place_, collection_.words, "words");
-        text.locate(place_, documents_.span(), options_.order);
+        const placed_words<Place> text = place_words(std::move(device_words));
         resident_pieces(text, memory - stats_.words * placed_words<Place>::word_bytes);
+    }
+
+    placed_words<Place> place_words(array<std::uint32_t> device_words) {
+        placed_words<Place> text;
+        text.words = device_words.size() != 0 ? std::move(device_words)
+                                              : array_from(place_, collection_.words, "words");
+        text.locate(place_, documents_.span(), options_.order);
+        return text;
     }
 
     /// Memory for pieces and the words already there, besides the blocks of rows and small data.
@@ -144,14 +185,62 @@ class level_pieces {
         }
         const std::vector<word_range> ranges =
             cut_into_ranges(counts_on_device(text.words.span(), memory), memory / (each + 1), each + 1);
-        work_on(ranges, [&](const word_range& range) {
-            auto flags = make_array<std::uint8_t>(place_, stats_.words, "n-grams");
-            for_each_item(place_, stats_.words,
-                          flag_words{text.words.data(), range.first, range.last, flags.data()});
-            auto spots = make_array<std::uint32_t>(place_, range.occurrences, "n-grams");
-            primitives::compact_positions<std::uint32_t>(place_, flags.span(), spots.span());
-            return std::pair(table, std::move(spots));
-        });
+        work_on(ranges, [&](const word_range& range) { return resident_piece(text, range); });
+    }
+
+    /// The table of words on the place, and the spots of a range.
+    std::pair<occurrence_table, array<std::uint32_t>> resident_piece(const placed_words<Place>& text,
+                                                                     const word_range& range) {
+        auto flags = make_array<std::uint8_t>(place_, stats_.words, "n-grams");
+        for_each_item(place_, stats_.words,
+                      flag_words{text.words.data(), range.first, range.last, flags.data()});
+        auto spots = make_array<std::uint32_t>(place_, range.occurrences, "n-grams");
+        primitives::compact_positions<std::uint32_t>(place_, flags.span(), spots.span());
+        return {text.table(1), std::move(spots)};
+    }
+
+    /// Ranges for several places, about equal: the same at each. A range beyond `memory` is cut further.
+    ranges_of_words cut_for_places(span_on<Place, const std::uint32_t> words, std::uint64_t memory,
+                                   std::size_t places) {
+        constexpr std::uint64_t each = ngram_levels<Place>::item_bytes + 1, ranges_of_place = 6;
+        constexpr unsigned group_bits = 16;  // groups of neighbouring words: fewer counters than words
+        const unsigned bits = static_cast<unsigned>(std::bit_width(collection_.vocabulary)),
+                       shift = std::max(bits, group_bits) - group_bits;
+        std::vector<std::uint64_t> counts;
+        {
+            auto groups = make_array<std::uint32_t>(place_, words.size(), "words");
+            for_each_item(place_, words.size(), shift_words{words.data(), shift, groups.data()});
+            auto counted = make_array<std::uint64_t>(
+                place_, (collection_.vocabulary >> shift) + std::size_t{1}, "words");
+            primitives::histogram<std::uint32_t>(place_, groups.span(), counted.span());
+            counts = to_host(place_, counted.span());
+        }
+        const std::uint64_t at_most = words.size() / (ranges_of_place * places) + 1;
+        ranges_of_words coarse;
+        for (std::uint64_t group = 0; group < counts.size(); ++group) {
+            if (coarse.empty() || coarse.back().occurrences + counts[group] > at_most)
+                coarse.push_back({static_cast<std::uint32_t>(group << shift), 0, 0});
+            coarse.back().last = static_cast<std::uint32_t>(
+                std::min<std::uint64_t>(((group + 1) << shift) - 1, collection_.vocabulary));
+            coarse.back().occurrences += counts[group];
+        }
+        ranges_of_words ranges;
+        std::vector<std::uint64_t> exact;  // of each word, if needed
+        for (const word_range& range : coarse) {
+            if (range.occurrences <= memory / each) {
+                ranges.push_back(range);
+                continue;
+            }
+            if (exact.empty()) exact = shift == 0 ? std::move(counts) : counts_on_device(words, memory);
+            for (word_range part : cut_into_ranges(
+                     std::span(exact).subspan(range.first, range.last - range.first + std::size_t{1}),
+                     memory / each, each)) {
+                part.first += range.first;
+                part.last += range.first;
+                ranges.push_back(part);
+            }
+        }
+        return ranges;
     }
 
     void carried_pieces(std::uint64_t memory) {
@@ -169,7 +258,16 @@ class level_pieces {
 
     /// Counts piece by piece. piece_of(range) returns the table of a piece and its spots.
     template <class Piece>
-    void work_on(const std::vector<word_range>& ranges, const Piece& piece_of) {
+    void work_on(const ranges_of_words& ranges, const Piece& piece_of) {
+        work_on(ranges, piece_of, take_, [&](std::size_t previous) -> std::optional<std::size_t> {
+            const std::size_t next = previous == none ? 0 : previous + 1;
+            return next < ranges.size() ? std::optional(next) : std::nullopt;
+        });
+    }
+    /// next(previous range, or `none`) returns the range that is counted next.
+    template <class Piece, class Next>
+    void work_on(const ranges_of_words& ranges, const Piece& piece_of,
+                 const std::function<void(const ngram_rows&)>& take, const Next& next) {
         array<std::uint32_t> distinct;
         if (options_.smoothing == ngram_smoothing::absolute && totals_.front().n == 1) {
             distinct =
@@ -181,12 +279,12 @@ class level_pieces {
             }
             stats_.distinct_words = distinct.span();
         }
-        row_blocks<Place> blocks(place_, options_.history_counts, stats_.words, take_);
-        std::uint64_t done = 0;
-        for (const word_range& range : ranges) {
-            place_.ctx().report(
-                {"count", std::exchange(done, done + range.occurrences), stats_.words, "words"});
-            auto [table, spots] = piece_of(range);
+        row_blocks<Place> blocks(place_, options_.history_counts, stats_.words, take);
+        std::vector<std::uint64_t> before{0};  // occurrences of earlier ranges
+        for (const word_range& range : ranges) before.push_back(before.back() + range.occurrences);
+        for (auto current = next(none); current; current = next(*current)) {
+            place_.ctx().report({"count", before[*current], stats_.words, "words"});
+            auto [table, spots] = piece_of(ranges[*current]);
             ngram_levels<Place>(place_, stats_, table, std::move(spots)).run(blocks, totals_);
             ++pieces_;
         }

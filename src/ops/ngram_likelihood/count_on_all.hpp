@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// The parts of several places, as one result.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "device/place_set.hpp"
+#include "ops/ngram_likelihood/ngram_methods.hpp"
+
+namespace quern::ngram_detail {
+
+/// The first of several places.
+inline chosen_device first_of(chosen_device chosen) {
+    if (!chosen.more.empty() && chosen.cuda) chosen.name = "cuda:" + std::to_string(chosen.ordinal);
+    chosen.more.clear();
+    return chosen;
+}
+
+/// Every place has all words and counts one range of first words after another: count(place's index, place, turns, record)
+/// is its part. Nothing if the memory of one does not hold the words.
+template <class Count>
+std::optional<ngram_record> count_on_all(place_set& places, const ngram_options& options,
+                                         const row_sink& sink, const Count& count) {
+    range_turns turns(places.size(), options.order, sink);
+    std::vector<ngram_record> parts(places.size());
+    std::atomic<bool> fits = true;
+    places.on_each([&](auto& place, cpu_place& /*host*/, std::size_t index) {
+        turns.run([&] {
+            if (!count(index, place, turns, parts[index])) fits = false;
+        });
+    });
+    turns.rethrow();
+    if (!fits) return {};
+    ngram_record all = std::move(parts.front());
+    for (std::size_t p = 1; p < parts.size(); ++p) {
+        for (std::size_t t = 0; t < all.totals.size(); ++t) {
+            all.totals[t].occurrences += parts[p].totals[t].occurrences;
+            all.totals[t].with_unknown += parts[p].totals[t].with_unknown;
+            all.totals[t].distinct += parts[p].totals[t].distinct;
+            all.totals[t].rows += parts[p].totals[t].rows;
+        }
+        all.pieces += parts[p].pieces;
+    }
+    all.pieces = std::max<std::uint64_t>(all.pieces, 1);
+    all.place = places.where();
+    return all;
+}
+
+inline void log_that_one_counts(const chosen_device& chosen, const context& ctx) {
+    ctx.log(log_level::info, "n-gram likelihood uses one GPU, " + first_of(chosen).name +
+                                 ": the words do not fit the memory of every GPU");
+}
+
+}  // namespace quern::ngram_detail

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rows of ranges of first words that several places make, output in the order of the ranges for every n. A place whose
+// rows of one n come too early waits, with what it has in transfer: while one outputs its rows of n words, the next
+// outputs those of n - 1. So no row is kept.
+#pragma once
+
+#include <algorithm>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "quern/ops/ngram_likelihood.hpp"
+
+namespace quern::ngram_detail {
+
+class range_turns {
+  public:
+    range_turns(std::size_t places, unsigned order, const std::function<void(const ngram_rows&)>& sink)
+        : places_(places), order_(order), take_(sink), turn_(order + std::size_t{1}) {}
+
+    std::size_t places() const { return places_; }
+
+    /// The minimum of the values of all places, which all call it equally often. Waits for them.
+    std::uint64_t min_of_all(std::uint64_t value) {
+        std::unique_lock hold(mutex_);
+        if (called_++ % places_ == 0) min_.push_back(value);
+        const std::size_t round = min_.size() - 1;
+        min_[round] = std::min(min_[round], value);
+        changed_.notify_all();
+        changed_.wait(hold, [&] { return failed_ || called_ >= (round + 1) * places_; });
+        if (failed_) throw stopped{};
+        return min_[round];
+    }
+
+    /// The next of so many ranges, the same number at every place; nothing: all have begun, or one has failed.
+    std::optional<std::size_t> begin_next(std::size_t ranges) {
+        const std::lock_guard hold(mutex_);
+        complete_below_.resize(ranges, 0);
+        if (failed_ || begun_ == ranges) return {};
+        return begun_++;
+    }
+    /// Outputs rows of a range, when it is its turn. The n of a range ascend.
+    void give(std::size_t range, const ngram_rows& rows) {
+        {
+            std::unique_lock hold(mutex_);
+            complete_below(range, rows.n);
+            changed_.wait(hold, [&] { return failed_ || turn_[rows.n] == range; });
+            if (failed_) throw stopped{};
+        }
+        const std::lock_guard one_at_a_time(output_);
+        take_(rows);
+    }
+    /// All rows of a range are output.
+    void complete(std::size_t range) {
+        const std::lock_guard hold(mutex_);
+        complete_below(range, order_ + 1);
+    }
+
+    /// Calls work(), the part of one place. After an exception no further range begins and nobody waits.
+    template <class Work>
+    void run(const Work& work) {
+        try {
+            work();
+        } catch (const stopped&) {  // another place has failed
+        } catch (...) {
+            const std::lock_guard hold(mutex_);
+            if (!failed_) thrown_ = std::current_exception();
+            failed_ = true;
+            changed_.notify_all();
+        }
+    }
+    /// Throws what the first place that failed has thrown.
+    void rethrow() const {
+        if (thrown_) std::rethrow_exception(thrown_);
+    }
+
+  private:
+    struct stopped {};
+
+    /// The rows of a range with fewer than n words are output. Call it with the lock.
+    void complete_below(std::size_t range, unsigned n) {
+        if (complete_below_[range] == n) return;
+        complete_below_[range] = n;
+        for (unsigned shorter = 1; shorter < n; ++shorter) {
+            std::size_t& turn = turn_[shorter];
+            while (turn < complete_below_.size() && complete_below_[turn] > shorter) ++turn;
+        }
+        changed_.notify_all();
+    }
+
+    const std::size_t places_;
+    const unsigned order_;
+    const std::function<void(const ngram_rows&)>& take_;
+    std::mutex mutex_, output_;
+    std::condition_variable changed_;
+    std::size_t called_ = 0, begun_ = 0;
+    std::vector<std::uint64_t> min_;        ///< of each round of min_of_all()
+    std::vector<unsigned> complete_below_;  ///< of each range
+    std::vector<std::size_t> turn_;         ///< [n]: the range that outputs rows of n words
+    bool failed_ = false;
+    std::exception_ptr thrown_;
+};
+
+}  // namespace quern::ngram_detail
