@@ -3,7 +3,8 @@
 // 2^SCALE nodes and LINKS links; prints rows of a Markdown table: a sum over all links, and a whole iteration, compared with
 // cuSPARSE's product of the same matrix in float (CUSPARSE: the library's file; it is loaded when the program runs).
 // layouts: sums in several arrangements of the links. formats: iterations in doubles over matrices in the literature's
-// formats. Times of sums are between CUDA events, medians; an iteration's is the time of 66 (in doubles 402) minus that of the
+// formats. With several GPUs: iterations of a graph that stays on one and on all of them (their ranks are compared), and a
+// whole call from host memory, to convergence. Times of sums are between CUDA events, medians; an iteration's is the time of 66 (in doubles 402) minus that of the
 // first two, which send 64 bits; the best of three.
 #include <cusparse.h>
 #include <dlfcn.h>
@@ -159,6 +160,51 @@ struct bench {
             4.0 * static_cast<double>(links()) + 60.0 * static_cast<double>(graph.nodes));
     }
 
+    /// By one GPU and by all, if there are several: iterations of a graph that stays, and whole calls. False if ranks differ.
+    bool by_several() const {
+        context ctx = context::cuda();
+        ctx.device.ordinal = device_choice::all_ordinals;
+        const chosen_device gpus = choose_device(ctx, "pagerank_cuda_bench", offered_places::several_gpus);
+        if (gpus.more.empty()) return true;
+        std::vector<double> expected;
+        bool right = true;
+        for (const std::size_t count : {std::size_t{1}, 1 + gpus.more.size()}) {
+            chosen_device used = gpus;
+            used.more.resize(count - 1);
+            const std::string who = std::to_string(count) + (count == 1 ? " GPU" : " GPUs");
+            std::optional<resident_graph> held;
+            link_ranks found;
+            const auto call = [&](std::uint32_t steps) {
+                return seconds_of([&] {
+                    found = held->page_rank({.tolerance = 1e-300, .max_iterations = steps});
+                    if (found.iterations != steps) throw std::runtime_error("ended early");
+                });
+            };
+            const double prepared = seconds_of([&] {
+                held.emplace(graph.view(), ctx, used, 1);
+                call(2);
+            });
+            const auto best = [&](std::uint32_t steps) {
+                return std::min({call(steps), call(steps), call(steps)});
+            };
+            const double few = best(2), many = best(66);
+            row("PageRank, an iteration, " + who, prepared, (many - few) / 64 * 1e3,
+                4.0 * static_cast<double>(links()) + 60.0 * static_cast<double>(graph.nodes));
+            held.reset();
+            const double whole = seconds_of([&] {
+                held.emplace(graph.view(), ctx, used, 1);
+                found = held->page_rank({.tolerance = 1e-12});
+            });
+            row("PageRank, a call from host memory, " + std::to_string(found.iterations) + " iterations, " +
+                    who,
+                0, whole * 1e3, 0);
+            if (expected.empty()) expected = found.ranks;
+            right &= found.ranks == expected;
+        }
+        if (!right) std::fprintf(stderr, "pagerank_cuda_bench: the ranks of several GPUs differ\n");
+        return right;
+    }
+
     /// The power iteration in doubles, by the public function; `prepared` is a whole call of two steps, on the host too. Damping
     /// is near 1, so that the steps do not converge; there are so many that the host's time is negligible.
     void format(rank_storage storage) const {
@@ -272,7 +318,7 @@ int run(int count, char** arguments) {
         for (const rank_storage storage :
              {rank_storage::csr, rank_storage::brc, rank_storage::brcp, rank_storage::brcp_paper})
             all.format(storage);
-    return 0;
+    return all.by_several() ? 0 : 1;
 }
 
 }  // namespace

@@ -121,6 +121,11 @@ std::vector<cuda_device_info> cuda_devices(const char* library_name, std::string
     return devices;
 }
 
+void* driver_function(const char* symbol) {
+    void* const library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);  // never closed, as above
+    return library == nullptr ? nullptr : dlsym(library, symbol);
+}
+
 cuda_runtime_report check_cuda_runtime(int ordinal) {
     if constexpr (has_cuda) return probe_cuda_runtime(ordinal);
     return {false, "this program was built without CUDA", 0, 0};

@@ -36,6 +36,9 @@ struct cuda_runtime_report {
     std::string kernels = {}, about_kernels = {};   ///< "Hopper" or "portable", and why, if it works
 };
 
+/// A function of the installed driver, for what the runtime library lacks; null without a driver, or in an older one.
+void* driver_function(const char* symbol);
+
 /// Whether this program can compute on GPU `ordinal`: runs a small kernel there and checks every value it wrote.
 /// Reports a program built without CUDA. Takes milliseconds, longer for the first call of a process; does not wait for
 /// other work on the device. Makes the GPU current for the calling thread.

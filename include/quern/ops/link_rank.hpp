@@ -17,6 +17,7 @@
 #include <string_view>
 #include <vector>
 
+#include "quern/base/choose_device.hpp"
 #include "quern/base/context.hpp"
 #include "quern/base/link.hpp"
 #include "quern/base/value_precision.hpp"
@@ -121,7 +122,15 @@ class resident_graph {
   public:
     /// The memory of the view outlives this object, which reads it: on the CPU in every step, on a GPU to arrange links,
     /// and in every step those that do not fit. Throws as the functions do.
+    /// Several GPUs share PageRank in integers, each with the links into a part of the nodes; HITS and stored matrices use
+    /// the first.
     resident_graph(const link_graph_view& graph, const context& ctx);
+    /// On devices that are already chosen: the first ones, as many as have links for `work` each, a node counted as four
+    /// links; all, if context::gpu_memory_bytes is too small for one.
+    resident_graph(const link_graph_view& graph, const context& ctx, const chosen_device& chosen,
+                   std::uint64_t work = work_a_device);
+    /// Below, a step takes an H200 less than 0.15 ms, and an exchange costs too much of it.
+    static constexpr std::uint64_t work_a_device = std::uint64_t{1} << 26;
     ~resident_graph();
     resident_graph(resident_graph&&) noexcept;
     resident_graph& operator=(resident_graph&&) noexcept;

@@ -2,7 +2,8 @@
 // The integer iteration on a GPU. A step has two kernels: sums over the links (sliced_ell.cuh; link_tiles.cuh where links
 // have weights or do not fit), and one pass over the nodes that spreads the step, measures it and takes for the next. The
 // last block of a pass decides how to continue, so that steps follow each other without the host, which checks every few
-// steps. Kernels enqueued after the end do nothing.
+// steps. Kernels enqueued after the end do nothing. As one of several GPUs (rank_parts.hpp) it has the passes of its own
+// slots, and the host decides, once it has the totals of all.
 #include <algorithm>
 #include <cstddef>
 #include <memory>
@@ -14,14 +15,16 @@
 #include "ops/link_rank/fixed_arithmetic.hpp"
 #include "ops/link_rank/fixed_page_rank.hpp"
 #include "ops/link_rank/link_tiles.cuh"
+#include "ops/link_rank/rank_parts.hpp"
 #include "ops/link_rank/sliced_ell.cuh"
 
 namespace quern::link_rank_detail {
 
 struct cuda_rank_links {
-    cuda_array<std::uint64_t> degrees;  ///< by slot
     node_slots slots;
-    std::optional<sliced_ell> slices;  ///< one of the two is used
+    slot_range range;                   ///< whose links are here
+    cuda_array<std::uint64_t> degrees;  ///< by slot of the range
+    std::optional<sliced_ell> slices;   ///< one of the two is used
     std::optional<link_tiles> tiles;
 };
 
@@ -58,6 +61,7 @@ struct step_state {
     even_shares even;
     totals sum{};  ///< of the running pass
     unsigned blocks_done = 0;
+    totals of_pass{};  ///< for the host, where the graph is on several devices
 };
 
 struct constants {
@@ -67,7 +71,7 @@ struct constants {
     dangling_rule dangling;
 };
 
-/// Arrays by slot, two slots per thread. `degrees` are no_node past the nodes and in slots without a node.
+/// Arrays by slot of a range, two slots per thread. `degrees` are no_node past the nodes and in slots without a node.
 struct node_arrays {
     std::uint64_t pairs;
     const ulonglong2* degrees;
@@ -189,8 +193,8 @@ __device__ __forceinline__ typename contribution_of<Next>::type take(std::int64_
     }
 }
 
-/// Sets initial ranks and residuals; takes `start` for the first step. Zeroes the sums of links.
-template <sending Next>
+/// Sets initial ranks and residuals; takes `start` for the first step. Zeroes the sums of links. Alone: on one device.
+template <sending Next, bool Alone>
 __global__ void __launch_bounds__(block_threads)
     begin_kernel(node_arrays nodes, constants params, step_state* state) {
     cuda::wait_for_previous_kernel();
@@ -219,12 +223,17 @@ __global__ void __launch_bounds__(block_threads)
         nodes.low[p] = {};
         if constexpr (contribution_of<Next>::weighted) nodes.high[p] = {};
     }
-    if (add_totals(state, sum)) share_dangling_mass(state, params, collect_totals(state).dangling_mass);
+    if (!add_totals(state, sum)) return;
+    const totals all = collect_totals(state);
+    if constexpr (Alone)
+        share_dangling_mass(state, params, all.dangling_mass);
+    else
+        state->of_pass = all;
 }
 
 /// Spreads and measures a step, and takes for the next. Two slots per thread, 16 bytes per array; as many blocks as run at
 /// once.
-template <sending Next>
+template <sending Next, bool Alone>
 __global__ void __launch_bounds__(block_threads, 4)
     step_kernel(node_arrays nodes, constants params, step_state* state) {
     cuda::wait_for_previous_kernel();
@@ -272,142 +281,117 @@ __global__ void __launch_bounds__(block_threads, 4)
         else
             nodes.wide[p] = contributions;
     }
-    if (add_totals(state, sum)) turn(state, params, contribution_of<Next>::weighted);
+    if (!add_totals(state, sum)) return;
+    if constexpr (Alone)
+        turn(state, params, contribution_of<Next>::weighted);
+    else
+        state->of_pass = collect_totals(state);
 }
 
-class iteration {
+/// What one call keeps of the nodes of a range, and its kernels. `table_slots`: of all nodes.
+class rank_state {
   public:
-    iteration(cuda_place& place, const link_graph_view& graph, const fixed_page_rank_params& params,
-              const sliced_ell_layout& layout, kept_rank_links<cuda_place>& kept)
+    rank_state(cuda_place& place, const fixed_page_rank_params& params, std::uint32_t nodes,
+               std::uint64_t pairs, std::uint64_t table_slots)
         : place_(place),
-          graph_(graph),
           params_(params),
+          nodes_(nodes),
           weighted_(!params.link_weights.empty()),
-          pairs_((std::uint64_t{graph.nodes} + max_hot_groups + 4) / 2),  // three more may be read
+          pairs_(pairs),
           state_(place, 1),
           ranks_(place, 2 * pairs_, "the ranks"),
           residuals_(place, 2 * pairs_, "the residuals"),
           low_(place, 2 * pairs_, "sums of links"),
           high_(place, weighted_ ? 2 * pairs_ : 0, "sums of links"),
-          narrow_(place, weighted_ ? 0 : 2 * pairs_, "what nodes send"),
-          wide_(place, 2 * pairs_, "what nodes send"),
+          narrow_(place, weighted_ ? 0 : table_slots, "what nodes send"),
+          wide_(place, table_slots, "what nodes send"),
           teleport_(place, params.teleport.empty() ? 0 : 2 * pairs_, "the preference"),
           preference_(place, params.preference.empty() ? 0 : 2 * pairs_, "the preference"),
-          start_(place, params.start.empty() ? 0 : 2 * pairs_, "ranks to begin with") {
-        if (!kept) kept = make_links(layout);  // last: tiles take most of the memory that is left
-        links_ = kept;
-        bring_nodes();
-    }
-
-    fixed_page_rank_result run() {
-        begin();
-        // Links are summed in the mode of the last take; the next take uses the mode in the state: wide twice at first, and
-        // from the step on where narrow ones round too much.
-        bool summed_wide = true, take_wide = true, stays_wide = weighted_;
-        for (step_state seen;;) {
-            place_.ctx().check_stop();
-            const std::uint32_t steps = links_->tiles && links_->tiles->streams() ? 1 : steps_unseen;
-            for (std::uint32_t i = 0; i < steps; ++i) {
-                step(summed_wide, take_wide);
-                summed_wide = take_wide;
-                take_wide = stays_wide;
-            }
-            place_.copy_out(&seen, state_.data(), sizeof seen);
-            if (seen.halted == going::ended) return result_of(seen);
-            if (seen.halted == going::widens) {
-                place_.fill_bytes(&state_.data()->halted, 0, sizeof(going));
-                summed_wide = seen.now_wide;
-                take_wide = stays_wide = true;
-            }
-        }
-    }
-
-  private:
-    fixed_page_rank_result result_of(const step_state& seen) {
-        fixed_page_rank_result result;
-        result.ranks = values_of_nodes(place_, links_->slots, ranks_, low_);
-        result.iterations = seen.iterations;
-        result.change = seen.change;
-        result.converged = seen.converged != 0;
-        result.wide_steps = seen.wide_steps;
-        return result;
-    }
-
-    /// Whether a node has more links than 32 bits can count.
-    bool has_huge_node() const {
-        if (graph_.sources.size() >> 32 == 0) return false;
-        for (std::size_t v = 0; v < graph_.nodes; ++v)
-            if ((graph_.offsets[v + 1] - graph_.offsets[v]) >> 32 != 0) return true;
-        return false;
-    }
-
-    std::shared_ptr<cuda_rank_links> make_links(const sliced_ell_layout& layout) {
-        auto made = std::make_shared<cuda_rank_links>();
-        made->degrees = cuda_array<std::uint64_t>(place_, 2 * pairs_, "out-degrees");
-        made->slots = {graph_.nodes, graph_.nodes, nullptr};
-        if (!weighted_ && !has_huge_node()) {
-            try {
-                made->slices.emplace(place_, graph_, layout);
-                made->slots = made->slices->slots();
-            } catch (const out_of_memory&) {  // NOLINT(bugprone-empty-catch): then as they stand, in tiles
-            }
-        }
-        place_.fill_bytes(made->degrees.data(), 0xff, made->degrees.span().size_bytes());
-        to_slots(place_, made->slots, graph_.out_degrees, made->degrees, low_);
-        if (!made->slices) made->tiles.emplace(place_, graph_, params_.link_weights);
-        return made;
-    }
+          start_(place, params.start.empty() ? 0 : 2 * pairs_, "ranks to begin with") {}
 
     /// Copies what this call has of each node, by slot.
-    void bring_nodes() {
+    void bring_nodes(const cuda_rank_links& links) {
         const auto bring = [&](const auto& values, const auto& array) {
             if (values.empty()) return;
             place_.fill_bytes(array.data(), 0, array.span().size_bytes());
-            to_slots(place_, links_->slots, values, array, low_);
+            to_slots(place_, links.slots, links.range, values, array, low_);
         };
         bring(params_.teleport, teleport_);
         bring(params_.preference, preference_);
         bring(params_.start, start_);
     }
+    /// Zeroes the tables: slots that no pass here writes are padding, or another device's.
+    void clear_tables() {
+        place_.fill_bytes(narrow_.data(), 0, narrow_.span().size_bytes());
+        place_.fill_bytes(wide_.data(), 0, wide_.span().size_bytes());
+    }
 
-    node_arrays arrays() const {
-        const auto two = []<class T>(const cuda_array<T>& array) {
+    void write(const step_state& state) { place_.copy_in(state_.data(), &state, sizeof state); }
+    step_state read() {
+        step_state seen;
+        place_.copy_out(&seen, state_.data(), sizeof seen);
+        return seen;
+    }
+    void go_on() { place_.fill_bytes(&state_.data()->halted, 0, sizeof(going)); }
+
+    template <bool Alone>
+    void begin(const cuda_rank_links& links) {
+        if (weighted_)
+            launch(links, begin_kernel<sending::weighted, Alone>);
+        else
+            launch(links, begin_kernel<sending::wide, Alone>);
+    }
+    template <bool Alone>
+    void step(const cuda_rank_links& links, bool summed_wide, bool take_wide) {
+        add_links(links, summed_wide);
+        if (weighted_)
+            launch(links, step_kernel<sending::weighted, Alone>);
+        else if (take_wide)
+            launch(links, step_kernel<sending::wide, Alone>);
+        else
+            launch(links, step_kernel<sending::narrow, Alone>);
+    }
+
+    void ranks_to(const cuda_rank_links& links, std::span<std::int64_t> ranks) {
+        to_nodes(place_, links.slots, links.range, ranks_, low_, ranks);
+    }
+    const cuda_array<std::uint64_t>& spare() const { return low_; }
+    const cuda_array<std::int32_t>& narrow() const { return narrow_; }
+    const cuda_array<std::int64_t>& wide() const { return wide_; }
+
+  private:
+    node_arrays arrays(const cuda_rank_links& links) const {
+        const auto two = []<class T>(const cuda_array<T>& array, std::uint32_t first = 0) {
+            T* const from = array.data() == nullptr ? nullptr : array.data() + first;
             if constexpr (std::is_same_v<T, std::int32_t>)
-                return reinterpret_cast<int2*>(array.data());
+                return reinterpret_cast<int2*>(from);
             else if constexpr (std::is_same_v<T, std::int64_t>)
-                return reinterpret_cast<longlong2*>(array.data());
+                return reinterpret_cast<longlong2*>(from);
             else
-                return reinterpret_cast<ulonglong2*>(array.data());
+                return reinterpret_cast<ulonglong2*>(from);
         };
-        return {pairs_,      two(links_->degrees),  two(ranks_),       two(residuals_), two(low_),
-                two(high_),  two(narrow_),          two(wide_),        two(teleport_),  two(preference_),
-                two(start_), params_.teleport_each, params_.start_each};
+        return {pairs_,
+                two(links.degrees),
+                two(ranks_),
+                two(residuals_),
+                two(low_),
+                two(high_),
+                two(narrow_, links.range.first),
+                two(wide_, links.range.first),
+                two(teleport_),
+                two(preference_),
+                two(start_),
+                params_.teleport_each,
+                params_.start_each};
     }
     constants requested() const {
         return {params_.alpha, params_.tolerance,           params_.max_iterations,
-                graph_.nodes,  params_.contribution_digits, params_.dangling};
+                nodes_,        params_.contribution_digits, params_.dangling};
     }
-    void begin() {
-        const step_state first;
-        place_.copy_in(state_.data(), &first, sizeof first);
-        if (weighted_)
-            launch(begin_kernel<sending::weighted>);
-        else
-            launch(begin_kernel<sending::wide>);
-    }
-    void step(bool summed_wide, bool take_wide) {
-        add_links(summed_wide);
-        if (weighted_)
-            launch(step_kernel<sending::weighted>);
-        else if (take_wide)
-            launch(step_kernel<sending::wide>);
-        else
-            launch(step_kernel<sending::narrow>);
-    }
-    void add_links(bool wide) {
+    void add_links(const cuda_rank_links& links, bool wide) {
         const auto* halted = reinterpret_cast<const std::uint32_t*>(&state_.data()->halted);
-        const std::optional<sliced_ell>& slices = links_->slices;
-        const std::optional<link_tiles>& tiles = links_->tiles;
+        const std::optional<sliced_ell>& slices = links.slices;
+        const std::optional<link_tiles>& tiles = links.tiles;
         if (weighted_)
             tiles->add_weighted(place_, wide_.data(), low_.data(), high_.data(), halted);
         else if (slices && wide)
@@ -419,17 +403,17 @@ class iteration {
         else
             tiles->add(place_, narrow_.data(), low_.data(), halted);
     }
-    void launch(void (*kernel)(node_arrays, constants, step_state*)) {
+    void launch(const cuda_rank_links& links, void (*kernel)(node_arrays, constants, step_state*)) {
         const unsigned blocks = cuda::blocks_for(pairs_, block_threads);
         QUERN_LAUNCH(
             place_,
             (launch_shape{std::min(blocks, 4 * place_.multiprocessors()), block_threads, 0, false, true}),
-            kernel, arrays(), requested(), state_.data());
+            kernel, arrays(links), requested(), state_.data());
     }
 
     cuda_place& place_;
-    const link_graph_view& graph_;
     const fixed_page_rank_params& params_;
+    std::uint32_t nodes_;
     bool weighted_;
     std::uint64_t pairs_;
     cuda_array<step_state> state_;
@@ -440,6 +424,95 @@ class iteration {
     cuda_array<std::int64_t> teleport_;
     cuda_array<std::uint64_t> preference_;
     cuda_array<std::int64_t> start_;
+};
+
+/// Whether a node has more links than 32 bits can count.
+bool has_huge_node(const link_graph_view& graph) {
+    if (graph.sources.size() >> 32 == 0) return false;
+    for (std::size_t v = 0; v < graph.nodes; ++v)
+        if ((graph.offsets[v + 1] - graph.offsets[v]) >> 32 != 0) return true;
+    return false;
+}
+
+/// Degrees of the range, for passes over `pairs`.
+void bring_degrees(cuda_place& place, const link_graph_view& graph, std::uint64_t pairs,
+                   const cuda_array<std::uint64_t>& spare, cuda_rank_links& links) {
+    links.degrees = cuda_array<std::uint64_t>(place, 2 * pairs, "out-degrees");
+    place.fill_bytes(links.degrees.data(), 0xff, links.degrees.span().size_bytes());
+    to_slots(place, links.slots, links.range, graph.out_degrees, links.degrees, spare);
+}
+
+class iteration {
+  public:
+    iteration(cuda_place& place, const link_graph_view& graph, const fixed_page_rank_params& params,
+              const sliced_ell_layout& layout, kept_rank_links<cuda_place>& kept)
+        : place_(place),
+          graph_(graph),
+          params_(params),
+          pairs_((std::uint64_t{graph.nodes} + max_hot_groups + 4) / 2),  // three more may be read
+          nodes_(place, params, graph.nodes, pairs_, 2 * pairs_) {
+        if (!kept) kept = make_links(layout);  // last: tiles take most of the memory that is left
+        links_ = kept;
+        nodes_.bring_nodes(*links_);
+    }
+
+    fixed_page_rank_result run() {
+        nodes_.write({});
+        nodes_.begin<true>(*links_);
+        // Links are summed in the mode of the last take; the next take uses the mode in the state: wide twice at first, and
+        // from the step on where narrow ones round too much.
+        bool summed_wide = true, take_wide = true, stays_wide = !params_.link_weights.empty();
+        for (;;) {
+            place_.ctx().check_stop();
+            const std::uint32_t steps = links_->tiles && links_->tiles->streams() ? 1 : steps_unseen;
+            for (std::uint32_t i = 0; i < steps; ++i) {
+                nodes_.step<true>(*links_, summed_wide, take_wide);
+                summed_wide = take_wide;
+                take_wide = stays_wide;
+            }
+            const step_state seen = nodes_.read();
+            if (seen.halted == going::ended) return result_of(seen);
+            if (seen.halted == going::widens) {
+                nodes_.go_on();
+                summed_wide = seen.now_wide;
+                take_wide = stays_wide = true;
+            }
+        }
+    }
+
+  private:
+    fixed_page_rank_result result_of(const step_state& seen) {
+        fixed_page_rank_result result;
+        result.ranks.resize(graph_.nodes);
+        nodes_.ranks_to(*links_, result.ranks);
+        result.iterations = seen.iterations;
+        result.change = seen.change;
+        result.converged = seen.converged != 0;
+        result.wide_steps = seen.wide_steps;
+        return result;
+    }
+
+    std::shared_ptr<cuda_rank_links> make_links(const sliced_ell_layout& layout) {
+        auto made = std::make_shared<cuda_rank_links>();
+        made->slots = {graph_.nodes, graph_.nodes, nullptr};
+        if (params_.link_weights.empty() && !has_huge_node(graph_)) {
+            try {
+                made->slices.emplace(place_, graph_, layout);
+                made->slots = made->slices->slots();
+            } catch (const out_of_memory&) {  // NOLINT(bugprone-empty-catch): then as they stand, in tiles
+            }
+        }
+        made->range = {0, made->slots.slots};
+        bring_degrees(place_, graph_, pairs_, nodes_.spare(), *made);
+        if (!made->slices) made->tiles.emplace(place_, graph_, params_.link_weights);
+        return made;
+    }
+
+    cuda_place& place_;
+    const link_graph_view& graph_;
+    const fixed_page_rank_params& params_;
+    std::uint64_t pairs_;
+    rank_state nodes_;
     std::shared_ptr<const cuda_rank_links> links_;
 };
 
@@ -461,6 +534,147 @@ fixed_page_rank_result fixed_page_rank(cuda_place& place, const link_graph_view&
                                        kept_rank_links<cuda_place>& kept, std::uint32_t /*steps*/) {
     if (graph.nodes == 0) return {};
     return iteration(place, graph, params, {}, kept).run();
+}
+
+struct rank_part<cuda_place>::state {
+    state(cuda_place& at, const link_graph_view& searched, const device_share& one)
+        : place(at), graph(searched), share(one), sent(at) {}
+
+    std::uint64_t pairs() const { return (std::uint64_t{links.range.size} + 1) / 2; }
+    /// Three more may be read, and one written.
+    std::uint64_t table_slots() const { return (std::uint64_t{links.slots.slots} + 5) / 2 * 2; }
+    void make_arrays(const fixed_page_rank_params& params) {
+        call.reset();
+        call.emplace(place, params, graph.nodes, pairs(), table_slots());
+    }
+    void arrange_in_slices(const fixed_page_rank_params& params, const sliced_ell_layout& layout) {
+        links.slices.emplace(place, graph, layout, share);
+        links.slots = links.slices->slots();
+        links.range = links.slices->targets();
+        make_arrays(params);
+        bring_degrees(place, graph, pairs(), call->spare(), links);
+    }
+    /// Offsets from 0: the range is a graph of its own, whose sources are all nodes.
+    void leave_in_order(const fixed_page_rank_params& params) {
+        const std::vector<std::uint32_t> bounds = block_bounds(graph, share.count);
+        const auto bound = [&](std::uint32_t i) {
+            return i == share.count ? graph.nodes : bounds[i] / 4 * 4;
+        };
+        const std::uint32_t first = bound(share.index), end = bound(share.index + 1);
+        links.slots = {graph.nodes, graph.nodes, nullptr};
+        links.range = {first, end - first};
+        make_arrays(params);
+        bring_degrees(place, graph, pairs(), call->spare(), links);
+        std::vector<std::uint64_t> offsets;
+        const rank_block block = block_of(graph, params, first, end, offsets);
+        links.tiles.emplace(place, block.links, block.params.link_weights);
+    }
+
+    cuda_place& place;
+    link_graph_view graph;
+    device_share share;
+    cuda_rank_links links;
+    std::optional<rank_state> call;
+    place_mark<cuda_place> sent;
+};
+
+rank_part<cuda_place>::rank_part(cuda_place& place, const link_graph_view& graph, const device_share& share)
+    : state_(std::make_unique<state>(place, graph, share)) {}
+rank_part<cuda_place>::~rank_part() = default;
+
+bool rank_part<cuda_place>::can_be_sliced(const link_graph_view& graph,
+                                          const fixed_page_rank_params& params) {
+    return params.link_weights.empty() && !has_huge_node(graph);
+}
+
+bool rank_part<cuda_place>::make_links(const fixed_page_rank_params& params, link_order order,
+                                       const sliced_ell_layout& layout) {
+    release();
+    if (order == link_order::original) {
+        state_->leave_in_order(params);
+        return true;
+    }
+    try {
+        state_->arrange_in_slices(params, layout);
+        state_->place.synchronise();
+        return true;
+    } catch (const out_of_memory&) {
+        release();
+        return false;
+    }
+}
+sliced_ell_layout rank_part<cuda_place>::layout() const {
+    return state_->links.slices ? state_->links.slices->layout() : sliced_ell_layout{};
+}
+void rank_part<cuda_place>::release() {
+    state_->call.reset();
+    state_->links = {};
+}
+
+void rank_part<cuda_place>::prepare(const fixed_page_rank_params& params) {
+    state_->make_arrays(params);
+    state_->call->clear_tables();
+    state_->call->bring_nodes(state_->links);
+    state_->place.synchronise();  // others may write to the tables
+}
+void rank_part<cuda_place>::open_tables(std::span<const std::unique_ptr<rank_part>> writers) {
+    for (const auto& writer : writers)
+        open_for(writer->state_->place, state_->place, state_->call->wide().span());
+}
+
+namespace {
+
+/// The totals of a pass. Waits for it.
+pass_totals totals_of(rank_state& call) {
+    const totals all = call.read().of_pass;
+    return {all.change, all.greatest, all.residual_mass, static_cast<std::int64_t>(all.dangling_mass)};
+}
+
+}  // namespace
+
+pass_totals rank_part<cuda_place>::begin(const step_control& /*control*/) {
+    state_->call->write({});
+    state_->call->begin<false>(state_->links);
+    return totals_of(*state_->call);
+}
+pass_totals rank_part<cuda_place>::step(const step_control& control) {
+    step_state now;
+    now.now_shift = control.now.shift;
+    now.next_shift = control.next.shift;
+    now.each = control.uniform_share;
+    now.personalised_share = control.personalised_share;
+    state_->call->write(now);
+    state_->call->step<false>(state_->links, control.now.wide, control.next.wide);
+    return totals_of(*state_->call);
+}
+
+void rank_part<cuda_place>::send(std::span<const std::unique_ptr<rank_part>> all, bool wide) {
+    const slot_range& range = state_->links.range;
+    const auto copy_to = [&](const rank_part& other, const auto& mine, const auto& table) {
+        using value = std::remove_pointer_t<decltype(mine.data())>;
+        copy_across<value>(state_->place, mine.span().subspan(range.first, range.size), other.state_->place,
+                           table.span().subspan(range.first, range.size));
+    };
+    // Each begins with its successor, so that no device is the target of all.
+    for (std::size_t i = 1; i < all.size(); ++i) {
+        const rank_part& other = *all[(state_->share.index + i) % all.size()];
+        if (wide)
+            copy_to(other, state_->call->wide(), other.state_->call->wide());
+        else
+            copy_to(other, state_->call->narrow(), other.state_->call->narrow());
+    }
+    state_->sent.set();
+}
+void rank_part<cuda_place>::await(std::span<const std::unique_ptr<rank_part>> all) {
+    for (const auto& other : all)
+        if (other.get() != this) other->state_->sent.await(state_->place);
+}
+
+void rank_part<cuda_place>::ranks_to(std::span<std::int64_t> ranks) {
+    state_->call->ranks_to(state_->links, ranks);
+}
+void rank_part<cuda_place>::end() {
+    state_->call.reset();
 }
 
 }  // namespace quern::link_rank_detail

@@ -33,6 +33,11 @@ struct node_slots {
     const std::uint32_t* slot_of = nullptr;  ///< per node, in device memory; null: identity
 };
 
+/// A range of slots.
+struct slot_range {
+    std::uint32_t first = 0, size = 0;
+    std::uint32_t end() const { return first + size; }
+};
 /// The slices of one group, in device memory. Slice i holds ids 32·begins[i] … 32·begins[i + 1]; id_position gives the
 /// position of a lane's ids. Lane l adds to targets[32·i + l].
 struct ell_group {
@@ -75,14 +80,20 @@ class sliced_ell {
   public:
     /// Throws out_of_memory where the slices do not fit; then nothing is held. `graph` is in host memory and checked; no
     /// node has 2^32 links or more. Synchronises. Extra memory during construction: 20 bytes per node and group, and a copy
-    /// of the sources if it fits.
-    sliced_ell(cuda_place& place, const link_graph_view& graph, const sliced_ell_layout& layout);
+    /// of the sources if it fits. Of several devices each reads all links, and keeps those of its range.
+    sliced_ell(cuda_place& place, const link_graph_view& graph, const sliced_ell_layout& layout,
+               const device_share& share = {});
 
     node_slots slots() const { return slots_; }
+    slot_range targets() const {
+        return targets_;
+    }  ///< whose links are here: all, unless it is one of several
+    /// How the nodes are numbered, for other devices.
+    sliced_ell_layout layout() const { return {view_.table_slots, static_cast<int>(view_.hot_groups)}; }
     const sliced_ell_view& view() const { return view_; }
     std::uint64_t bytes() const;
 
-    /// sums[target] += Σ table[source], by slots, modulo 2^64. `table` is aligned to 16 bytes, slots without a node hold 0,
+    /// sums[target − first of targets()] += Σ table[source], by slots, modulo 2^64. `table` is aligned to 16 bytes, slots without a node hold 0,
     /// and three more values past its end must be readable. Does nothing where *halted is not 0. Does not synchronise.
     void add(cuda_place& place, const std::int32_t* table, std::uint64_t* sums,
              const std::uint32_t* halted) const;
@@ -99,24 +110,29 @@ class sliced_ell {
     };
     struct under_way;
     void number_nodes(cuda_place& place, const link_graph_view& graph, const sliced_ell_layout& layout);
+    void choose_targets(cuda_place& place, const cuda_array<std::uint64_t>& offsets,
+                        const device_share& share);
     group lay_out(cuda_place& place, under_way& work, std::uint32_t g) const;
 
     node_slots slots_;
+    slot_range targets_;
     sliced_ell_view view_{};
     cuda_array<std::uint32_t> slot_of_;
     std::vector<group> groups_;  ///< hot groups, then the cold one
 };
 
-// Copies values of nodes to a GPU and back: by node on the host, by slot on the device.
+// Copies values of nodes to a GPU and back: by node on the host, by slot on the device. `array` has the slots of `range`;
+// `spare` is for one value or more; the more, the fewer copies.
 
-/// array[slot of v] = values[v]; other slots do not change. T: 64-bit integers. `spare` holds one value per node.
+/// array[slot of v − range.first] = values[v] for the nodes of the range; other slots do not change. T: 64-bit integers.
 template <class T>
-void to_slots(cuda_place& place, const node_slots& slots, std::span<const T> values,
+void to_slots(cuda_place& place, const node_slots& slots, const slot_range& range, std::span<const T> values,
               const cuda_array<T>& array, const cuda_array<std::uint64_t>& spare);
 
-/// array[slot of v] for every node v. Synchronises.
-std::vector<std::int64_t> values_of_nodes(cuda_place& place, const node_slots& slots,
-                                          const cuda_array<std::int64_t>& array,
-                                          const cuda_array<std::uint64_t>& spare);
+/// values[v] = array[slot of v − range.first] for the nodes of the range; others do not change. Synchronises. No value of
+/// the array is the smallest of its type.
+void to_nodes(cuda_place& place, const node_slots& slots, const slot_range& range,
+              const cuda_array<std::int64_t>& array, const cuda_array<std::uint64_t>& spare,
+              std::span<std::int64_t> values);
 
 }  // namespace quern::link_rank_detail

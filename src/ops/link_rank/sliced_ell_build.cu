@@ -3,6 +3,7 @@
 // segments, and writes the links to their places. Reads the links twice, in pieces where memory is short. Only the order of
 // the links within a segment varies between runs.
 #include <algorithm>
+#include <limits>
 
 #include "device/cuda/check.cuh"
 #include "ops/link_rank/link_tiles.cuh"
@@ -55,18 +56,46 @@ __global__ void number_slots_kernel(const std::uint32_t* order, std::uint32_t no
     if (i < nodes) slot_of[order[i]] = i + min(i / table_nodes + 1, tables);
 }
 
-/// Counts counts[group of the source · slots + target's slot], links_a_block links per block.
+/// The work of each slot: a node's pass over memory costs as much as work_of_node links. One thread per node.
+__global__ void weigh_slots_kernel(const std::uint64_t* offsets, std::uint32_t nodes,
+                                   const std::uint32_t* slot_of, std::uint64_t* work) {
+    constexpr std::uint64_t work_of_node = 4;
+    const std::uint32_t v = blockIdx.x * blockDim.x + threadIdx.x;
+    if (v < nodes) work[slot_of[v]] = offsets[v + 1] - offsets[v] + work_of_node;
+}
+
+/// bounds[i]: the first slot, a multiple of four, before which there is about i / count of the work; bounds[count] = slots.
+/// work_before: slots + 1 values. One block, one thread per bound.
+__global__ void find_bounds_kernel(const std::uint64_t* work_before, std::uint32_t slots,
+                                   std::uint32_t* bounds, std::uint32_t count) {
+    const std::uint32_t i = threadIdx.x;
+    if (i > count) return;
+    const std::uint64_t wanted = work_before[slots] / count * i;
+    std::uint32_t low = 0, high = slots;  // the first slot with at least `wanted` before it
+    while (low < high) {
+        const std::uint32_t middle = low + (high - low) / 2;
+        if (work_before[middle] < wanted)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    bounds[i] = i == count ? slots : low / 4 * 4;
+}
+
+/// Counts counts[group of the source · targets.size + target's slot in the range], links_a_block links per block.
 __global__ void __launch_bounds__(block_threads)
-    count_links_kernel(link_chunk links, const std::uint32_t* slot_of, std::uint32_t slots,
+    count_links_kernel(link_chunk links, const std::uint32_t* slot_of, slot_range targets,
                        std::uint32_t table_slots, std::uint32_t hot_groups, std::uint32_t* counts) {
     __shared__ std::uint32_t ends[2];
     const std::uint64_t begin = std::uint64_t{blockIdx.x} * links_a_block;
     const std::uint64_t end = min(begin + links_a_block, links.count);
     find_targets(links, begin, end, ends);
     for (std::uint64_t i = begin + threadIdx.x; i < end; i += block_threads) {
-        const std::uint32_t target = target_of(links.offsets, ends[0], ends[1], links.first + i);
+        const std::uint32_t target =
+            slot_of[target_of(links.offsets, ends[0], ends[1], links.first + i)] - targets.first;
+        if (target >= targets.size) continue;
         const std::uint32_t group = min(slot_of[links.sources[i]] / table_slots, hot_groups);
-        atomicAdd(counts + std::uint64_t{group} * slots + slot_of[target], 1u);
+        atomicAdd(counts + std::uint64_t{group} * targets.size + target, 1u);
     }
 }
 
@@ -128,7 +157,7 @@ __device__ void put(const group_places& group, std::uint32_t target, std::uint32
 
 /// Writes links_a_block links per block to their places. `counts` fall to 0.
 __global__ void __launch_bounds__(block_threads)
-    scatter_links_kernel(link_chunk links, const std::uint32_t* slot_of, std::uint32_t slots,
+    scatter_links_kernel(link_chunk links, const std::uint32_t* slot_of, slot_range targets,
                          std::uint32_t table_slots, std::uint32_t hot_groups, std::uint32_t* counts,
                          all_places places) {
     __shared__ std::uint32_t ends[2];
@@ -136,10 +165,12 @@ __global__ void __launch_bounds__(block_threads)
     const std::uint64_t end = min(begin + links_a_block, links.count);
     find_targets(links, begin, end, ends);
     for (std::uint64_t i = begin + threadIdx.x; i < end; i += block_threads) {
-        const std::uint32_t target = slot_of[target_of(links.offsets, ends[0], ends[1], links.first + i)];
+        const std::uint32_t target =
+            slot_of[target_of(links.offsets, ends[0], ends[1], links.first + i)] - targets.first;
+        if (target >= targets.size) continue;
         const std::uint32_t source = slot_of[links.sources[i]];
         const std::uint32_t group = min(source / table_slots, hot_groups);
-        const std::uint32_t k = atomicSub(counts + std::uint64_t{group} * slots + target, 1u) - 1;
+        const std::uint32_t k = atomicSub(counts + std::uint64_t{group} * targets.size + target, 1u) - 1;
         if (group < hot_groups)
             put(places.groups[group], target, k, static_cast<std::uint16_t>(source % table_slots));
         else
@@ -212,9 +243,27 @@ void sliced_ell::number_nodes(cuda_place& place, const link_graph_view& graph,
         view_.hot_slots[g] = std::min(table, (slots_.slots - g * table + 3) / 4 * 4);
 }
 
+void sliced_ell::choose_targets(cuda_place& place, const cuda_array<std::uint64_t>& offsets,
+                                const device_share& share) {
+    targets_ = {0, slots_.slots};
+    if (share.count == 1) return;
+    const std::size_t slots = slots_.slots;
+    const cuda_array<std::uint64_t> work(place, slots, "the work of nodes"),
+        work_before(place, slots + 1, "the work of nodes");
+    place.fill_bytes(work.data(), 0, work.span().size_bytes());
+    QUERN_LAUNCH(place, thread_each(slots_.nodes), weigh_slots_kernel, offsets.data(), slots_.nodes,
+                 slot_of_.data(), work.data());
+    primitives::exclusive_scan<std::uint64_t, std::uint64_t>(place, work.span(), work_before.span());
+    const cuda_array<std::uint32_t> bounds(place, share.count + 1);
+    QUERN_LAUNCH(place, (launch_shape{1, share.count + 1}), find_bounds_kernel, work_before.data(),
+                 slots_.slots, bounds.data(), share.count);
+    const auto found = to_host(place, bounds.span().subspan(share.index, 2));
+    targets_ = {found[0], found[1] - found[0]};
+}
+
 sliced_ell::group sliced_ell::lay_out(cuda_place& place, under_way& work, std::uint32_t g) const {
     constexpr const char* what_for = "the order of links";
-    const std::uint32_t slots = slots_.slots;
+    const std::uint32_t slots = targets_.size;
     const cuda_array<std::uint32_t> whole(place, slots, what_for), keys(place, slots, what_for),
         rest_targets(place, slots, what_for);
     QUERN_LAUNCH(place, thread_each(slots), cut_segments_kernel, work.counts.data() + std::size_t{g} * slots,
@@ -254,12 +303,14 @@ sliced_ell::group sliced_ell::lay_out(cuda_place& place, under_way& work, std::u
     return made;
 }
 
-sliced_ell::sliced_ell(cuda_place& place, const link_graph_view& graph, const sliced_ell_layout& layout) {
+sliced_ell::sliced_ell(cuda_place& place, const link_graph_view& graph, const sliced_ell_layout& layout,
+                       const device_share& share) {
     number_nodes(place, graph, layout);
-    const std::uint32_t groups = view_.hot_groups + 1;
-    under_way work{cuda_array<std::uint32_t>(place, std::size_t{groups} * slots_.slots, "counts of links")};
-    place.fill_bytes(work.counts.data(), 0, work.counts.size() * sizeof(std::uint32_t));
     const auto offsets = array_from(place, graph.offsets, "offsets of links");
+    choose_targets(place, offsets, share);
+    const std::uint32_t groups = view_.hot_groups + 1;
+    under_way work{cuda_array<std::uint32_t>(place, std::size_t{groups} * targets_.size, "counts of links")};
+    place.fill_bytes(work.counts.data(), 0, work.counts.size() * sizeof(std::uint32_t));
 
     // A second copy of the sources besides the slices, or pieces that are copied twice.
     const std::uint64_t links = graph.sources.size();
@@ -278,8 +329,8 @@ sliced_ell::sliced_ell(cuda_place& place, const link_graph_view& graph, const sl
         }
     };
     for_each_piece(true, [&](const link_chunk& chunk, const launch_shape& shape) {
-        QUERN_LAUNCH(place, shape, count_links_kernel, chunk, slot_of_.data(), slots_.slots,
-                     view_.table_slots, view_.hot_groups, work.counts.data());
+        QUERN_LAUNCH(place, shape, count_links_kernel, chunk, slot_of_.data(), targets_, view_.table_slots,
+                     view_.hot_groups, work.counts.data());
     });
     all_places places{};
     for (std::uint32_t g = 0; g < groups; ++g) {
@@ -292,8 +343,8 @@ sliced_ell::sliced_ell(cuda_place& place, const link_graph_view& graph, const sl
         seen = {made.begins.data(), made.targets.data(), ids, made.slices};
     }
     for_each_piece(piece < links, [&](const link_chunk& chunk, const launch_shape& shape) {
-        QUERN_LAUNCH(place, shape, scatter_links_kernel, chunk, slot_of_.data(), slots_.slots,
-                     view_.table_slots, view_.hot_groups, work.counts.data(), places);
+        QUERN_LAUNCH(place, shape, scatter_links_kernel, chunk, slot_of_.data(), targets_, view_.table_slots,
+                     view_.hot_groups, work.counts.data(), places);
     });
 }
 
@@ -307,50 +358,90 @@ std::uint64_t sliced_ell::bytes() const {
 
 namespace {
 
-/// One thread per node.
+constexpr std::int64_t not_here = std::numeric_limits<std::int64_t>::min();
+
+/// `values` and `slot_of` begin with the same node. One thread per node.
 template <class T>
 __global__ void to_slots_kernel(const T* values, std::uint32_t nodes, const std::uint32_t* slot_of,
-                                T* array) {
+                                slot_range range, T* array) {
     const std::uint32_t v = blockIdx.x * blockDim.x + threadIdx.x;
-    if (v < nodes) array[slot_of[v]] = values[v];
+    if (v >= nodes) return;
+    const std::uint32_t slot = slot_of[v] - range.first;
+    if (slot < range.size) array[slot] = values[v];
 }
 __global__ void to_nodes_kernel(const std::int64_t* array, std::uint32_t nodes, const std::uint32_t* slot_of,
-                                std::int64_t* values) {
+                                slot_range range, std::int64_t* values) {
     const std::uint32_t v = blockIdx.x * blockDim.x + threadIdx.x;
-    if (v < nodes) values[v] = array[slot_of[v]];
+    if (v >= nodes) return;
+    const std::uint32_t slot = slot_of[v] - range.first;
+    values[v] = slot < range.size ? array[slot] : not_here;
 }
 
 cuda::launch_shape thread_each(std::uint32_t nodes) {
     return {cuda::blocks_for(nodes, block_threads), block_threads};
 }
 
+/// The nodes of a range of slots that are nodes.
+std::uint32_t nodes_in(const node_slots& slots, const slot_range& range) {
+    return std::min(range.end(), slots.nodes) - std::min(range.first, slots.nodes);
+}
+
+/// Calls work(first, count) for pieces of the nodes as large as `spare`.
+template <class Work>
+void for_each_piece_of(const node_slots& slots, const slot_range& range,
+                       const cuda_array<std::uint64_t>& spare, const Work& work) {
+    if (range.size == 0) return;
+    const std::size_t piece = std::min<std::size_t>(spare.size(), slots.nodes);
+    for (std::size_t first = 0; first < slots.nodes; first += piece)
+        work(first, static_cast<std::uint32_t>(std::min<std::size_t>(piece, slots.nodes - first)));
+}
+
 }  // namespace
 
 template <class T>
-void to_slots(cuda_place& place, const node_slots& slots, std::span<const T> values,
+void to_slots(cuda_place& place, const node_slots& slots, const slot_range& range, std::span<const T> values,
               const cuda_array<T>& array, const cuda_array<std::uint64_t>& spare) {
     if (slots.slot_of == nullptr) {
-        place.copy_in(array.data(), values.data(), values.size_bytes());
+        place.copy_in(array.data(), values.data() + range.first,
+                      std::uint64_t{nodes_in(slots, range)} * sizeof(T));
         return;
     }
     T* const by_node = reinterpret_cast<T*>(spare.data());
-    place.copy_in(by_node, values.data(), values.size_bytes());
-    QUERN_LAUNCH(place, thread_each(slots.nodes), to_slots_kernel<T>, by_node, slots.nodes, slots.slot_of,
-                 array.data());
+    for_each_piece_of(slots, range, spare, [&](std::size_t first, std::uint32_t count) {
+        place.copy_in(by_node, values.data() + first, count * sizeof(T));
+        QUERN_LAUNCH(place, thread_each(count), to_slots_kernel<T>, by_node, count, slots.slot_of + first,
+                     range, array.data());
+    });
 }
-template void to_slots<std::int64_t>(cuda_place&, const node_slots&, std::span<const std::int64_t>,
-                                     const cuda_array<std::int64_t>&, const cuda_array<std::uint64_t>&);
-template void to_slots<std::uint64_t>(cuda_place&, const node_slots&, std::span<const std::uint64_t>,
-                                      const cuda_array<std::uint64_t>&, const cuda_array<std::uint64_t>&);
+template void to_slots<std::int64_t>(cuda_place&, const node_slots&, const slot_range&,
+                                     std::span<const std::int64_t>, const cuda_array<std::int64_t>&,
+                                     const cuda_array<std::uint64_t>&);
+template void to_slots<std::uint64_t>(cuda_place&, const node_slots&, const slot_range&,
+                                      std::span<const std::uint64_t>, const cuda_array<std::uint64_t>&,
+                                      const cuda_array<std::uint64_t>&);
 
-std::vector<std::int64_t> values_of_nodes(cuda_place& place, const node_slots& slots,
-                                          const cuda_array<std::int64_t>& array,
-                                          const cuda_array<std::uint64_t>& spare) {
-    if (slots.slot_of == nullptr) return to_host(place, array.span().first(slots.nodes));
+void to_nodes(cuda_place& place, const node_slots& slots, const slot_range& range,
+              const cuda_array<std::int64_t>& array, const cuda_array<std::uint64_t>& spare,
+              std::span<std::int64_t> values) {
+    if (slots.slot_of == nullptr) {
+        const std::size_t count = nodes_in(slots, range);
+        if (count != 0)
+            copy_out<std::int64_t>(place, array.span().first(count), values.subspan(range.first, count));
+        return;
+    }
     auto* const by_node = reinterpret_cast<std::int64_t*>(spare.data());
-    QUERN_LAUNCH(place, thread_each(slots.nodes), to_nodes_kernel, array.data(), slots.nodes, slots.slot_of,
-                 by_node);
-    return to_host(place, device_span<std::int64_t>(by_node, slots.nodes));
+    const bool all = range.size == slots.slots;
+    std::vector<std::int64_t> piece;
+    for_each_piece_of(slots, range, spare, [&](std::size_t first, std::uint32_t count) {
+        QUERN_LAUNCH(place, thread_each(count), to_nodes_kernel, array.data(), count, slots.slot_of + first,
+                     range, by_node);
+        const device_span<const std::int64_t> made(by_node, count);
+        if (all) return copy_out<std::int64_t>(place, made, values.subspan(first, count));
+        piece.resize(count);
+        copy_out<std::int64_t>(place, made, piece);
+        for (std::size_t i = 0; i < count; ++i)
+            if (piece[i] != not_here) values[first + i] = piece[i];
+    });
 }
 
 }  // namespace quern::link_rank_detail

@@ -15,6 +15,13 @@ struct sliced_ell_layout {
     std::uint32_t table_slots =
         0;  ///< of a hot group: a multiple of 64, at most max_table_slots; 0: automatic; cut to the device's
     int hot_groups = -1;  ///< at most max_hot_groups; −1: as many as pay
+    friend bool operator==(const sliced_ell_layout&, const sliced_ell_layout&) = default;
+};
+
+/// Which of several devices a device is. Each has the links into a range of slots, about equal work; all number the nodes
+/// alike if they have the same layout. Ranges begin at multiples of four slots.
+struct device_share {
+    std::uint32_t index = 0, count = 1;
 };
 
 fixed_page_rank_result fixed_page_rank(cuda_place& place, const link_graph_view& graph,

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "device/cuda/caller_order.hpp"
+#include "device/first_devices.hpp"
 #include "device/resident_set.hpp"
 #include "primitives/sparse/by_format.hpp"
 #include "primitives/sparse/formats_impl.hpp"
@@ -54,17 +55,11 @@ bool can_be_cut(sparse_storage storage) {
            storage == sparse_storage::csr || storage == sparse_storage::brcp;
 }
 
-/// The first of the chosen devices: as many as have enough entries each.
-chosen_device fewer_of(chosen_device chosen, sparse_storage storage, std::uint64_t entries,
-                       std::uint64_t entries_a_device) {
-    const std::uint64_t devices =
-        can_be_cut(storage) ? std::max<std::uint64_t>(entries / entries_a_device, 1) : 1;
-    if (devices > chosen.more.size()) return chosen;
-    chosen.more.resize(devices - 1);
-    if (!chosen.cuda) return chosen;
-    chosen.name = "cuda:" + std::to_string(chosen.ordinal);
-    for (const int ordinal : chosen.more) chosen.name += "," + std::to_string(ordinal);
-    return chosen;
+/// As many of the chosen devices as have enough entries each.
+chosen_device devices_for(const chosen_device& chosen, sparse_storage storage, std::uint64_t entries,
+                          std::uint64_t entries_a_device) {
+    const std::uint64_t count = can_be_cut(storage) ? entries / entries_a_device : 1;
+    return first_devices(chosen, std::max<std::uint64_t>(count, 1));
 }
 
 /// Blocks of neighbouring rows, one for each place.
@@ -247,7 +242,7 @@ template <class Value>
 resident_matrix<Value>::resident_matrix(const sparse_matrix_view<Value>& matrix, sparse_storage storage,
                                         const context& ctx, const chosen_device& chosen,
                                         std::uint64_t entries_a_device) {
-    const chosen_device used = fewer_of(chosen, storage, matrix.column.size(), entries_a_device);
+    const chosen_device used = devices_for(chosen, storage, matrix.column.size(), entries_a_device);
     state_ = std::make_unique<state>(ctx, used, matrix, storage, 1 + used.more.size());
 }
 template <class Value>

@@ -6,6 +6,7 @@
 #include "on_every_target.hpp"
 #include "ops/link_rank/graphs.hpp"
 #include "ops/link_rank/integer_problem.hpp"
+#include "ops/link_rank/rank_parts.hpp"
 #include "reference/page_rank_reference.hpp"
 
 namespace quern::fixed_page_rank_test {
@@ -127,6 +128,87 @@ TYPED_TEST(fixed_page_rank_test, many_nodes_without_order_match_reference) {
         const link_graph graph = random_graph(random, 420'000, 2'000'000, 3, 3, weighted);
         this->expect_reference(graph, {.tolerance = 1e-12, .max_iterations = 8}, "large");
     }
+}
+
+/// The same graph on two and three places, twice each, for every layout of slices (GPU) and links in their order.
+template <class Tested>
+class page_rank_parts_test : public on_place<Tested> {
+  protected:
+    void expect_reference(const link_graph& graph, const page_rank_options& options, const std::string& what,
+                          unsigned digits = 30, const sliced_ell_layout& layout = {},
+                          std::uint64_t gpu_memory = std::uint64_t{1} << 30) {
+        cpu_place host(context::cpu(1));
+        const integer_problem requested(host, graph.view(), options);
+        fixed_page_rank_params params = requested.params();
+        params.contribution_digits = digits;
+        const fixed_page_rank_result expected = reference::fixed_page_rank(graph.view(), params);
+        context ctx = Tested::ctx();
+        ctx.gpu_memory_bytes = gpu_memory;
+        for (const std::size_t count : {2, 3}) {
+            SCOPED_TRACE(what + ", " + std::to_string(count) + " places");
+            chosen_device chosen = choose_device(ctx, "this test");
+            chosen.more.assign(count - 1, chosen.ordinal);
+            place_set places(ctx, chosen);
+            rank_parts<typename Tested::place_type> parts(places, graph.view());
+            for (int call = 0; call < 2; ++call) {
+                const fixed_page_rank_result found = parts.page_rank(params, ctx, layout);
+                EXPECT_EQ(found.iterations, expected.iterations);
+                EXPECT_EQ(found.change, expected.change);
+                EXPECT_EQ(found.converged, expected.converged);
+                EXPECT_EQ(found.wide_steps, expected.wide_steps);
+                EXPECT_EQ(found.ranks, expected.ranks);
+            }
+        }
+    }
+};
+TYPED_TEST_SUITE(page_rank_parts_test, tested_places, tested_place_names);
+
+TYPED_TEST(page_rank_parts_test, nasty_graphs_match_reference) {
+    for (const auto& [name, graph] : nasty_graphs()) {
+        if (graph.nodes == 0) continue;
+        this->expect_reference(graph, {.tolerance = 1e-12, .max_iterations = 100}, name);
+        this->expect_reference(graph, {.tolerance = 1e-12, .max_iterations = 30}, name + ", wide", 5);
+    }
+}
+
+TYPED_TEST(page_rank_parts_test, every_option_matches_reference) {
+    std::mt19937_64 random(11);
+    const link_graph graph = random_graph(random, 2000, 9000);
+    const link_graph heavy = random_graph(random, 700, 5000, 3, 5, true);
+    for (const link_graph* const of : {&graph, &heavy}) {
+        std::vector<double> seeds(of->nodes), start(of->nodes);
+        for (std::uint32_t v = 0; v < of->nodes; ++v) {
+            seeds[v] = v % 3 == 0 ? static_cast<double>(random() % 100) : 0;
+            start[v] = static_cast<double>(random() >> 12);
+        }
+        for (const dangling_rule rule :
+             {dangling_rule::uniform, dangling_rule::preference, dangling_rule::none}) {
+            page_rank_options options{.tolerance = 1e-9, .max_iterations = 200, .dangling = rule};
+            this->expect_reference(*of, options, "plain");
+            this->expect_reference(*of, options, "three digits", 3);
+            options.preference = seeds;
+            this->expect_reference(*of, options, "seeds");
+            options.start = start;
+            this->expect_reference(*of, options, "seeds, warm");
+            options.preference = {};
+            this->expect_reference(*of, options, "warm");
+        }
+    }
+}
+
+TYPED_TEST(page_rank_parts_test, every_layout_and_little_memory_match_reference) {
+    std::mt19937_64 random(12);
+    for (const std::uint32_t nodes : {1u, 2u, 3u, 5u, 63u, 64u, 65u, 257u, 5000u}) {
+        const link_graph graph = random_graph(random, nodes, 6 * std::size_t{nodes}, 4);
+        for (const sliced_ell_layout& layout : {sliced_ell_layout{64, 0}, sliced_ell_layout{64, 3},
+                                                sliced_ell_layout{128, 8}, sliced_ell_layout{}}) {
+            this->expect_reference(graph, {.tolerance = 1e-10}, std::to_string(nodes) + " nodes", 30, layout);
+        }
+    }
+    // Slices do not fit; then the links neither, of which a part comes from the host in each step.
+    const link_graph graph = random_graph(random, 5000, 200'000, 2);
+    for (const std::uint64_t bytes : {std::uint64_t{600'000}, std::uint64_t{400'000}})
+        this->expect_reference(graph, {.tolerance = 1e-10}, "little memory", 30, {}, bytes);
 }
 
 TYPED_TEST(fixed_page_rank_test, no_nodes) {

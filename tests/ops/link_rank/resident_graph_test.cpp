@@ -49,13 +49,21 @@ void expect_hits(resident_graph& held, const link_graph& graph, const hits_optio
     expect_same(found.hubs, expected.hubs, what + ", hubs");
 }
 
+/// The chosen device `count` times.
+chosen_device several(const context& ctx, std::size_t count) {
+    chosen_device chosen = choose_device(ctx, "this test");
+    chosen.more.assign(count - 1, chosen.ordinal);
+    return chosen;
+}
+
 /// Every measure twice, in an order in which each meets what every other left.
-void expect_every_measure(const link_graph& graph, const context& ctx, const std::string& what) {
+void expect_every_measure(const link_graph& graph, const context& ctx, const std::string& what,
+                          std::size_t places = 1) {
     std::vector<double> seeds(graph.nodes), start(graph.nodes);
     for (std::uint32_t v = 0; v < graph.nodes; v += 3) seeds[v] = v + 1;
     for (std::uint32_t v = 0; v < graph.nodes; ++v) start[v] = v % 7;
     start[0] = 1;
-    resident_graph held(graph.view(), ctx);
+    resident_graph held(graph.view(), ctx, several(ctx, places), 1);
     for (int round = 0; round < 2; ++round) {
         expect_page_rank(held, graph, {}, what + ", plain");
         expect_page_rank(held, graph, {.tolerance = 1e-9, .preference = seeds}, what + ", seeds");
@@ -74,6 +82,24 @@ TYPED_TEST(resident_graph_test, every_call_has_the_bits_of_its_function) {
     std::mt19937_64 random(1);
     expect_every_measure(random_graph(random, 3000, 30'000), TypeParam::ctx(), "random");
     expect_every_measure(random_graph(random, 700, 6000, 2, 4, true), TypeParam::ctx(), "weighted");
+}
+
+TYPED_TEST(resident_graph_test, every_call_on_several_places_has_the_bits_of_its_function) {
+    std::mt19937_64 random(1);
+    expect_every_measure(random_graph(random, 3000, 30'000), TypeParam::ctx(), "random", 2);
+    expect_every_measure(random_graph(random, 700, 6000, 2, 4, true), TypeParam::ctx(), "weighted", 3);
+}
+
+// 52 bytes a node on one GPU, 32 on each of two.
+TYPED_TEST(resident_graph_test, two_gpus_hold_a_graph_that_one_does_not) {
+    if (std::is_same_v<typename TestFixture::place_type, cpu_place>) GTEST_SKIP() << "of GPUs";
+    std::mt19937_64 random(5);
+    const link_graph graph = random_graph(random, 100'000, 300'000);
+    context ctx = TypeParam::ctx();
+    ctx.gpu_memory_bytes = 4'400'000;
+    EXPECT_THROW((void)page_rank(graph.view(), {}, ctx), out_of_memory);
+    resident_graph held(graph.view(), ctx, several(ctx, 2));
+    for (int call = 0; call < 2; ++call) expect_page_rank(held, graph, {.max_iterations = 20}, "two GPUs");
 }
 
 TYPED_TEST(resident_graph_test, a_graph_whose_links_are_arranged_anew) {  // large, and without locality
@@ -148,18 +174,20 @@ TYPED_TEST(resident_graph_test, memory_for_one_measure_at_a_time) {
 }
 
 TYPED_TEST(resident_graph_test, stops_when_requested_and_goes_on_afterwards) {
-    std::atomic<int> signal = 0;
-    context ctx = TypeParam::ctx();
-    ctx.stop_signal = &signal;
-    const link_graph graph = nasty_graphs().at("hub");
-    resident_graph held(graph.view(), ctx);
-    const link_ranks ranks = held.page_rank({});
-    signal = 2;
-    EXPECT_THROW(held.page_rank({}), interrupted);
-    EXPECT_THROW(held.hits({}), interrupted);
-    signal = 0;
-    EXPECT_EQ(held.page_rank({}).ranks, ranks.ranks);
-    expect_hits(held, graph, {}, "hits");
+    for (const std::size_t places : {1, 3}) {
+        std::atomic<int> signal = 0;
+        context ctx = TypeParam::ctx();
+        ctx.stop_signal = &signal;
+        const link_graph graph = nasty_graphs().at("hub");
+        resident_graph held(graph.view(), ctx, several(ctx, places), 1);
+        const link_ranks ranks = held.page_rank({});
+        signal = 2;
+        EXPECT_THROW(held.page_rank({}), interrupted);
+        EXPECT_THROW(held.hits({}), interrupted);
+        signal = 0;
+        EXPECT_EQ(held.page_rank({}).ranks, ranks.ranks);
+        expect_hits(held, graph, {}, "hits");
+    }
 }
 
 }  // namespace
