@@ -7,12 +7,15 @@
 //          of one object in a hundred
 //   kinds  10 million objects in 4 lists, all kinds of scores, k of 10, 100 and 10,000: auto; with new columns, and with kept ones
 //   large  100 million objects in 8 lists
+//   several  100 million objects in 8 lists, held by one GPU and by all; only if named. Lines of its own: milliseconds to load
+//          the lists from host memory, of the first call and of later ones, and the ratios
 //   once   one call of `auto` and one that makes columns, 10 million uniform objects, for a profiler; only if named
 // Every result is compared with that of reading everything.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,6 +23,7 @@
 #include "device/cuda/check.cuh"
 #include "ops/rank_aggregation/device_lists.hpp"
 #include "primitives/sort/sort.hpp"
+#include "quern/ops/rank_aggregation.hpp"
 
 namespace quern {
 namespace {
@@ -153,6 +157,43 @@ class measured_lists {
     double taking_ = 0;
 };
 
+/// Whether one GPU and all of them have the same answers.
+bool compare_several(cuda_place& place, std::uint32_t objects, unsigned lists) {
+    const host_lists host(place, kind::uniform, objects, lists);
+    const auto views = host.views();
+    aggregation_result expected;
+    std::vector<double> of_one;
+    for (const int ordinals : {device_choice::any_ordinal, device_choice::all_ordinals}) {
+        context ctx = context::cuda();
+        ctx.device.ordinal = ordinals;
+        std::unique_ptr<ranked_list_set> set;
+        aggregation_result found;
+        std::vector<double> seconds;
+        seconds.push_back(median_seconds(1, [&] {
+            set = std::make_unique<ranked_list_set>(std::span<const ranked_list_view<float>>(views), objects,
+                                                    ctx);
+        }));
+        const auto call = [&] { found = set->top_k({.k = 100}); };
+        seconds.push_back(median_seconds(1, call));
+        seconds.push_back(median_seconds(16, call));
+        std::printf("several\t%s\t%u\t%u\tload %.1f ms\tfirst call %.3f ms\tlater calls %.3f ms\n",
+                    found.place.c_str(), objects, lists, seconds[0] * 1e3, seconds[1] * 1e3,
+                    seconds[2] * 1e3);
+        if (ordinals == device_choice::any_ordinal) {
+            expected = found;
+            of_one = seconds;
+            continue;
+        }
+        std::printf("ratio\t\t\t\t%.2f\t%.2f\t%.2f\n", of_one[0] / seconds[0], of_one[1] / seconds[1],
+                    of_one[2] / seconds[2]);
+        if (found.ids != expected.ids || found.scores != expected.scores) {
+            std::fprintf(stderr, "one GPU and all of them: answers differ\n");
+            return false;
+        }
+    }
+    return true;
+}
+
 bool run(int count, char** arguments) {
     const auto requested = [&](std::string_view name) {
         return count == 1 || std::find(arguments + 1, arguments + count, name) != arguments + count;
@@ -170,6 +211,7 @@ bool run(int count, char** arguments) {
         measured_lists lists(place, kind::uniform, 10'000'000, 4);
         lists.run_once(100);
     }
+    if (count > 1 && requested("several")) right &= compare_several(place, 100'000'000, 8);
     if (requested("kinds")) {
         for (const kind of : {kind::uniform, kind::correlated, kind::heavy_tailed, kind::anti_correlated}) {
             measured_lists lists(place, of, 10'000'000, 4);

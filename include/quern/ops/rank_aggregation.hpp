@@ -106,8 +106,9 @@ template <class Score>
 aggregation_result top_k(std::span<const ranked_list_view<Score>> lists, std::uint32_t objects,
                          const aggregation_options& options, const context& ctx);
 
-/// Lists kept on the device for many calls: on a GPU in its memory. On the CPU the memory of the views must
-/// outlive the set. Move-only; one call at a time.
+/// Lists kept on the device for many calls: on a GPU in its memory; if there are many entries, on several GPUs by
+/// ranges of objects (docs/rank_aggregation_cuda.md). On the CPU the memory of the views must outlive the set.
+/// Move-only; one call at a time.
 class ranked_list_set {
   public:
     /// Throws as the calls do. On a GPU, throws list_fault for every fault except scores below the floor or too

@@ -5,12 +5,14 @@
 #include <memory>
 #include <string>
 #include <utility>
-#include <variant>
 #include <vector>
 
+#include "device/place_set.hpp"
 #include "device/resident.hpp"
 #include "ops/rank_aggregation/aggregation_methods.hpp"
 #include "ops/rank_aggregation/device_lists.hpp"
+#include "ops/rank_aggregation/list_set.hpp"
+#include "ops/rank_aggregation/lists_by_objects.hpp"
 #include "quern/base/error.hpp"
 #include "quern/ops/rank_aggregation.hpp"
 
@@ -108,10 +110,8 @@ class held_lists {
     }
 
     aggregation_result top_k(const aggregation_options& options) {
+        refuse_faults(options);
         const scoring rule(rules_, options);
-        if (!runs_on_gpus(options.method))
-            throw usage_error(named_operation(options.method) + " runs on cpu only");
-        lists_.refuse_faults(&rule);
         const std::uint32_t k = std::min(options.k, lists_.objects());  // none for 0 objects
         device_result raw_result = options.method == aggregation_method::segmented
                                        ? segmented(lists_, rule, k, options.stride)
@@ -125,6 +125,14 @@ class held_lists {
         for (std::size_t i = 0; i < lists_.size(); ++i)
             result.read_all &= result.depths[i] == lists_.lists()[i].size;
         return result;
+    }
+
+    /// Also a method that does not run on GPUs.
+    void refuse_faults(const aggregation_options& options) {
+        const scoring rule(rules_, options);
+        if (!runs_on_gpus(options.method))
+            throw usage_error(named_operation(options.method) + " runs on cpu only");
+        lists_.refuse_faults(&rule);
     }
 
     std::uint64_t bytes() const { return place_.memory().used(); }
@@ -149,6 +157,7 @@ class held_lists<cpu_place, Score> {
         const scoring rule(rules_of(lists), options);
         return on_cpu(place_, rule, lists, objects_, clipped(options, objects_), costs_);
     }
+    void refuse_faults(const aggregation_options& /*options*/) {}  // lists are checked as they are read
 
     std::uint64_t bytes() const { return place_.memory().used() + place_.kept(); }
 
@@ -171,6 +180,122 @@ template <class Lists>
 aggregation_result top_k_of(Lists& lists, const aggregation_options& options) {
     return finished(lists.visit([&](auto& held) { return held.top_k(options); }), lists.where());
 }
+
+/// On one place.
+template <class Score>
+class lists_on_one final : public list_set {
+  public:
+    lists_on_one(std::span<const ranked_list_view<Score>> lists, std::uint32_t objects, const context& ctx,
+                 const chosen_device& chosen)
+        : lists_(ctx, chosen, lists, objects, true) {}
+    aggregation_result top_k(const aggregation_options& options) override {
+        return top_k_of(lists_, options);
+    }
+    std::uint64_t bytes() const override {
+        return lists_.visit([](const auto& held) { return held.bytes(); });
+    }
+
+  private:
+    resident_lists<Score> lists_;
+};
+
+/// Lists on some place.
+class any_lists {
+  public:
+    virtual ~any_lists() = default;
+    virtual aggregation_result top_k(const aggregation_options& options) = 0;
+    virtual void refuse_faults(const aggregation_options& options) = 0;
+};
+template <class Place, class Score>
+class lists_at final : public any_lists {
+  public:
+    template <class... Arguments>
+    explicit lists_at(Arguments&&... arguments) : held_(std::forward<Arguments>(arguments)...) {}
+    aggregation_result top_k(const aggregation_options& options) override { return held_.top_k(options); }
+    void refuse_faults(const aggregation_options& options) override { held_.refuse_faults(options); }
+
+  private:
+    held_lists<Place, Score> held_;
+};
+
+/// On several places.
+template <class Score>
+class lists_on_several final : public list_set {
+    using views = std::span<const ranked_list_view<Score>>;
+
+  public:
+    lists_on_several(views lists, std::uint32_t objects, const context& ctx, const chosen_device& chosen)
+        : places_(ctx, chosen), held_(places_.size()) {
+        for (std::size_t i = 0; i < lists.size(); ++i)
+            check_list_sizes(i, lists[i].ids.size(), lists[i].scores.size());
+        places_[0].run([&](auto& place, cpu_place& host) { whole_ = hold(place, host, lists, objects); });
+        host_ = std::make_unique<cpu_place>(pinned_to(chosen, ctx));
+        parts_ = cut_by_objects(*host_, lists, objects, places_.size());
+        for (const list_part<Score>& part : parts_) firsts_.push_back(part.first);
+        places_.on_each([&](auto& place, cpu_place& host, std::size_t index) {
+            const auto of_part = parts_[index].views(lists);
+            held_[index] = hold(place, host, views(of_part), parts_[index].objects);
+        });
+        if (!chosen.cuda) return;  // the CPU reads them there
+        parts_.clear();
+        host_.reset();
+    }
+
+    aggregation_result top_k(const aggregation_options& options) override {
+        if (options.method != aggregation_method::automatic || options.score == aggregate::rrf) {
+            aggregation_result result;
+            places_[0].run([&](auto&, cpu_place&) { result = whole_->top_k(options); });
+            return finished(std::move(result), places_.where());
+        }
+        places_[0].run([&](auto&, cpu_place&) { whole_->refuse_faults(options); });
+        std::vector<aggregation_result> results(held_.size());
+        places_.on_each(
+            [&](auto&, cpu_place&, std::size_t index) { results[index] = held_[index]->top_k(options); });
+        return finished(joined(results, options.k), places_.where());
+    }
+
+    std::uint64_t bytes() const override {
+        std::uint64_t all = host_ ? host_->memory().used() : 0;
+        for (std::size_t i = 0; i < places_.size(); ++i)
+            all += places_[i].visit([](auto& place) { return place.memory().used(); });
+        return all;
+    }
+
+  private:
+    template <class Place>
+    static std::unique_ptr<any_lists> hold(Place& place, cpu_place& host, views lists,
+                                           std::uint32_t objects) {
+        return std::make_unique<lists_at<Place, Score>>(place, host, lists, objects, true);
+    }
+
+    aggregation_result joined(std::span<const aggregation_result> results, std::uint32_t k) const {
+        aggregation_result all;
+        all.read_all = true;
+        std::vector<scored_object> best;
+        for (std::size_t r = 0; r < results.size(); ++r) {
+            for (std::size_t j = 0; j < results[r].ids.size(); ++j)
+                best.push_back({results[r].scores[j], results[r].ids[j] + firsts_[r]});
+            all.depths.resize(results[r].depths.size());
+            for (std::size_t i = 0; i < all.depths.size(); ++i) all.depths[i] += results[r].depths[i];
+            all.candidates += results[r].candidates;
+            all.read_all &= results[r].read_all;
+        }
+        std::ranges::sort(best, precedes);
+        best.resize(std::min<std::size_t>(k, best.size()));
+        for (const scored_object& object : best) {
+            all.ids.push_back(object.id);
+            all.scores.push_back(object.score);
+        }
+        return all;
+    }
+
+    mutable place_set places_;
+    std::unique_ptr<cpu_place> host_;
+    std::vector<list_part<Score>> parts_;  ///< on the CPU
+    std::vector<std::uint32_t> firsts_;    ///< objects of the parts
+    std::unique_ptr<any_lists> whole_;
+    std::vector<std::unique_ptr<any_lists>> held_;
+};
 
 }  // namespace
 
@@ -200,20 +325,39 @@ aggregation_result top_k(std::span<const pulled_list> lists, std::uint32_t objec
                     "cpu: lists are pulled");
 }
 
-struct ranked_list_set::state {
-    template <class Score>
-    state(std::span<const ranked_list_view<Score>> views, std::uint32_t objects, const context& ctx)
-        : lists(std::in_place_type<resident_lists<Score>>, ctx, choose_device(ctx, operation), views, objects,
-                true) {}
+template <class Score>
+std::unique_ptr<list_set> rank_aggregation_detail::make_list_set(
+    std::span<const ranked_list_view<Score>> lists, std::uint32_t objects, const context& ctx,
+    const chosen_device& chosen, std::uint64_t min_entries) {
+    std::uint64_t entries = 0;
+    for (const ranked_list_view<Score>& list : lists) entries += list.ids.size();
+    if (!chosen.more.empty() && entries >= min_entries)
+        return std::make_unique<lists_on_several<Score>>(lists, objects, ctx, chosen);
+    chosen_device first = chosen;
+    if (!first.more.empty()) {
+        first.more.clear();
+        if (first.cuda) first.name = "cuda:" + std::to_string(first.ordinal);
+        ctx.log(log_level::info, "lists of so few entries are held by one device, " + first.name);
+    }
+    return std::make_unique<lists_on_one<Score>>(lists, objects, ctx, first);
+}
+template std::unique_ptr<list_set> rank_aggregation_detail::make_list_set(
+    std::span<const ranked_list_view<float>>, std::uint32_t, const context&, const chosen_device&,
+    std::uint64_t);
+template std::unique_ptr<list_set> rank_aggregation_detail::make_list_set(
+    std::span<const ranked_list_view<double>>, std::uint32_t, const context&, const chosen_device&,
+    std::uint64_t);
 
-    std::variant<resident_lists<float>, resident_lists<double>> lists;
+struct ranked_list_set::state {
+    std::unique_ptr<list_set> lists;
 };
 
 template <class Score>
 ranked_list_set::ranked_list_set(std::span<const ranked_list_view<Score>> lists, std::uint32_t objects,
                                  const context& ctx) {
     check(rules_of(lists), {});
-    state_ = std::make_unique<state>(lists, objects, ctx);
+    const chosen_device chosen = choose_device(ctx, operation, offered_places::several_gpus);
+    state_ = std::make_unique<state>(make_list_set(lists, objects, ctx, chosen));
 }
 template ranked_list_set::ranked_list_set(std::span<const ranked_list_view<float>>, std::uint32_t,
                                           const context&);
@@ -224,13 +368,11 @@ ranked_list_set::ranked_list_set(ranked_list_set&&) noexcept = default;
 ranked_list_set& ranked_list_set::operator=(ranked_list_set&&) noexcept = default;
 
 aggregation_result ranked_list_set::top_k(const aggregation_options& options) {
-    return std::visit([&](auto& lists) { return top_k_of(lists, options); }, state_->lists);
+    return state_->lists->top_k(options);
 }
 
 std::uint64_t ranked_list_set::bytes() const {
-    return std::visit(
-        [](const auto& lists) { return lists.visit([](const auto& held) { return held.bytes(); }); },
-        state_->lists);
+    return state_->lists->bytes();
 }
 
 }  // namespace quern

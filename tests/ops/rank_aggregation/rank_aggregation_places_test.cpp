@@ -9,6 +9,8 @@
 #include <type_traits>
 
 #include "on_each_place.hpp"
+#include "ops/rank_aggregation/list_set.hpp"
+#include "ops/rank_aggregation/lists_by_objects.hpp"
 #include "ops/rank_aggregation/ranked_lists.hpp"
 #include "quern/base/error.hpp"
 #include "reference/ranked_lists_reference.hpp"
@@ -343,6 +345,76 @@ TYPED_TEST(rank_aggregation_places, methods_without_kernels_run_on_the_cpu_only)
         }
     }
     EXPECT_EQ(top_k<float>(span, lists.objects, options, context::best()).place.substr(0, 3), "cpu");
+}
+
+/// Sets on one to three places, of the CPU, and of the first GPU several times.
+TYPED_TEST(rank_aggregation_places, several_places_find_the_same) {
+    using rank_aggregation_detail::make_list_set;
+    std::mt19937_64 random(8);
+    for (int round = 0; round < (tested_with().small_sizes ? 5 : 40); ++round) {
+        const auto objects = static_cast<std::uint32_t>(round < 4 ? round : 1 + random() % 3000);
+        const list_kind kind = every_list_kind[random() % std::size(every_list_kind)];
+        auto lists = make_lists<float>(kind, objects, 1 + random() % 6, random());
+        const aggregate rule = every_rule[random() % std::size(every_rule)];
+        give_weights(lists, rule);
+        const auto views = lists.views();
+        const aggregation_options options{.k = static_cast<std::uint32_t>(1 + random() % 200), .score = rule};
+        const auto expected = reference::best_of_lists<float>(views, options);
+        for (const std::size_t count : {1, 2, 3}) {
+            chosen_device chosen = choose_device(TypeParam::ctx(), "this test");
+            chosen.more.assign(count - 1, chosen.ordinal);
+            const auto set = make_list_set<float>(views, lists.objects, TypeParam::ctx(), chosen, 0);
+            for (int call = 0; call < 2; ++call) {  // columns may have been made
+                const aggregation_result found = set->top_k(options);
+                ASSERT_EQ(pairs_of(found), expected) << count << " places, " << objects << " objects";
+                ASSERT_EQ(found.depths.size(), views.size());
+                for (std::size_t i = 0; i < views.size(); ++i)
+                    ASSERT_LE(found.depths[i], views[i].ids.size());
+            }
+        }
+    }
+}
+
+TYPED_TEST(rank_aggregation_places, several_places_refuse_what_one_refuses) {
+    using rank_aggregation_detail::make_list_set;
+    if (std::is_same_v<typename TestFixture::place_type, cpu_place>)
+        GTEST_SKIP() << "the CPU reads only a part of a list";
+    const std::vector<std::uint32_t> ids{0, 5, 2, 3}, twice{0, 5, 2, 5}, beyond{0, 6, 1, 2};
+    const std::vector<float> scores{4, 3, 2, -1}, rising{4, 2, 3, 1};
+    chosen_device chosen = choose_device(TypeParam::ctx(), "this test");
+    const auto fault_of = [&](const std::vector<std::uint32_t>& of, const std::vector<float>& by) {
+        const ranked_list_view<float> list[] = {{ids, scores, 1, -1}, {of, by}};
+        try {
+            make_list_set<float>(list, 6, TypeParam::ctx(), chosen, 0)->top_k({.k = 2});
+        } catch (const list_fault& fault) {
+            return std::string(fault.what());
+        }
+        return std::string("none");
+    };
+    for (const auto& [of, by] : {std::pair(twice, scores), {beyond, scores}, {ids, rising}, {ids, scores}}) {
+        chosen.more.clear();
+        const std::string one = fault_of(of, by);
+        EXPECT_NE(one, "none");  // the last has a score below its floor
+        chosen.more = {chosen.ordinal};
+        EXPECT_EQ(fault_of(of, by), one);
+    }
+}
+
+TEST(lists_by_objects, keep_their_order) {
+    cpu_place host(context::cpu(3));
+    const auto lists = make_lists<float>(list_kind::partial, 300'000, 3, 12);
+    const auto views = lists.views();
+    const auto parts = rank_aggregation_detail::cut_by_objects<float>(host, views, lists.objects, 4);
+    for (std::size_t i = 0; i < views.size(); ++i) {
+        std::vector<std::size_t> next(parts.size());
+        for (std::size_t at = 0; at < views[i].ids.size(); ++at) {
+            std::size_t r = 0;
+            while (views[i].ids[at] >= parts[r].first + parts[r].objects) ++r;
+            ASSERT_EQ(parts[r].ids[i].span()[next[r]] + parts[r].first, views[i].ids[at]);
+            ASSERT_EQ(parts[r].scores[i].span()[next[r]++], views[i].scores[at]);
+        }
+        for (std::size_t r = 0; r < parts.size(); ++r) EXPECT_EQ(next[r], parts[r].ids[i].size());
+    }
 }
 
 }  // namespace
