@@ -92,7 +92,7 @@ field.tags.documents	2
 field.tags.values	3
 field.new.type	boolean
 field.new.documents	2
-field.x.type	json
+field.x.type	text
 field.x.documents	2
 END
     quern verify store --quiet
@@ -122,7 +122,7 @@ END
     quern build first.jsonl -o grown --keep-fields all --quiet --skip duplicates,thesaurus,vectors --ids generate
     [ "$(quern info grown --format tsv | sed -n 's/^field.r.type\t//p')" = integer ]
     quern build second.jsonl -o grown --update --quiet --ids generate
-    [ "$(quern info grown --format tsv | sed -n 's/^field.r.type\t//p')" = json ]
+    [ "$(quern info grown --format tsv | sed -n 's/^field.r.type\t//p')" = text ]
     quern build first.jsonl second.jsonl -o whole --keep-fields all --quiet --skip duplicates,thesaurus,vectors --ids generate
     rm grown/stats.json whole/stats.json
     diff -r grown whole
@@ -139,15 +139,24 @@ END
     quern verify store --quiet
 }
 
-@test "tables keep columns as texts" {
+@test "columns of tables have types" {
     printf 'sku,name,about,price\n7,Apple,"a fruit, red",1.50\n8,Pear,green,\n' >shop.csv
     quern build shop.csv -o store --id-field sku --text-field about --title-field name --keep-fields all --quiet
-    quern search store fruit --format jsonl --quiet | grep -q '"fields":{"price":"1.50"}'
+    quern search store fruit --format jsonl --quiet | grep -q '"fields":{"price":1.50}'
     # An empty cell is a missing value: so a column of dates stays one, and sorting has it last.
     printf 'id,text,price,added,code\n1,lamp,9,2024-05-01,007\n2,lamp,10,,1\n3,lamp,,2024-01-01,\n' >lamps.csv
-    run --separate-stderr quern build lamps.csv -o lamps --keep-fields all --skip all
-    [[ $stderr == *"all values of price are texts of numbers, as columns of CSV are"* ]]
-    quern info lamps | grep -qx $'field.added.type\tdate'
+    quern build lamps.csv -o lamps --keep-fields all --skip all --quiet
+    quern info lamps --format tsv | sed -n 's/^\(field.*type\)\t/\1 /p' | sort >types
+    printf 'field.%s\n' 'added.type date' 'code.type text' 'price.type integer' | diff - types
+    [ "$(quern search lamps lamp --filter 'price < 10' --quiet | cut -f 2)" = 1 ]
+    [ "$(quern search lamps lamp --filter 'code = 007' --quiet | cut -f 2)" = 1 ]
+    [ "$(quern search lamps lamp --sort=-price --quiet | cut -f 2 | tr '\n' ' ')" = "2 1 3 " ]
+    quern verify lamps --quiet
+    # Strings of JSON stay strings.
+    printf '{"id":"%s","text":"lamp","price":"%s"}\n' 1 9 2 10 >lamps.jsonl
+    run --separate-stderr quern build lamps.jsonl -o strings --keep-fields all --skip all
+    [[ $stderr == *"all values of price are strings that hold numbers"* ]]
+    quern info strings --format tsv | grep -qx $'field.price.type\ttext'
     [ "$(quern search lamps lamp --sort added --quiet | cut -f 2 | tr '\n' ' ')" = "3 1 2 " ]
     [ "$(quern search lamps lamp --filter 'price NOT EXISTS' --quiet | cut -f 2)" = 3 ]
     run --separate-stderr quern build "$data/corpus.trec" -o none --keep-fields all --skip all

@@ -2,6 +2,9 @@
 #include "io/corpus/kept_fields.hpp"
 
 #include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -39,6 +42,38 @@ void fields_writer::add_text(std::string_view name, std::string_view text) {
     std::string value;
     append_json_text(value, text);
     add_json(name, std::move(value));
+}
+
+namespace {
+
+bool is_number_in_a_cell(std::string_view cell) {
+    std::string_view rest = cell;
+    const auto take_digits = [&] {
+        const std::size_t end = std::min(rest.find_first_not_of("0123456789"), rest.size());
+        const std::string_view digits = rest.substr(0, end);
+        rest.remove_prefix(end);
+        return digits;
+    };
+    if (rest.starts_with('-')) rest.remove_prefix(1);
+    const std::string_view whole = take_digits();
+    if (whole.empty() || (whole.size() > 1 && whole.front() == '0')) return false;
+    if (rest.empty()) {
+        std::int64_t value = 0;
+        return std::from_chars(cell.data(), cell.data() + cell.size(), value).ec == std::errc();
+    }
+    if (!rest.starts_with('.')) return false;
+    rest.remove_prefix(1);
+    const std::string_view fraction = take_digits();
+    constexpr std::size_t digits_of_double = std::numeric_limits<double>::digits10;
+    return rest.empty() && !fraction.empty() && whole.size() + fraction.size() <= digits_of_double;
+}
+
+}  // namespace
+
+void fields_writer::add_cell(std::string_view name, std::string_view cell) {
+    if (cell == "true" || cell == "false" || is_number_in_a_cell(cell))
+        return add_json(name, std::string(cell));
+    add_text(name, cell);
 }
 
 void fields_writer::add_json(std::string_view name, std::string value) {

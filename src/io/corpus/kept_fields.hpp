@@ -27,6 +27,9 @@ class fields_writer {
     static constexpr std::size_t max_depth = 100;
 
     void add_text(std::string_view name, std::string_view text);
+    /// The cell of a table, which has no types: a number or boolean if JSON would write it so, as it is written, else a text.
+    /// Not numbers: 007, +1, 1e5, integers beyond 64 bits, fractions with more digits than a double holds.
+    void add_cell(std::string_view name, std::string_view cell);
     /// `value`: JSON without white space between its parts.
     void add_json(std::string_view name, std::string value);
     std::size_t size() const { return members_.size(); }

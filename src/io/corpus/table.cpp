@@ -72,7 +72,7 @@ class table_rows {
         std::string done = repair_utf8(made.text);
         fields_writer kept;
         for (const auto& [at, name] : columns_.kept)
-            if (!fields[at].empty()) kept.add_text(name, fields[at]);  // an empty cell is a missing value
+            if (!fields[at].empty()) kept.add_cell(name, fields[at]);  // an empty cell is a missing value
         made.fields = kept.finish();
         if (columns_.links != table_columns::absent) {
             try {

@@ -184,9 +184,10 @@ class evaluation {
                 break;
         }
         fail(of.position,
-             fmt::format("the field {} has values of different types, objects or lists of other values than "
-                         "text (json): only EXISTS can be asked of it",
-                         column.info().name));
+             fmt::format(
+                 "the field {} has objects, or lists of other values than text (json): only EXISTS can be "
+                 "asked of it",
+                 column.info().name));
     }
 
     [[noreturn]] void mismatch(const field_column& column, const filter_value& value,
@@ -294,13 +295,11 @@ class evaluation {
     }
     [[noreturn]] void refuse_order_of_number(const field_column& column, const filter_value& value) const {
         fail(value.position,
-             fmt::format("the field {} is of the type {}, as columns of CSV and TSV are, and not a number: "
-                         "the text 9 is "
-                         "above the text 10. To compare texts, put {} in quotes; for numbers, build from "
-                         "JSON lines or "
-                         "Parquet",
-                         column.info().name, field_type_names[static_cast<std::size_t>(column.info().type)],
-                         value.text));
+             fmt::format(
+                 "the field {} is of the type {}, since not all of its values are numbers, and the text 9 "
+                 "is above the text 10 (expected a text in quotes, as \"{}\", to compare texts)",
+                 column.info().name, field_type_names[static_cast<std::size_t>(column.info().type)],
+                 value.text));
     }
 
     void compare_texts(const field_column& column, const filter_comparison& of, document_bits& into) const {

@@ -97,7 +97,7 @@ std::size_t part_finder::count_in_fields(std::uint32_t document) const {
     std::size_t count = 0;
     text::token_list words;
     for (const std::string& name : store_.info().indexed_fields)
-        each_string(fields, name, [&](std::string_view value) {
+        each_text_of(fields, name, [&](std::string_view value) {
             words_of_(value, words);
             count += words.tokens.size();
         });
@@ -120,7 +120,7 @@ part_finder::postings part_finder::phrase_in_field(std::size_t field, const quer
     for (const std::uint32_t document : documents) {
         ctx_.check_stop();
         std::uint32_t places = 0;
-        each_string(store_.fields()->json(document), store_.info().indexed_fields[field],
+        each_text_of(store_.fields()->json(document), store_.info().indexed_fields[field],
                     [&](std::string_view value) { places += count_in(value, part); });
         if (places != 0) found.push_back({document, places, 0});
     }

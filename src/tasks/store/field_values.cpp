@@ -167,6 +167,10 @@ std::optional<double> number_of(const io::json_value& value) {
     return number + 0.0;  // one zero
 }
 
+std::string text_of_scalar(const io::json_value& value) {
+    return value.is_string() ? value.text() : std::string(value.bytes());
+}
+
 namespace {
 
 /// 10, -1.5, 2e6; not 007, +1 or inf.
@@ -224,8 +228,10 @@ void value_kinds::add(const value_kinds& more) {
 }
 
 field_type value_kinds::type() const {
-    const bool any_number = integer || number, any_string = date || text || list;
-    if (other || (boolean ? 1 : 0) + (any_number ? 1 : 0) + (any_string ? 1 : 0) > 1) return field_type::json;
+    const bool any_number = integer || number, any_string = date || text;
+    const int kinds = (boolean ? 1 : 0) + (any_number ? 1 : 0) + (any_string ? 1 : 0);
+    if (other || (list && (boolean || any_number))) return field_type::json;
+    if (!list && kinds > 1) return field_type::text;
     if (boolean) return field_type::boolean;
     if (number) return field_type::number;
     if (integer) return field_type::integer;
@@ -233,15 +239,17 @@ field_type value_kinds::type() const {
     return date && !text ? field_type::date : field_type::text;
 }
 
-void each_string(std::string_view fields, std::string_view name,
-                 const std::function<void(std::string_view text)>& visit) {
+void each_text_of(std::string_view fields, std::string_view name,
+                  const std::function<void(std::string_view text)>& visit) {
     if (fields.empty()) return;
     const auto value = io::value_at(io::json_value(fields), name);
     if (!value) return;
-    if (value->is_string()) visit(value->text());
+    const auto visit_one = [&](const io::json_value& one) {
+        if (one.is_string() || one.is_number() || one.is_boolean()) visit(text_of_scalar(one));
+    };
+    visit_one(*value);
     if (!value->is_array()) return;
-    for (io::json_parts items{*value}; items.next();)
-        if (items.value().is_string()) visit(items.value().text());
+    for (io::json_parts items{*value}; items.next();) visit_one(items.value());
 }
 
 value_kinds& field_census::of(std::string_view name) {

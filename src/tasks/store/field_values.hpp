@@ -36,9 +36,12 @@ std::optional<std::int64_t> integer_of(const io::json_value& value);
 /// A finite double, correctly rounded; nothing for other values.
 std::optional<double> number_of(const io::json_value& value);
 
-/// The strings of a document's field, in order: one, or those of an array. `fields`: as document::fields; `name` may lead into
+/// A string, or a number or boolean as it is written.
+std::string text_of_scalar(const io::json_value& value);
+
+/// The texts of a document's field, in order: a string, number or boolean, or those of an array. `fields`: as document::fields; `name` may lead into
 /// objects by dots.
-void each_string(std::string_view fields, std::string_view name,
+void each_text_of(std::string_view fields, std::string_view name,
                  const std::function<void(std::string_view text)>& visit);
 
 /// The values of one field, counted by kind.
@@ -51,7 +54,7 @@ struct value_kinds {
     void add(const io::json_value& value);
     void add(const value_kinds& more);
     field_type type() const;
-    /// Texts that are all numbers, as columns of CSV may be.
+    /// Strings that all hold numbers.
     bool are_texts_of_numbers() const { return type() == field_type::text && documents != 0 && !words; }
 };
 

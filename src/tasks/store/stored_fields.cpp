@@ -47,7 +47,8 @@ bool agrees(const field_column& column, std::uint32_t document, const std::optio
     if (!has) return true;
     switch (column.info().type) {
         case field_type::text:
-            return value->is_string() && column.text(document) == value->text();
+            return !value->is_array() && !value->is_object() &&
+                   column.text(document) == text_of_scalar(*value);
         case field_type::integer:
             return integer_of(*value) == column.integer(document);
         case field_type::number:

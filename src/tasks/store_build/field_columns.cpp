@@ -46,7 +46,7 @@ struct column_piece {
             case field_type::date:
                 return add_fixed(has ? microseconds_of_date(value->text()).value() : std::int64_t{0});
             case field_type::text:
-                strings.push_back(has ? value->text() : std::string());
+                strings.push_back(has ? text_of_scalar(*value) : std::string());
                 return;
             case field_type::json:
                 strings.push_back(has ? std::string(value->bytes()) : std::string());

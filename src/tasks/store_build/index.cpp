@@ -34,9 +34,10 @@ void add_steps(stage_clock& clock, const step_seconds& s) {
 
 void warn_of_field_without_words(std::string_view name, const context& ctx) {
     ctx.log(log_level::warning,
-            fmt::format("the indexed field '{}' has no words in any document: strings are searched, "
-                        "alone or in lists, and no other values",
-                        name));
+            fmt::format(
+                "the indexed field '{}' has no words in any document: strings, numbers, true and false are "
+                "searched, alone or in lists, and no objects",
+                name));
 }
 
 namespace {
@@ -51,11 +52,10 @@ void tell_of_fields(const field_census& fields, const context& ctx) {
         ctx.log(log_level::warning,
                 "no document has a field to keep, and the store has none (--keep-fields)");
     if (names.empty()) return;
-    ctx.log(
-        log_level::info,
-        "all values of " + names +
-            " are texts of numbers, as columns of CSV are: they sort and compare as texts, 10 before 9; for "
-            "numbers, build from JSON lines or Parquet");
+    ctx.log(log_level::info, "all values of " + names +
+                                 " are strings that hold numbers: they sort and compare as texts, 10 before "
+                                 "9; for numbers, write them "
+                                 "without quotes");
 }
 
 }  // namespace

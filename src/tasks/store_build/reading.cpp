@@ -230,7 +230,7 @@ class collection_reader {
             }
             for (std::size_t i = 0; i < fields.size(); ++i) {
                 if (d.listed == word_listing::none && !d.verbatim)
-                    each_string(d.fields, options_.indexed_fields[i], [&](std::string_view text) {
+                    each_text_of(d.fields, options_.indexed_fields[i], [&](std::string_view text) {
                         analyzer.analyze(text, words);
                         add(words);
                         for (const text::token& t : words.tokens) fields[i].add(words.word(t));

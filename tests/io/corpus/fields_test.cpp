@@ -331,6 +331,23 @@ TEST(fields, hostile_values) {
     EXPECT_EQ(all.documents[0].fields, R"({"y":1})");
 }
 
+TEST(fields, cells_of_tables_are_numbers_if_json_would_write_them_so) {
+    const auto value_of = [](const std::string& cell) {
+        const auto all = read("id,text,v\n1,a," + cell + "\n", keeping({"v"}), corpus_form::csv);
+        const std::string fields = all.documents[0].fields;
+        return fields.empty() ? std::string() : fields.substr(5, fields.size() - 6);
+    };
+    for (const std::string number :
+         {"0", "7", "-12", "1.50", "-0.25", "9223372036854775807", "123456789.012345", "true", "false"})
+        EXPECT_EQ(value_of(number), number);
+    for (const std::string text :
+         {"007", "+1", "1e5", "1.", ".5", "-", "9223372036854775808", "0.1234567890123456", "True", "null",
+          "NaN", " 1", "1 ", "0x10", "1_000", "--1", "1.5.2"}) {
+        EXPECT_EQ(value_of(text), '"' + text + '"');
+    }
+    EXPECT_EQ(value_of(""), "");
+}
+
 TEST(fields, tables_have_named_columns) {
     document_fields fields;
     fields.id = "Key";
@@ -346,7 +363,7 @@ TEST(fields, tables_have_named_columns) {
     EXPECT_EQ(all.documents[0].text, "one\ntwo");
     EXPECT_EQ(all.documents[0].title, "H");
     EXPECT_THAT(all.documents[0].links, ElementsAre("b", "c"));
-    EXPECT_EQ(all.documents[0].fields, R"({"price":"1.50"})");
+    EXPECT_EQ(all.documents[0].fields, R"({"price":1.50})");
     EXPECT_EQ(all.documents[1].text, "s");
     EXPECT_THAT(all.documents[1].links, ElementsAre("a", "7"));
     EXPECT_EQ(all.documents[1].fields, R"({"price":"x\""})");
@@ -355,7 +372,7 @@ TEST(fields, tables_have_named_columns) {
 
     const auto tsv = read("n\ttext\turl\n1\ta\tu\n", keeping({"n", "url"}, "url"), corpus_form::tsv);
     EXPECT_THAT(ids(tsv), ElementsAre("u"));
-    EXPECT_EQ(tsv.documents[0].fields, R"({"n":"1","url":"u"})");
+    EXPECT_EQ(tsv.documents[0].fields, R"({"n":1,"url":"u"})");
 }
 
 TEST(fields, a_table_without_the_named_columns_is_refused) {
