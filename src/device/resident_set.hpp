@@ -5,7 +5,6 @@
 //     rows.for_each_unit(units, [&](auto& held, std::size_t unit) { results[unit] = held.sums(parts[unit]); });
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -30,9 +29,8 @@ class resident_set {
     /// left out where Held does not take it. Throws what place_set::on_each throws.
     template <class... Arguments>
     resident_set(const context& ctx, const chosen_device& chosen, const Arguments&... arguments)
-        : places_(ctx, chosen), opened_(places_.size()), held_(places_.size()) {
+        : places_(ctx, chosen), held_(places_.size()) {
         places_.on_each([&]<class Place>(Place& place, cpu_place& host, std::size_t index) {
-            opened_[index] = &place;
             constexpr std::in_place_type_t<Held<Place>> of_this_place;
             if constexpr (std::is_constructible_v<Held<Place>, Place&, cpu_place&, const Arguments&...,
                                                   std::size_t>)
@@ -65,10 +63,10 @@ class resident_set {
     /// Calls work(held, unit) for every unit, each on one place; as place_set::for_each_unit.
     template <class Work>
     void for_each_unit(std::size_t units, const Work& work) {
-        places_.for_each_unit(units, [&]<class Place>(Place& place, cpu_place&, std::size_t unit) {
-            const auto index = static_cast<std::size_t>(std::ranges::find(opened_, &place) - opened_.begin());
-            work(std::get<Held<Place>>(*held_[index]), unit);
-        });
+        places_.for_each_unit(units,
+                              [&]<class Place>(Place&, cpu_place&, std::size_t unit, std::size_t index) {
+                                  work(std::get<Held<Place>>(*held_[index]), unit);
+                              });
     }
 
     /// As place_set::where().
@@ -76,7 +74,6 @@ class resident_set {
 
   private:
     place_set places_;
-    std::vector<const void*> opened_;           ///< the addresses of the places
     std::vector<std::optional<variant>> held_;  ///< end before their places
 };
 

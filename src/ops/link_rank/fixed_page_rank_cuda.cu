@@ -541,6 +541,12 @@ struct rank_part<cuda_place>::state {
         : place(at), graph(searched), share(one), sent(at) {}
 
     std::uint64_t pairs() const { return (std::uint64_t{links.range.size} + 1) / 2; }
+    /// Those that may send anything but 0, which is in all tables.
+    slot_range sending() const {
+        if (!links.slices) return links.range;
+        const std::uint32_t end = std::min(links.range.end(), links.slices->sending_slots());
+        return {links.range.first, end - std::min(end, links.range.first)};
+    }
     /// Three more may be read, and one written.
     std::uint64_t table_slots() const { return (std::uint64_t{links.slots.slots} + 5) / 2 * 2; }
     void make_arrays(const fixed_page_rank_params& params) {
@@ -649,7 +655,7 @@ pass_totals rank_part<cuda_place>::step(const step_control& control) {
 }
 
 void rank_part<cuda_place>::send(std::span<const std::unique_ptr<rank_part>> all, bool wide) {
-    const slot_range& range = state_->links.range;
+    const slot_range range = state_->sending();
     const auto copy_to = [&](const rank_part& other, const auto& mine, const auto& table) {
         using value = std::remove_pointer_t<decltype(mine.data())>;
         copy_across<value>(state_->place, mine.span().subspan(range.first, range.size), other.state_->place,

@@ -88,6 +88,8 @@ class sliced_ell {
     slot_range targets() const {
         return targets_;
     }  ///< whose links are here: all, unless it is one of several
+    /// The number of first slots beyond which no node has links out: nothing but 0 is ever sent from there.
+    std::uint32_t sending_slots() const { return sending_slots_; }
     /// How the nodes are numbered, for other devices.
     sliced_ell_layout layout() const { return {view_.table_slots, static_cast<int>(view_.hot_groups)}; }
     const sliced_ell_view& view() const { return view_; }
@@ -116,6 +118,7 @@ class sliced_ell {
 
     node_slots slots_;
     slot_range targets_;
+    std::uint32_t sending_slots_ = 0;
     sliced_ell_view view_{};
     cuda_array<std::uint32_t> slot_of_;
     std::vector<group> groups_;  ///< hot groups, then the cold one

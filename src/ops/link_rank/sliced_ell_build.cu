@@ -36,6 +36,13 @@ __global__ void order_nodes_kernel(const std::uint64_t* degrees, std::uint32_t n
     order[v] = v;
 }
 
+/// *linked: the number of keys of nodes with links out; these come first. One thread per node.
+__global__ void count_linked_kernel(const std::uint32_t* keys, std::uint32_t nodes, std::uint32_t* linked) {
+    constexpr std::uint32_t none = 0xffffffff;  // the key of degree 0
+    const std::uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < nodes && keys[i] != none && (i + 1 == nodes || keys[i + 1] == none)) *linked = i + 1;
+}
+
 /// links[g] += out-degrees of the nodes at places [g·size, (g + 1)·size). Grid: any number of blocks times the groups.
 __global__ void sum_degrees_kernel(const std::uint64_t* degrees, const std::uint32_t* order,
                                    std::uint32_t nodes, std::uint32_t size, unsigned long long* links) {
@@ -49,11 +56,18 @@ __global__ void sum_degrees_kernel(const std::uint64_t* degrees, const std::uint
     if (threadIdx.x % 32 == 0) atomicAdd(links + blockIdx.y, sum);
 }
 
-/// Places in the order → slots; skips each table's first slot. One thread per place.
+/// The slot of a place in the order: skips each table's first slot.
+__host__ __device__ inline std::uint32_t slot_at(std::uint32_t i, std::uint32_t table_nodes,
+                                                 std::uint32_t tables) {
+    const std::uint32_t before = i / table_nodes + 1;
+    return i + (before < tables ? before : tables);
+}
+
+/// Places in the order → slots. One thread per place.
 __global__ void number_slots_kernel(const std::uint32_t* order, std::uint32_t nodes,
                                     std::uint32_t table_nodes, std::uint32_t tables, std::uint32_t* slot_of) {
     const std::uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < nodes) slot_of[order[i]] = i + min(i / table_nodes + 1, tables);
+    if (i < nodes) slot_of[order[i]] = slot_at(i, table_nodes, tables);
 }
 
 /// The work of each slot: a node's pass over memory costs as much as work_of_node links. One thread per node.
@@ -238,7 +252,12 @@ void sliced_ell::number_nodes(cuda_place& place, const link_graph_view& graph,
     const std::uint32_t tables = std::max(hot, 1u);  // even without hot groups, one slot holds 0
     QUERN_LAUNCH(place, thread_each(n), number_slots_kernel, order.data(), n, table - 1, tables,
                  slot_of_.data());
-    slots_ = {n, n + std::min((n - 1) / (table - 1) + 1, tables), slot_of_.data()};
+    slots_ = {n, slot_at(n - 1, table - 1, tables) + 1, slot_of_.data()};
+    const cuda_array<std::uint32_t> linked(place, 1);
+    place.fill_bytes(linked.data(), 0, sizeof(std::uint32_t));
+    QUERN_LAUNCH(place, thread_each(n), count_linked_kernel, keys.data(), n, linked.data());
+    const std::uint32_t sending = value_at(place, linked, 0);
+    sending_slots_ = sending == 0 ? 0 : slot_at(sending - 1, table - 1, tables) + 1;
     for (std::uint32_t g = 0; g < hot; ++g)
         view_.hot_slots[g] = std::min(table, (slots_.slots - g * table + 3) / 4 * 4);
 }
