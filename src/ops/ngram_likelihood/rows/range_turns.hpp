@@ -44,7 +44,7 @@ class range_turns {
         if (failed_ || begun_ == ranges) return {};
         return begun_++;
     }
-    /// Outputs rows of a range, when it is its turn. The n of a range ascend.
+    /// Outputs rows of a range, when it is its turn. The n of a range ascend. After an exception of the sink it gets no more.
     void give(std::size_t range, const ngram_rows& rows) {
         {
             std::unique_lock hold(mutex_);
@@ -53,7 +53,10 @@ class range_turns {
             if (failed_) throw stopped{};
         }
         const std::lock_guard one_at_a_time(output_);
+        if (refused_) throw stopped{};
+        refused_ = true;
         take_(rows);
+        refused_ = false;
     }
     /// All rows of a range are output.
     void complete(std::size_t range) {
@@ -97,6 +100,7 @@ class range_turns {
     const unsigned order_;
     const std::function<void(const ngram_rows&)>& take_;
     std::mutex mutex_, output_;
+    bool refused_ = false;  ///< whether the sink is being called or has thrown; with the lock of the output
     std::condition_variable changed_;
     std::size_t called_ = 0, begun_ = 0;
     std::vector<std::uint64_t> min_;        ///< of each round of min_of_all()
