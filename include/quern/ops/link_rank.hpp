@@ -122,8 +122,7 @@ class resident_graph {
   public:
     /// The memory of the view outlives this object, which reads it: on the CPU in every step, on a GPU to arrange links,
     /// and in every step those that do not fit. Throws as the functions do.
-    /// Several GPUs share PageRank in integers, each with the links into a part of the nodes; HITS and stored matrices use
-    /// the first.
+    /// Several GPUs each have the links of a part of the nodes; PageRank over stored matrices uses the first.
     resident_graph(const link_graph_view& graph, const context& ctx);
     /// On devices that are already chosen: the first ones, as many as have links for `work` each, a node counted as four
     /// links; all, if context::gpu_memory_bytes is too small for one.

@@ -4,10 +4,13 @@
 // the host checks every few steps.
 #include <algorithm>
 #include <memory>
+#include <optional>
+#include <vector>
 
 #include "device/cuda/check.cuh"
 #include "ops/link_rank/fixed_arithmetic.hpp"
 #include "ops/link_rank/fixed_page_rank.hpp"
+#include "ops/link_rank/hits_parts.hpp"
 #include "ops/link_rank/link_tiles.cuh"
 
 namespace quern::link_rank_detail {
@@ -81,7 +84,9 @@ __global__ void begin_kernel(side hubs, side authorities, std::uint32_t nodes, s
     if (authorities.high != nullptr) authorities.high[v] = hubs.high[v] = 0;
 }
 
-/// Rounds sums with weights, adds all sums up and finds their scale. Threads take nodes in turn.
+/// Rounds sums with weights, adds all sums up and finds their scale. Threads take nodes in turn. Alone: on one device; on
+/// several the host adds up the totals.
+template <bool Alone>
 __global__ void __launch_bounds__(block_threads)
     total_kernel(side to, std::uint32_t nodes, hits_state* state) {
     if (state->halted != 0) return;
@@ -104,7 +109,7 @@ __global__ void __launch_bounds__(block_threads)
     atomicAdd(word(state->total_high),
               static_cast<unsigned long long>(static_cast<std::uint64_t>(mine >> 64) +
                                               (before + low < low ? 1 : 0)));
-    if (!last_block(state)) return;
+    if (!last_block(state) || !Alone) return;
     const volatile hits_state& seen = *state;
     state->scale = scale_of(static_cast<wide_natural>(seen.total_high) << 64 | seen.total_low);
     state->total_low = state->total_high = 0;
@@ -112,6 +117,7 @@ __global__ void __launch_bounds__(block_threads)
 
 /// Scales, measures the change and writes what is sent; zeroes the sums. `step_ends`: `to` are hubs. Threads take nodes in
 /// turn.
+template <bool Alone>
 __global__ void __launch_bounds__(block_threads)
     scale_kernel(side to, std::uint32_t nodes, unsigned repeat_bits, bool step_ends, std::uint64_t tolerance,
                  std::uint32_t max_iterations, hits_state* state) {
@@ -129,7 +135,7 @@ __global__ void __launch_bounds__(block_threads)
     const auto of_block = static_cast<std::uint64_t>(sum_over_block(change));
     if (threadIdx.x != 0) return;
     atomicAdd(word(state->change), static_cast<unsigned long long>(of_block));
-    if (!last_block(state)) return;
+    if (!last_block(state) || !Alone) return;
     const volatile hits_state& seen = *state;
     const std::uint64_t all = seen.change;
     state->change = 0;
@@ -142,6 +148,20 @@ __global__ void __launch_bounds__(block_threads)
     if (++state->iterations == max_iterations || state->converged != 0) state->halted = 1;
 }
 
+/// `table_nodes`: what nodes send; of several devices that of all nodes, of which those from `first` on are here.
+struct side_arrays {
+    side_arrays(cuda_place& place, std::uint32_t nodes, bool weighted, std::uint32_t table_nodes)
+        : scores(place, nodes, "scores"),
+          contributions(place, table_nodes, "what nodes send"),
+          low(place, nodes, "sums of links"),
+          high(place, weighted ? nodes : 0, "sums of links") {}
+    side view(std::uint32_t first = 0) const {
+        return {scores.data(), contributions.data() + first, low.data(), high.data()};
+    }
+    cuda_array<std::int64_t> scores, contributions;
+    cuda_array<std::uint64_t> low, high;
+};
+
 class hits_iteration {
   public:
     hits_iteration(cuda_place& place, const link_graph_view& graph, const link_graph_view& back,
@@ -151,8 +171,8 @@ class hits_iteration {
           nodes_(graph.nodes),
           weighted_(!params.link_weights.empty()),
           state_(place, 1),
-          hubs_(place, nodes_, weighted_),
-          authorities_(place, nodes_, weighted_) {
+          hubs_(place, nodes_, weighted_, nodes_),
+          authorities_(place, nodes_, weighted_, nodes_) {
         if (!kept)  // last: tiles take most of the memory that is left
             kept = std::make_shared<cuda_hits_links>(
                 cuda_hits_links{{place, graph, params.link_weights, 2}, {place, back, params.back_weights}});
@@ -185,17 +205,6 @@ class hits_iteration {
     }
 
   private:
-    struct side_arrays {
-        side_arrays(cuda_place& place, std::uint32_t nodes, bool weighted)
-            : scores(place, nodes, "scores"),
-              contributions(place, nodes, "what nodes send"),
-              low(place, nodes, "sums of links"),
-              high(place, weighted ? nodes : 0, "sums of links") {}
-        side view() const { return {scores.data(), contributions.data(), low.data(), high.data()}; }
-        cuda_array<std::int64_t> scores, contributions;
-        cuda_array<std::uint64_t> low, high;
-    };
-
     void half_step(const link_tiles& links, const side_arrays& from, const side_arrays& to, bool step_ends) {
         const auto* halted = &state_.data()->halted;
         if (weighted_)
@@ -204,9 +213,9 @@ class hits_iteration {
             links.add(place_, from.contributions.data(), to.low.data(), halted);
         const unsigned blocks =
             std::min(cuda::blocks_for(nodes_, block_threads), 8 * place_.multiprocessors());
-        QUERN_LAUNCH(place_, (launch_shape{blocks, block_threads}), total_kernel, to.view(), nodes_,
+        QUERN_LAUNCH(place_, (launch_shape{blocks, block_threads}), total_kernel<true>, to.view(), nodes_,
                      state_.data());
-        QUERN_LAUNCH(place_, (launch_shape{blocks, block_threads}), scale_kernel, to.view(), nodes_,
+        QUERN_LAUNCH(place_, (launch_shape{blocks, block_threads}), scale_kernel<true>, to.view(), nodes_,
                      params_.repeat_bits, step_ends, params_.tolerance, params_.max_iterations,
                      state_.data());
     }
@@ -231,6 +240,142 @@ fixed_hits_result fixed_hits(cuda_place& place, const link_graph_view& graph, co
                              const fixed_hits_params& params, kept_hits_links<cuda_place>& kept) {
     if (graph.nodes == 0) return {};
     return hits_iteration(place, graph, back, params, kept).run();
+}
+
+struct hits_part<cuda_place>::state {
+    state(cuda_place& at, const link_graph_view& forward, const link_graph_view& backward,
+          const device_share& one)
+        : place(at),
+          graph(forward),
+          back(backward),
+          share(one),
+          range(range_of(forward, backward, one)),
+          sent(at) {}
+
+    struct call_state {
+        call_state(cuda_place& place, const node_range& range, std::uint32_t nodes,
+                   const fixed_hits_params& params)
+            : repeat_bits(params.repeat_bits),
+              weighted(!params.link_weights.empty()),
+              counters(place, 1),
+              authorities(place, range.size(), weighted, nodes),
+              hubs(place, range.size(), weighted, nodes) {}
+        unsigned repeat_bits;
+        bool weighted;
+        cuda_array<hits_state> counters;
+        side_arrays authorities, hubs;
+        side_arrays& of(hits_side side) { return side == hits_side::hubs ? hubs : authorities; }
+    };
+
+    void make_links(const fixed_hits_params& params) {
+        std::vector<std::uint64_t> offsets;
+        const auto tiles = [&](const link_graph_view& all, std::span<const std::uint64_t> weights,
+                               unsigned shares) {
+            const side_links mine = links_of_range(all, weights, range.first, range.end, offsets);
+            return link_tiles(place, mine.links, mine.weights, shares);
+        };
+        link_tiles forward = tiles(graph, params.link_weights, 2);
+        links.emplace(cuda_hits_links{std::move(forward), tiles(back, params.back_weights, 1)});
+    }
+    launch_shape shape() const {
+        return {std::min(cuda::blocks_for(range.size(), block_threads), 8 * place.multiprocessors()),
+                block_threads};
+    }
+    void write(const hits_state& now) { place.copy_in(call->counters.data(), &now, sizeof now); }
+    hits_state read() {
+        hits_state seen;
+        place.copy_out(&seen, call->counters.data(), sizeof seen);
+        return seen;
+    }
+
+    cuda_place& place;
+    link_graph_view graph, back;
+    device_share share;
+    node_range range;
+    std::optional<cuda_hits_links> links;
+    std::optional<call_state> call;
+    place_mark<cuda_place> sent;
+};
+
+hits_part<cuda_place>::hits_part(cuda_place& place, const link_graph_view& graph, const link_graph_view& back,
+                                 const device_share& share)
+    : state_(std::make_unique<state>(place, graph, back, share)) {}
+hits_part<cuda_place>::~hits_part() = default;
+
+void hits_part<cuda_place>::prepare(const fixed_hits_params& params) {
+    state_->call.reset();
+    state_->call.emplace(state_->place, state_->range, state_->graph.nodes, params);
+    if (!state_->links) state_->make_links(params);  // last: tiles take most of the memory that is left
+    state_->place.synchronise();                     // others may write to the tables
+}
+void hits_part<cuda_place>::open_tables(std::span<const std::unique_ptr<hits_part>> writers) {
+    for (const auto& writer : writers)
+        open_for(writer->state_->place, state_->place, state_->call->hubs.contributions.span());
+}
+void hits_part<cuda_place>::begin(std::int64_t each) {
+    state& here = *state_;
+    QUERN_LAUNCH(
+        here.place, (launch_shape{cuda::blocks_for(here.range.size(), block_threads), block_threads}),
+        begin_kernel, here.call->hubs.view(here.range.first), here.call->authorities.view(here.range.first),
+        here.range.size(), each, here.call->repeat_bits);
+    here.place.synchronise();
+}
+wide_natural hits_part<cuda_place>::sum(hits_side of) {
+    state& here = *state_;
+    here.write({});
+    const bool to_hubs = of == hits_side::hubs;
+    const link_tiles& links = to_hubs ? here.links->backward : here.links->forward;
+    const auto* const table =
+        here.call->of(to_hubs ? hits_side::authorities : hits_side::hubs).contributions.data();
+    const side_arrays& to = here.call->of(of);
+    const auto* const halted = &here.call->counters.data()->halted;
+    if (here.call->weighted)
+        links.add_weighted(here.place, table, to.low.data(), to.high.data(), halted);
+    else
+        links.add(here.place, table, to.low.data(), halted);
+    QUERN_LAUNCH(here.place, here.shape(), total_kernel<false>, to.view(here.range.first), here.range.size(),
+                 here.call->counters.data());
+    const hits_state seen = here.read();
+    return static_cast<wide_natural>(seen.total_high) << 64 | seen.total_low;
+}
+std::uint64_t hits_part<cuda_place>::scale(hits_side of, const unit_scale& scale) {
+    state& here = *state_;
+    hits_state now;
+    now.scale = scale;
+    here.write(now);
+    QUERN_LAUNCH(here.place, here.shape(), scale_kernel<false>, here.call->of(of).view(here.range.first),
+                 here.range.size(), here.call->repeat_bits, of == hits_side::hubs, std::uint64_t{0}, 0u,
+                 here.call->counters.data());
+    return here.read().change;
+}
+void hits_part<cuda_place>::send(hits_side from, std::span<const std::unique_ptr<hits_part>> all) {
+    state& here = *state_;
+    const auto mine = [&](state& there) {
+        return there.call->of(from).contributions.span().subspan(here.range.first, here.range.size());
+    };
+    // Each begins with its successor, so that no device is the target of all.
+    for (std::size_t i = 1; i < all.size(); ++i) {
+        state& there = *all[(here.share.index + i) % all.size()]->state_;
+        copy_across<std::int64_t>(here.place, mine(here), there.place, mine(there));
+    }
+    here.sent.set();
+}
+void hits_part<cuda_place>::await(std::span<const std::unique_ptr<hits_part>> all) {
+    for (const auto& other : all)
+        if (other.get() != this) other->state_->sent.await(state_->place);
+}
+void hits_part<cuda_place>::scores_to(hits_side of, std::span<std::int64_t> scores) {
+    state& here = *state_;
+    if (here.range.size() == 0) return;
+    copy_out<std::int64_t>(here.place, here.call->of(of).scores.span(),
+                           scores.subspan(here.range.first, here.range.size()));
+}
+void hits_part<cuda_place>::end() {
+    state_->call.reset();
+}
+void hits_part<cuda_place>::release() {
+    state_->call.reset();
+    state_->links.reset();
 }
 
 }  // namespace quern::link_rank_detail

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The entry points of the link measures: check the parameters, convert them to units, compute at one place (PageRank in
-// integers also on several), and convert the results to doubles.
+// The entry points of the link measures: check the parameters, convert them to units, compute at one place (in
+// integers also at several), and convert the results to doubles.
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -18,6 +18,7 @@
 #include "device/place_set.hpp"
 #include "device/resident.hpp"
 #include "ops/link_rank/fixed_page_rank.hpp"
+#include "ops/link_rank/hits_parts.hpp"
 #include "ops/link_rank/integer_problem.hpp"
 #include "ops/link_rank/papers/storage.hpp"
 #include "ops/link_rank/rank_parts.hpp"
@@ -52,6 +53,20 @@ link_ranks to_ranks(const integer_problem& problem, const fixed_page_rank_result
     return found;
 }
 
+hits_scores to_scores(const fixed_hits_result& computed) {
+    const auto to_ranks = [&](std::span<const std::int64_t> scores, std::uint64_t change) {
+        link_ranks ranks;
+        ranks.ranks = from_units(scores);
+        ranks.iterations = computed.iterations;
+        ranks.change = static_cast<double>(change) * unit;
+        ranks.error_bound = std::numeric_limits<double>::quiet_NaN();
+        ranks.converged = computed.converged;
+        return ranks;
+    };
+    return {to_ranks(computed.authorities, computed.authority_change),
+            to_ranks(computed.hubs, computed.hub_change)};
+}
+
 /// A graph in the caller's memory, and what the measures make of it on the place, each at its first need.
 template <class Place>
 class held_graph {
@@ -80,18 +95,9 @@ class held_graph {
             if (!back_) back_.emplace(host_, graph_);
             const fixed_hits_result computed =
                 fixed_hits(place_, graph_, back_->back(), back_->params(options), hits_links_);
-            const auto to_ranks = [&](std::span<const std::int64_t> scores, std::uint64_t change) {
-                link_ranks ranks;
-                ranks.ranks = from_units(scores);
-                ranks.order = order_of(place_, std::span<const double>(ranks.ranks));
-                ranks.iterations = computed.iterations;
-                ranks.change = static_cast<double>(change) * unit;
-                ranks.error_bound = std::numeric_limits<double>::quiet_NaN();
-                ranks.converged = computed.converged;
-                return ranks;
-            };
-            hits_scores found{to_ranks(computed.authorities, computed.authority_change),
-                              to_ranks(computed.hubs, computed.hub_change)};
+            hits_scores found = to_scores(computed);
+            for (link_ranks* const side : {&found.authorities, &found.hubs})
+                side->order = order_of(place_, std::span<const double>(side->ranks));
             place_.synchronise();
             return found;
         });
@@ -160,35 +166,79 @@ class held_graph {
     std::optional<stored_links<Place, float>> stored_floats_;
 };
 
-/// A graph in the caller's memory on several places, for PageRank in integers.
+template <class Place>
+struct both_parts {
+    std::optional<rank_parts<Place>> ranks{};
+    std::optional<hits_parts<Place>> hits{};
+};
+
+/// A graph in the caller's memory on several places, for the measures in integers.
 class shared_graph {
     template <class... Places>
-    using variant_of = std::variant<rank_parts<Places>...>;
+    using variant_of = std::variant<both_parts<Places>...>;
+
+    /// work(); once more without what earlier calls left, if that takes the memory of this one.
+    template <class Work>
+    auto in_memory(const Work& work) {
+        const bool held_before = fractions_ || back_;
+        try {
+            return work();
+        } catch (const out_of_memory&) {
+            if (!held_before) throw;
+        }
+        release();
+        return work();
+    }
 
   public:
     /// `graph` has nodes.
     shared_graph(const context& ctx, const chosen_device& chosen, const link_graph_view& graph)
         : ctx_(ctx), graph_(graph), host_(ctx), places_(ctx, chosen) {
         check(host_, graph);
-        places_[0].visit([&]<class Place>(Place&) {
-            parts_.emplace(std::in_place_type<rank_parts<Place>>, places_, graph_);
+        places_[0].visit([&]<class Place>(Place&) { parts_.emplace(std::in_place_type<both_parts<Place>>); });
+    }
+
+    /// Without `keeps_links`, for one call.
+    link_ranks page_rank(const page_rank_options& options, bool keeps_links = true) {
+        return in_memory([&] {
+            if (!fractions_) fractions_.emplace(host_, graph_);
+            const integer_problem problem(host_, graph_, *fractions_, options);
+            link_ranks found = std::visit(
+                [&](auto& parts) {
+                    if (!parts.ranks) parts.ranks.emplace(places_, graph_);
+                    return to_ranks(problem, parts.ranks->page_rank(problem.params(), ctx_));
+                },
+                *parts_);
+            if (!keeps_links) release();
+            set_order(found);
+            return found;
+        });
+    }
+    hits_scores hits(const hits_options& options, bool keeps_links = true) {
+        return in_memory([&] {
+            if (!back_) back_.emplace(host_, graph_);
+            hits_scores found = std::visit(
+                [&](auto& parts) {
+                    if (!parts.hits) parts.hits.emplace(places_, graph_, back_->back());
+                    return to_scores(parts.hits->hits(back_->params(options), ctx_));
+                },
+                *parts_);
+            if (!keeps_links) release();
+            set_order(found.authorities);
+            set_order(found.hubs);
+            return found;
         });
     }
 
-    link_ranks page_rank(const page_rank_options& options, bool keeps_links = true) {
-        const bool held_before = std::visit([](auto& parts) { return parts.holds_links(); }, *parts_);
-        try {
-            return ranks(options, keeps_links);
-        } catch (const out_of_memory&) {
-            if (!held_before) throw;
-        }
-        release();
-        return ranks(options, keeps_links);
-    }
-
     void release() {
-        std::visit([](auto& parts) { parts.release(); }, *parts_);
+        std::visit(
+            [](auto& parts) {
+                parts.ranks.reset();
+                parts.hits.reset();
+            },
+            *parts_);
         fractions_.reset();
+        back_.reset();
     }
     std::uint64_t bytes() {
         std::uint64_t used = host_.memory().used() + host_.kept();
@@ -199,19 +249,13 @@ class shared_graph {
     const std::string& where() const { return places_.where(); }
 
   private:
-    link_ranks ranks(const page_rank_options& options, bool keeps_links) {
-        if (!fractions_) fractions_.emplace(host_, graph_);
-        const integer_problem problem(host_, graph_, *fractions_, options);
-        link_ranks found = std::visit(
-            [&](auto& parts) { return to_ranks(problem, parts.page_rank(problem.params(), ctx_)); }, *parts_);
-        if (!keeps_links) release();
+    void set_order(link_ranks& found) {
         try {
             found.order = places_[0].run(
                 [&](auto& place) { return order_of(place, std::span<const double>(found.ranks)); });
         } catch (const out_of_memory&) {  // the links are in its memory
             found.order = order_of(host_, std::span<const double>(found.ranks));
         }
-        return found;
     }
 
     context ctx_;
@@ -219,6 +263,7 @@ class shared_graph {
     cpu_place host_;
     place_set places_;
     std::optional<link_fractions> fractions_;
+    std::optional<integer_hits_problem> back_;
     std::optional<every_place<variant_of>> parts_;  ///< end before their places
 };
 
@@ -262,11 +307,20 @@ link_ranks page_rank(const link_graph_view& graph, const page_rank_options& opti
 hits_scores hits(const link_graph_view& graph, const hits_options& options, const context& ctx) {
     using namespace link_rank_detail;
     check(options);
-    any_place chosen = open_place(ctx, "HITS");
-    hits_scores found = chosen.run([&]<class Place>(Place& place, cpu_place& host) {
+    const chosen_device chosen = devices_for(choose_device(ctx, "HITS", offered_places::several_gpus), graph,
+                                             ctx, resident_graph::work_a_device);
+    hits_scores found;
+    if (!chosen.more.empty()) {
+        shared_graph shared(ctx, chosen, graph);
+        found = shared.hits(options, false);
+        found.authorities.place = found.hubs.place = shared.where();
+        return found;
+    }
+    any_place here(ctx, chosen);
+    found = here.run([&]<class Place>(Place& place, cpu_place& host) {
         return held_graph<Place>(place, host, graph, options.max_iterations).hits(options);
     });
-    found.authorities.place = found.hubs.place = chosen.where();
+    found.authorities.place = found.hubs.place = here.where();
     return found;
 }
 
@@ -282,7 +336,7 @@ struct resident_graph::state {
     /// The graph on the first device.
     resident<link_rank_detail::held_graph>& one() {
         if (!on_one) {
-            if (several) ctx.log(log_level::info, "HITS and stored matrices use one GPU");
+            if (several) ctx.log(log_level::info, "PageRank over a stored matrix uses one GPU");
             on_one.emplace(ctx, first_devices(chosen, 1), graph, many);
         }
         return *on_one;
@@ -299,14 +353,15 @@ struct resident_graph::state {
         }
         return one().visit(work);
     }
-    link_ranks by_several(const page_rank_options& options) {
+    template <class Work>
+    auto by_several(const Work& work) {
         try {
-            return several->page_rank(options);
+            return work(*several);
         } catch (const out_of_memory&) {
             if (!on_one) throw;
         }
         on_one.reset();
-        return several->page_rank(options);
+        return work(*several);
     }
 
     static constexpr std::uint32_t many = std::numeric_limits<std::uint32_t>::max();  ///< steps
@@ -330,16 +385,17 @@ resident_graph& resident_graph::operator=(resident_graph&&) noexcept = default;
 link_ranks resident_graph::page_rank(const page_rank_options& options) {
     link_rank_detail::check(options, state_->graph.nodes);
     const bool shared = state_->several && options.storage == rank_storage::automatic;
-    link_ranks found = shared ? state_->by_several(options)
-                              : state_->by_one([&](auto& held) { return held.page_rank(options); });
+    const auto of = [&](auto& held) { return held.page_rank(options); };
+    link_ranks found = shared ? state_->by_several(of) : state_->by_one(of);
     found.place = shared ? place() : state_->one().where();
     return found;
 }
 
 hits_scores resident_graph::hits(const hits_options& options) {
     link_rank_detail::check(options);
-    hits_scores found = state_->by_one([&](auto& held) { return held.hits(options); });
-    found.authorities.place = found.hubs.place = state_->one().where();
+    const auto of = [&](auto& held) { return held.hits(options); };
+    hits_scores found = state_->several ? state_->by_several(of) : state_->by_one(of);
+    found.authorities.place = found.hubs.place = place();
     return found;
 }
 

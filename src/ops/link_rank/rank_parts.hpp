@@ -7,16 +7,12 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <exception>
 #include <memory>
-#include <mutex>
 #include <span>
-#include <type_traits>
 #include <vector>
 
 #include "device/between_places.hpp"
-#include "device/meeting.hpp"
-#include "device/place_set.hpp"
+#include "ops/link_rank/place_parts.hpp"
 #include "ops/link_rank/rank_blocks.hpp"
 #include "ops/link_rank/sliced_ell_layout.hpp"
 #include "ops/link_rank/step_control.hpp"
@@ -126,17 +122,15 @@ class rank_part<cpu_place> {
 
 /// A graph on the places of a set, all of type Place, for many calls with its link weights.
 template <class Place>
-class rank_parts {
+class rank_parts : place_parts<rank_part<Place>, Place> {
+    using base = place_parts<rank_part<Place>, Place>;
+    using base::on_each;
+    using base::parts_;
+    using base::together;
+
   public:
     /// `places` and the graph's memory outlive this object. The graph has been checked and has nodes.
-    rank_parts(place_set& places, const link_graph_view& graph)
-        : places_(places), graph_(graph), parts_(places.size()) {
-        on_each([&](Place& place, std::size_t i) {
-            parts_[i] = std::make_unique<rank_part<Place>>(
-                place, graph,
-                device_share{static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(parts_.size())});
-        });
-    }
+    rank_parts(place_set& places, const link_graph_view& graph) : base(places, graph), graph_(graph) {}
 
     /// `layout`: for tests.
     fixed_page_rank_result page_rank(const fixed_page_rank_params& params, const context& ctx,
@@ -168,13 +162,6 @@ class rank_parts {
     void end() {
         for (const auto& part : parts_) part->end();
     }
-    template <class Work>
-    void on_each(const Work& work) {
-        places_.on_each([&]<class Here>(Here& place, cpu_place&, std::size_t i) {
-            if constexpr (std::is_same_v<Here, Place>) work(place, i);
-        });
-    }
-
     /// In slices of one layout if they fit every place, else in their order.
     void make_links(const fixed_page_rank_params& params, const sliced_ell_layout& layout) {
         const auto made = [&](link_order order, const sliced_ell_layout& by) {
@@ -238,27 +225,7 @@ class rank_parts {
         result.wide_steps = control.wide_steps;
     }
 
-    /// Calls work(meeting, i) for every part at once. Of their exceptions, throws the first.
-    template <class Work>
-    void together(const Work& work) {
-        meeting all_parts(parts_.size());
-        std::vector<std::exception_ptr> thrown(parts_.size());
-        on_each([&](Place&, std::size_t i) {
-            try {
-                work(all_parts, i);
-            } catch (const meeting::left&) {  // NOLINT(bugprone-empty-catch): another thread has the reason
-            } catch (...) {
-                thrown[i] = std::current_exception();
-                all_parts.leave();
-            }
-        });
-        for (const std::exception_ptr& one : thrown)
-            if (one) std::rethrow_exception(one);
-    }
-
-    place_set& places_;
     link_graph_view graph_;
-    std::vector<std::unique_ptr<rank_part<Place>>> parts_;
     bool arranged_ = false;
 };
 

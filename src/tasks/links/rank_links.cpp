@@ -78,9 +78,8 @@ ranked_input read_ranked_input(const link_rank_options& options, link_rank_resul
 link_rank_result rank_links(const link_rank_options& options, const context& requested,
                             const std::function<void(const ranked_node&)>& sink) {
     link_rank_result result;
-    const context ctx = pinned_to_device(
-        requested, "pagerank", result.statistics,
-        options.method == rank_method::hits ? offered_places::all : offered_places::several_gpus);
+    const context ctx =
+        pinned_to_device(requested, "pagerank", result.statistics, offered_places::several_gpus);
     const ranked_input read = read_ranked_input(options, result, ctx);
     const input_graph& nodes = read.nodes;
 

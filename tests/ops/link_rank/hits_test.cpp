@@ -9,6 +9,7 @@
 #include "on_each_place.hpp"
 #include "ops/link_rank/fixed_page_rank.hpp"
 #include "ops/link_rank/graphs.hpp"
+#include "ops/link_rank/hits_parts.hpp"
 #include "ops/link_rank/integer_problem.hpp"
 #include "quern/base/error.hpp"
 #include "reference/page_rank_reference.hpp"
@@ -26,8 +27,23 @@ class fixed_hits_test : public on_place<Tested> {
         cpu_place host(context::cpu(1));
         const integer_hits_problem requested(host, graph.view());
         const fixed_hits_params params = requested.params(options);
-        const fixed_hits_result found = fixed_hits(this->place(), graph.view(), requested.back(), params);
         const fixed_hits_result expected = reference::fixed_hits(graph.view(), params);
+        expect_same(fixed_hits(this->place(), graph.view(), requested.back(), params), expected, what);
+        if (graph.nodes == 0) return;
+        context ctx = Tested::ctx();
+        ctx.gpu_memory_bytes = std::uint64_t{1} << 30;
+        for (const std::size_t count : {2, 3}) {
+            chosen_device chosen = choose_device(ctx, "this test");
+            chosen.more.assign(count - 1, chosen.ordinal);
+            place_set places(ctx, chosen);
+            const link_graph_view back = requested.back();
+            hits_parts<typename Tested::place_type> parts(places, graph.view(), back);
+            for (int call = 0; call < 2; ++call)
+                expect_same(parts.hits(params, ctx), expected, what + ", several places");
+        }
+    }
+    static void expect_same(const fixed_hits_result& found, const fixed_hits_result& expected,
+                            const std::string& what) {
         EXPECT_EQ(found.authorities, expected.authorities) << what;
         EXPECT_EQ(found.hubs, expected.hubs) << what;
         EXPECT_EQ(found.iterations, expected.iterations) << what;
