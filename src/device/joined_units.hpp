@@ -3,109 +3,119 @@
 // the next ones. For what a place keeps between its units, and for results that are not kept until all are there.
 //
 //     join_units<sums>(places, parts.size(),
-//         [&](auto& place, cpu_place& host) {                       // once for each place, on a thread of its own
+//         [&](auto& place, cpu_place& host, std::size_t index) {    // once for each place, on a thread of its own
 //             return [&, matrix = array_from(place, values)](std::size_t unit) { return sums_of(place, …); };
 //         },
 //         [&](sums of_unit) { … });                                 // on the calling thread
 #pragma once
 
+#include <algorithm>
 #include <condition_variable>
 #include <cstddef>
 #include <exception>
+#include <limits>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <utility>
-#include <vector>
 
 #include "device/own_threads.hpp"
 #include "device/place_set.hpp"
 
 namespace quern {
 
-/// What the threads of join_units() share.
+/// Results that several threads make and one thread takes in the order of their units. A unit begins only if fewer than
+/// `ahead` units, from the next one to be taken on, are in work or wait. Thread-safe.
 template <class Result>
 class unit_results {
   public:
-    explicit unit_results(std::size_t units) : results_(units) {}
+    unit_results(std::size_t units, std::size_t ahead)
+        : units_(units), ahead_(std::max(ahead, std::size_t{1})) {}
 
-    /// The next unit, or nothing: all have begun, or one has failed.
+    /// The next unit, once it may begin. Nothing: all have begun, one has failed, or taking has stopped.
     std::optional<std::size_t> begin_next() {
-        const std::lock_guard hold(mutex_);
-        if (stopped_ || begun_ == results_.size()) return {};
+        std::unique_lock hold(mutex_);
+        changed_.wait(hold, [&] { return no_more() || begun_ - taken_ < ahead_; });
+        if (no_more()) return {};
         return begun_++;
     }
     void give(std::size_t unit, Result result) {
         const std::lock_guard hold(mutex_);
-        results_[unit] = std::move(result);
+        ready_.emplace(unit, std::move(result));
         changed_.notify_all();
     }
-    /// Keeps the exception being handled if it is that of the first unit so far.
-    void fail(std::size_t unit) {
+    /// The exception being handled is that of this unit; of none: of what is done before or after units.
+    void fail(std::optional<std::size_t> unit) {
         const std::lock_guard hold(mutex_);
-        stopped_ = true;
-        if (thrown_ && failed_ <= unit) return;
-        failed_ = unit;
-        thrown_ = std::current_exception();
+        const std::size_t at = unit.value_or(begun_);  // those that have begun come first
+        if (at < failed_ || !thrown_) {
+            failed_ = at;
+            thrown_ = std::current_exception();
+        }
+        changed_.notify_all();
     }
     /// No further unit begins.
     void stop() {
         const std::lock_guard hold(mutex_);
         stopped_ = true;
-    }
-    /// No result follows.
-    void end() {
-        const std::lock_guard hold(mutex_);
-        ended_ = true;
         changed_.notify_all();
     }
-    /// The result of a unit, when it is there; nothing: it will not be.
-    std::optional<Result> wait_for(std::size_t unit) {
+    /// The result of the next unit, when it is there; throws what that unit threw.
+    Result take() {
         std::unique_lock hold(mutex_);
-        changed_.wait(hold, [&] { return results_[unit].has_value() || ended_; });
-        return std::exchange(results_[unit], std::nullopt);
+        changed_.wait(hold, [&] { return ready_.contains(taken_) || failed_ <= taken_; });
+        auto found = ready_.extract(taken_);
+        if (!found) std::rethrow_exception(thrown_);
+        ++taken_;
+        changed_.notify_all();
+        return std::move(found.mapped());
     }
+    /// When no thread makes any more: throws what has not been thrown by take().
     void rethrow() const {
         if (thrown_) std::rethrow_exception(thrown_);
     }
 
   private:
+    bool no_more() const { return stopped_ || thrown_ || begun_ == units_; }
+
+    const std::size_t units_, ahead_;
     std::mutex mutex_;
     std::condition_variable changed_;
-    std::vector<std::optional<Result>> results_;
-    std::size_t begun_ = 0, failed_ = 0;
-    bool stopped_ = false, ended_ = false;
+    std::size_t begun_ = 0, taken_ = 0, failed_ = std::numeric_limits<std::size_t>::max();
+    bool stopped_ = false;
     std::exception_ptr thrown_;
+    std::map<std::size_t, Result> ready_;
 };
 
-/// Calls begin(place, host) once for each place; what it returns is called with one unit after another, and returns a
-/// Result. Units begin in order, each on the place that is free. use(Result) is called for every unit, in order. After an
-/// exception no further unit begins; throws that of the first unit that failed, or of `use`.
+/// How many units may be in work or wait.
+inline constexpr std::size_t any_number_ahead = std::numeric_limits<std::size_t>::max();
+
+/// Calls begin(place, host, index) once for each place; what it returns is called with one unit after another, and returns
+/// a Result. Units begin in order, each on the place that is free. use(Result) is called for every unit, in order. After an
+/// exception no further unit begins; throws that of the first unit that failed, after the units before it were used, or
+/// that of `use`.
 template <class Result, class Begin, class Use>
-void join_units(place_set& places, std::size_t units, const Begin& begin, const Use& use) {
-    unit_results<Result> results(units);
+void join_units(place_set& places, std::size_t units, const Begin& begin, const Use& use,
+                std::size_t ahead = any_number_ahead) {
+    unit_results<Result> results(units, ahead);
     alongside making;
     making.start([&] {
         try {
-            places.on_each([&](auto& place, cpu_place& host, std::size_t) {
-                std::optional<std::size_t> unit = 0;  // that of a failure before any unit
+            places.on_each([&](auto& place, cpu_place& host, std::size_t index) {
+                std::optional<std::size_t> unit;
                 try {
-                    auto make = begin(place, host);
+                    auto make = begin(place, host, index);
                     while ((unit = results.begin_next())) results.give(*unit, make(*unit));
                 } catch (...) {
-                    results.fail(unit.value_or(units));
+                    results.fail(unit);
                 }
             });
         } catch (...) {  // what a place threw at its end
-            results.fail(units);
+            results.fail({});
         }
-        results.end();
     });
     try {
-        for (std::size_t unit = 0; unit < units; ++unit) {
-            std::optional<Result> result = results.wait_for(unit);
-            if (!result) break;
-            use(std::move(*result));
-        }
+        for (std::size_t unit = 0; unit < units; ++unit) use(results.take());
     } catch (...) {
         results.stop();
         making.wait();

@@ -18,11 +18,9 @@
 #include <memory>
 #include <mutex>
 #include <string>
-#include <thread>
 #include <type_traits>
 #include <vector>
 
-#include "device/ordered_results.hpp"
 #include "device/own_threads.hpp"
 #include "device/place.hpp"
 
@@ -66,32 +64,6 @@ class place_set {
             }
         });
         failure.rethrow();
-    }
-
-    /// As for_each_unit, for work that returns a result: take(unit, result) is called on the calling thread, in the order of
-    /// the units. At most `ahead` units are in work or waiting to be taken. Throws also what `take` throws; results before the
-    /// first failure are taken.
-    template <class Result, class Work, class Take>
-    void for_each_in_order(std::size_t units, std::size_t ahead, const Work& work, const Take& take) {
-        ordered_results<Result> results(units, std::max(ahead, std::size_t{1}));
-        struct stopper {  // before the threads are joined, also after an exception
-            ordered_results<Result>& of;
-            ~stopper() { of.stop(); }
-        };
-        std::vector<std::jthread> threads;
-        const stopper at_the_end{results};
-        for (std::size_t index = 0; index < std::min(size(), units); ++index) {
-            threads.emplace_back([&, index] {
-                while (const auto unit = results.claim()) {
-                    try {
-                        results.put(*unit, run_unit(work, *unit, index));
-                    } catch (...) {
-                        results.fail(*unit);
-                    }
-                }
-            });
-        }
-        for (std::size_t unit = 0; unit < units; ++unit) take(unit, results.take());
     }
 
   private:

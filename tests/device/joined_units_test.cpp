@@ -19,16 +19,18 @@ namespace {
 
 /// What was used, and how often a place began; make(unit) is called for every unit.
 template <class Make, class Use>
-std::size_t join(std::size_t places, std::size_t units, const Make& make, const Use& use) {
+std::size_t join(std::size_t places, std::size_t units, const Make& make, const Use& use,
+                 std::size_t ahead = any_number_ahead) {
     std::atomic<std::size_t> begun = 0;
     place_set set(context::cpu(3), cpu_places(places));
     join_units<std::size_t>(
         set, units,
-        [&](auto&, cpu_place&) {
+        [&](auto&, cpu_place&, std::size_t index) {
+            EXPECT_LT(index, places);
             ++begun;
             return make;
         },
-        use);
+        use, ahead);
     return begun;
 }
 
@@ -69,6 +71,21 @@ TEST(join_units, throws_what_the_first_unit_threw) {
     }
 }
 
+TEST(join_units, makes_few_results_ahead) {
+    for (const std::size_t ahead : {1, 2, 7}) {
+        std::atomic<std::size_t> made = 0;
+        std::size_t used = 0;
+        join(
+            3, 200, [&](std::size_t unit) { return ++made, unit; },
+            [&](std::size_t unit) {
+                EXPECT_EQ(unit, used++);
+                EXPECT_LE(made, used + ahead);
+            },
+            ahead);
+        EXPECT_EQ(used, 200U);
+    }
+}
+
 TEST(join_units, stops_when_a_result_cannot_be_used) {
     std::atomic<std::size_t> made = 0;
     EXPECT_THROW(join(
@@ -84,11 +101,20 @@ TEST(join_units, stops_when_a_result_cannot_be_used) {
 
 TEST(join_units, throws_what_a_place_threw_at_its_beginning) {
     place_set set(context::cpu(2), cpu_places(2));
-    const auto begin = [](auto&, cpu_place&) {
+    const auto begin = [](auto&, cpu_place&, std::size_t) {
         throw usage_error("no place");
         return [](std::size_t unit) { return unit; };
     };
     EXPECT_THROW(join_units<std::size_t>(set, 3, begin, [](std::size_t) {}), usage_error);
+    // One place of several: units that others have begun are used first.
+    std::size_t used = 0;
+    const auto second_fails = [](auto&, cpu_place&, std::size_t index) {
+        if (index == 1) throw usage_error("no second place");
+        return [](std::size_t unit) { return unit; };
+    };
+    EXPECT_THROW(join_units<std::size_t>(set, 100'000, second_fails,
+                                         [&](std::size_t unit) { EXPECT_EQ(unit, used++); }),
+                 usage_error);
 }
 
 }  // namespace

@@ -10,12 +10,12 @@
 #include <cstdint>
 #include <span>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "device/array.hpp"
 #include "on_each_place.hpp"
 #include "quern/base/error.hpp"
+#include "several_places.hpp"
 
 namespace quern::place_set_test {
 namespace {
@@ -28,7 +28,7 @@ class place_set_test : public on_place<Tested> {
         std::vector<chosen_device> all;
         for (const std::size_t count : {1, 2, 3}) {
             chosen_device one = choose_device(Tested::ctx(), "this test");
-            one.more.assign(count - 1, one.ordinal);
+            one.more = further_places(one, count - 1);
             all.push_back(one);
         }
         return all;
@@ -70,62 +70,6 @@ TYPED_TEST(place_set_test, throws_what_the_first_unit_threw) {
         std::size_t done = 0;  // the places are usable afterwards
         places.on_each([&](auto&, cpu_place&, std::size_t index) { done += index == 0 ? 1 : 0; });
         EXPECT_EQ(done, 1U);
-    }
-}
-
-TYPED_TEST(place_set_test, gives_results_in_order_to_the_calling_thread) {
-    for (const chosen_device& chosen : this->choices()) {
-        place_set places(TypeParam::ctx(), chosen);
-        for (const std::size_t units : {0, 1, 50}) {
-            for (const std::size_t ahead : {1, 2, 7}) {
-                std::atomic<std::size_t> begun = 0;
-                std::size_t taken = 0;
-                const auto caller = std::this_thread::get_id();
-                places.for_each_in_order<std::size_t>(
-                    units, ahead,
-                    [&](auto&, cpu_place&, std::size_t unit, std::size_t index) {
-                        EXPECT_LT(index, places.size());
-                        ++begun;
-                        return 3 * unit;
-                    },
-                    [&](std::size_t unit, std::size_t result) {
-                        EXPECT_EQ(std::this_thread::get_id(), caller);
-                        EXPECT_EQ(unit, taken++);
-                        EXPECT_EQ(result, 3 * unit);
-                        EXPECT_LE(begun, unit + 1 + ahead);
-                    });
-                EXPECT_EQ(taken, units);
-            }
-        }
-    }
-}
-
-TYPED_TEST(place_set_test, gives_the_results_before_the_first_failure) {
-    for (const chosen_device& chosen : this->choices()) {
-        place_set places(TypeParam::ctx(), chosen);
-        std::size_t taken = 0;
-        const auto run = [&](std::size_t failing, std::size_t refused) {
-            taken = 0;
-            places.for_each_in_order<std::size_t>(
-                100, 5,
-                [&](auto&, cpu_place&, std::size_t unit) {
-                    if (unit >= failing) throw usage_error("unit " + std::to_string(unit));
-                    return unit;
-                },
-                [&](std::size_t unit, std::size_t) {
-                    if (unit == refused) throw usage_error("refused");
-                    ++taken;
-                });
-        };
-        try {
-            run(30, 100);
-            FAIL() << "nothing was thrown";
-        } catch (const usage_error& e) {
-            EXPECT_STREQ(e.what(), "unit 30");
-            EXPECT_EQ(taken, 30U);
-        }
-        EXPECT_THROW(run(100, 20), usage_error);
-        EXPECT_EQ(taken, 20U);
     }
 }
 

@@ -12,6 +12,7 @@
 
 #include "device/array.hpp"
 #include "on_each_place.hpp"
+#include "several_places.hpp"
 
 namespace quern::resident_test {
 namespace {
@@ -80,7 +81,7 @@ class held_count {
 TYPED_TEST(resident_test, a_set_does_every_unit_where_it_is_held) {
     for (const std::size_t places : {1, 2, 3}) {
         chosen_device chosen = choose_device(TypeParam::ctx(), "this test");
-        chosen.more.assign(places - 1, chosen.ordinal);
+        chosen.more = further_places(chosen, places - 1);
         resident_set<held_count> set(TypeParam::ctx(), chosen, std::uint32_t{100});
         ASSERT_EQ(set.size(), places);
         std::vector<std::uint32_t> found(20);

@@ -103,7 +103,7 @@ neighbour_lists find_on_several(place_set& places, const fixed_rows& rows, const
     const std::vector<word_range> shares = shares_of_words(rows, places.size());
     join_units<neighbour_lists>(
         places, shares.size(),
-        [&](auto& place, cpu_place& /*host*/) {
+        [&](auto& place, cpu_place& /*host*/, std::size_t /*index*/) {
             return [&, search = open_range_search(place, rows, options)](std::size_t unit) {
                 return search->find(shares[unit]);
             };

@@ -8,6 +8,7 @@
 #include "ops/link_rank/integer_problem.hpp"
 #include "ops/link_rank/rank_parts.hpp"
 #include "reference/page_rank_reference.hpp"
+#include "several_places.hpp"
 
 namespace quern::fixed_page_rank_test {
 namespace {
@@ -147,7 +148,7 @@ class page_rank_parts_test : public on_place<Tested> {
         for (const std::size_t count : {2, 3}) {
             SCOPED_TRACE(what + ", " + std::to_string(count) + " places");
             chosen_device chosen = choose_device(ctx, "this test");
-            chosen.more.assign(count - 1, chosen.ordinal);
+            chosen.more = further_places(chosen, count - 1);
             place_set places(ctx, chosen);
             rank_parts<typename Tested::place_type> parts(places, graph.view());
             for (int call = 0; call < 2; ++call) {

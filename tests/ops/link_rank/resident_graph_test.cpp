@@ -15,6 +15,7 @@
 #include "ops/link_rank/graphs.hpp"
 #include "quern/base/error.hpp"
 #include "quern/ops/link_rank.hpp"
+#include "several_places.hpp"
 
 namespace quern::resident_graph_test {
 namespace {
@@ -52,7 +53,7 @@ void expect_hits(resident_graph& held, const link_graph& graph, const hits_optio
 /// The chosen device `count` times.
 chosen_device several(const context& ctx, std::size_t count) {
     chosen_device chosen = choose_device(ctx, "this test");
-    chosen.more.assign(count - 1, chosen.ordinal);
+    chosen.more = further_places(chosen, count - 1);
     return chosen;
 }
 

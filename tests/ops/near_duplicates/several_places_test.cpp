@@ -16,6 +16,7 @@
 #include "ops/near_duplicates/duplicate_methods.hpp"
 #include "ops/near_duplicates/filter/rows_join.hpp"
 #include "quern/base/error.hpp"
+#include "several_places.hpp"
 
 namespace quern::several_places_test {
 namespace {
@@ -59,7 +60,7 @@ class several_places_test : public on_place<Tested> {
         std::vector<chosen_device> all;
         for (const std::size_t count : {1, 2, 3}) {
             all.push_back(choose_device(Tested::ctx(), "this test"));
-            all.back().more.assign(count - 1, all.back().ordinal);
+            all.back().more = further_places(all.back(), count - 1);
         }
         return all;
     }

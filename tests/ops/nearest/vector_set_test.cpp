@@ -19,6 +19,7 @@
 
 #include "../../on_each_place.hpp"
 #include "../../reference/retrieval_reference.hpp"
+#include "../../several_places.hpp"
 #include "ops/nearest/index/replicated_index.hpp"
 #include "ops/nearest/index/sharded_index.hpp"
 #include "vector_samples.hpp"
@@ -49,7 +50,7 @@ class opened_set {
         : opened_(ctx, choose_device(ctx, "this test")),
           set_(opened_.place(), opened_.host(), vectors, options,
                {.name = "test",
-                .more = std::vector<int>(shards - 1, choose_device(ctx, "this test").ordinal),
+                .more = further_places(choose_device(ctx, "this test"), shards - 1),
                 .in_place = {}}) {}
     sharded_index<Place, View>* operator->() const { return &set_; }
 
@@ -306,7 +307,7 @@ template <class View>
 std::unique_ptr<replicated_index<View>> make_replicas(const View& vectors, vector_set_options options,
                                                       const context& ctx, std::size_t places) {
     chosen_device chosen = choose_device(ctx, "this test");
-    chosen.more.assign(places - 1, chosen.ordinal);
+    chosen.more = further_places(chosen, places - 1);
     return replicated_index<View>::make(vectors, options, ctx, chosen);
 }
 

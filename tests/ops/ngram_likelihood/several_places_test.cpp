@@ -18,6 +18,7 @@
 #include "ops/ngram_likelihood/ngram_texts.hpp"
 #include "ops/ngram_likelihood/text_counters.hpp"
 #include "quern/base/error.hpp"
+#include "several_places.hpp"
 
 namespace quern::several_places_test {
 namespace {
@@ -99,7 +100,7 @@ class ngrams_on_several_places : public on_place<Tested> {
   protected:
     static chosen_device several(std::size_t count) {
         chosen_device chosen = choose_device(Tested::ctx(), "this test");
-        chosen.more.assign(count - 1, chosen.ordinal);
+        chosen.more = further_places(chosen, count - 1);
         return chosen;
     }
 };

@@ -14,6 +14,7 @@
 #include "ops/rank_aggregation/ranked_lists.hpp"
 #include "quern/base/error.hpp"
 #include "reference/ranked_lists_reference.hpp"
+#include "several_places.hpp"
 
 namespace quern::rank_aggregation_places_test {
 namespace {
@@ -362,7 +363,7 @@ TYPED_TEST(rank_aggregation_places, several_places_find_the_same) {
         const auto expected = reference::best_of_lists<float>(views, options);
         for (const std::size_t count : {1, 2, 3}) {
             chosen_device chosen = choose_device(TypeParam::ctx(), "this test");
-            chosen.more.assign(count - 1, chosen.ordinal);
+            chosen.more = further_places(chosen, count - 1);
             const auto set = make_list_set<float>(views, lists.objects, TypeParam::ctx(), chosen, 0);
             for (int call = 0; call < 2; ++call) {  // columns may have been made
                 const aggregation_result found = set->top_k(options);
@@ -395,7 +396,7 @@ TYPED_TEST(rank_aggregation_places, several_places_refuse_what_one_refuses) {
         chosen.more.clear();
         const std::string one = fault_of(of, by);
         EXPECT_NE(one, "none");  // the last has a score below its floor
-        chosen.more = {chosen.ordinal};
+        chosen.more = further_places(chosen, 1);
         EXPECT_EQ(fault_of(of, by), one);
     }
 }

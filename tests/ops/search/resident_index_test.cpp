@@ -13,6 +13,7 @@
 #include "ops/search/scoring.hpp"
 #include "ops/search/search_samples.hpp"
 #include "quern/base/error.hpp"
+#include "several_places.hpp"
 
 namespace quern::resident_index_test {
 namespace {
@@ -271,7 +272,7 @@ TYPED_TEST(resident_index_test, several_places_share_the_queries) {
     ctx.gpu_memory_bytes = 1u << 20;
     for (const std::size_t places : {2, 3}) {
         chosen_device chosen = choose_device(ctx, "this test");
-        chosen.more.assign(places - 1, chosen.ordinal);
+        chosen.more = further_places(chosen, places - 1);
         for (const std::uint64_t unit : {1, 9'000, 1'000'000}) {
             resident_index resident(view, ctx, chosen, unit);
             for (const std::size_t count : {0u, 1u, 2u, 5u, 32u})

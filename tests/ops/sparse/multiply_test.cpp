@@ -19,6 +19,7 @@
 #include "quern/base/error.hpp"
 #include "quern/ops/sparse.hpp"
 #include "reference/sparse_reference.hpp"
+#include "several_places.hpp"
 
 namespace quern::multiply_test {
 namespace {
@@ -212,7 +213,7 @@ void expect_blocks_like_one(const context& ctx) {
             resident_matrix<Value> one(view_of(made), storage, ctx);
             for (const std::size_t places : {2, 3}) {
                 chosen_device chosen = choose_device(ctx, "this test");
-                chosen.more.assign(places - 1, chosen.ordinal);
+                chosen.more = further_places(chosen, places - 1);
                 resident_matrix<Value> several(view_of(made), storage, ctx, chosen, 1);
                 EXPECT_EQ(several.rows(), one.rows());
                 EXPECT_EQ(several.columns(), 100u);
@@ -235,7 +236,7 @@ TYPED_TEST(sparse_checks_test, blocks_of_rows_on_several_places) {
 
 TYPED_TEST(sparse_checks_test, several_places_refuse_what_one_refuses) {
     chosen_device chosen = choose_device(TypeParam::ctx(), "this test");
-    chosen.more.assign(2, chosen.ordinal);
+    chosen.more = further_places(chosen, 2);
     const auto made = sparse_case_of<float>("refused", 5, {2, 3, 40}, sparse_values::ordinary, 1);
     auto narrow = view_of(made);
     narrow.columns = *std::ranges::max_element(made.column);

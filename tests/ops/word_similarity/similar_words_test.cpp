@@ -9,6 +9,7 @@
 
 #include "../../on_each_place.hpp"
 #include "../../reference/word_similarity_reference.hpp"
+#include "../../several_places.hpp"
 #include "ops/word_similarity/similarity_methods.hpp"
 #include "quern/base/error.hpp"
 #include "word_matrices.hpp"
@@ -95,7 +96,7 @@ class similar_words_test : public on_place<Tested> {
     /// The place several times.
     static chosen_device several(std::size_t count) {
         chosen_device chosen = choose_device(Tested::ctx(), "this test");
-        chosen.more.assign(count - 1, chosen.ordinal);
+        chosen.more = further_places(chosen, count - 1);
         return chosen;
     }
     /// All methods, both measures; against the reference if that is fast.

@@ -12,6 +12,7 @@
 #include <variant>
 #include <vector>
 
+#include "device/joined_units.hpp"
 #include "device/place_set.hpp"
 #include "ops/nearest/index/sharded_index.hpp"
 
@@ -116,28 +117,30 @@ class replicated_index {
         if (bytes != 0) of_unit = std::min(of_unit, space / bytes);
         if (of_unit == 0 || of_unit >= queries.rows) return search_on_first(queries, options, each);
         const std::size_t units = (queries.rows + of_unit - 1) / of_unit;
-        places_.for_each_in_order<part_of_search>(
-            units, ahead,
-            [&]<class Place>(Place&, cpu_place&, std::size_t unit, std::size_t index) {
-                auto& mine = std::get<sharded_index<Place, View>>(indexes_[index]);
-                const std::uint64_t first = unit * of_unit;
-                part_of_search part;
-                part.found =
-                    mine.search(rows_of(queries, first, std::min(of_unit, queries.rows - first)), options);
-                part.record = mine.record();
-                return part;
+        std::uint64_t given = 0;
+        join_units<part_of_search>(
+            places_, units,
+            [&]<class Place>(Place&, cpu_place&, std::size_t index) {
+                return [&, &mine = std::get<sharded_index<Place, View>>(indexes_[index])](std::size_t unit) {
+                    const std::uint64_t first = unit * of_unit;
+                    part_of_search part;
+                    part.found = mine.search(rows_of(queries, first, std::min(of_unit, queries.rows - first)),
+                                             options);
+                    part.record = mine.record();
+                    return part;
+                };
             },
-            [&](std::size_t unit, const part_of_search& part) {
+            [&](const part_of_search& part) {
                 add(part.record);
-                const std::uint64_t first = unit * of_unit, count = part.found.offsets.size() - 1;
-                for (std::uint64_t q = 0; q < count; ++q) {
+                for (std::size_t q = 0; q + 1 < part.found.offsets.size(); ++q) {
                     const std::uint64_t begin = part.found.offsets[q],
                                         size = part.found.offsets[q + 1] - begin;
-                    each(first + q, std::span(part.found.ids).subspan(begin, size),
+                    each(given++, std::span(part.found.ids).subspan(begin, size),
                          std::span(part.found.distances).subspan(begin, size));
                 }
-                host_.ctx().report({"ranking", first + count, queries.rows, "queries"});
-            });
+                host_.ctx().report({"ranking", given, queries.rows, "queries"});
+            },
+            ahead);
     }
 
     /// One query, or rankings that are too long to wait: they go to the caller at once.
