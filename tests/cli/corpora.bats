@@ -131,9 +131,23 @@ compressed() { # compressed PROGRAM SUFFIX
     [[ $stderr == *"a.csv:2: 3 fields, where the heading has 2"* ]]
     ends_with 0 quern build tables -o inside --skip all --max-errors 1
     [ "$(quern search inside rye --quiet | cut -f 2)" = 2 ]
-    printf 'id;text\n1;rye bread\n' >tables/b.csv
+    printf 'id|text\n1|rye bread\n' >tables/b.csv
     ends_with 3 quern build tables/b.csv -o other --skip all
-    [[ $stderr == *'found "id;text"; it has semicolons where CSV has commas'* ]]
+    [[ $stderr == *'found "id|text"; it has bars where CSV has commas or semicolons'* ]]
+}
+
+@test "CSV with semicolons, as where a comma is in numbers" {
+    printf 'id;text;price\n1;"rye; bread";3,50\n2;"rye; bread";4\n3;"two\n""lines""";7\n' >shop.csv
+    quern build shop.csv -o store --keep-fields price --skip all --quiet
+    [ "$(quern search store lines --quiet | cut -f 2)" = 3 ]
+    quern search store rye --format jsonl --quiet | grep -q '"fields":{"price":"3,50"}'
+    quern dedup shop.csv -o kept.csv --quiet
+    printf 'id;text;price\n1;"rye; bread";3,50\n3;"two\n""lines""";7\n' | diff - kept.csv
+    quern dedup shop.csv --level line --min-length 3 -o lines.csv --quiet
+    diff lines.csv kept.csv
+    printf 'id;text\n1;"rye; bread"\n2;"rye; bread\nmore"\n' >lines.csv
+    quern dedup lines.csv --level line --min-length 3 -o parts.csv --quiet
+    printf 'id;text\n1;"rye; bread"\n2;"more"\n' | diff - parts.csv
 }
 
 @test "gzip" { compressed gzip gz; }

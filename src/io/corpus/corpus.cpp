@@ -295,8 +295,8 @@ class many_reader final : public corpus_reader {
     std::shared_ptr<const record_form> table_or_tsv(std::string_view head, corpus_form form,
                                                     const fs::path& path) const {
         const document_fields& fields = options_.fields;
-        const char separator = form == corpus_form::csv ? ',' : '\t';
         const std::string text = utf8_head(head);
+        const char separator = form == corpus_form::csv ? csv_separator(text) : '\t';
         const bool whole = head.size() < detection_bytes;
         if (auto heading = table_heading(text, whole, separator, fields))
             return table_form(std::move(*heading), separator, fields);

@@ -131,10 +131,9 @@ std::string utf8_head(std::string_view head) {
 /// Of a heading that would be one with another separator: how the file could be read.
 std::string other_separator(const std::vector<std::string>& names) {
     if (names.size() != 1) return {};
-    for (const auto& [sign, name] :
-         {std::pair(';', "semicolons"), std::pair('\t', "tabs"), std::pair('|', "bars")}) {
+    for (const auto& [sign, name] : {std::pair('\t', "tabs"), std::pair('|', "bars")}) {
         if (names.front().find(sign) != std::string::npos)
-            return std::string("; it has ") + name + " where CSV has commas";
+            return std::string("; it has ") + name + " where CSV has commas or semicolons";
     }
     return {};
 }
@@ -142,7 +141,7 @@ std::string other_separator(const std::vector<std::string>& names) {
 std::string missing_heading(std::string_view text, bool whole, char separator,
                             const document_fields& fields) {
     constexpr std::size_t max = 8;
-    std::size_t end = separator == ',' ? csv_record_end(text) : text.find('\n') + 1;
+    std::size_t end = separator == '\t' ? text.find('\n') + 1 : csv_record_end(text, separator);
     if (end == 0 && whole) end = text.size();
     std::string texts = expected_names(text_names);
     if (!fields.text.empty()) {
@@ -164,7 +163,7 @@ std::string missing_heading(std::string_view text, bool whole, char separator,
         reason += (i == 0 ? "; found \"" : ", \"") + name + "\"";
     }
     if (names.size() > max) reason += ", …";
-    return separator == ',' ? reason + other_separator(names) : reason;
+    return separator == '\t' ? reason : reason + other_separator(names);
 }
 
 std::string_view without_compression(std::string_view path) {
@@ -296,7 +295,8 @@ std::optional<corpus_form> detect(std::string_view head, bool whole, std::string
     if (opens_as_html(head)) return corpus_form::folder;
     if (looks_like_tsv(head, whole)) return corpus_form::tsv;
     const bool is_named_csv = extension_of(path) == "csv";
-    if (looks_like_csv(text, whole, fields) || (is_named_csv && table_heading(text, whole, ',', fields)))
+    if (looks_like_csv(text, whole, fields) ||
+        (is_named_csv && table_heading(text, whole, csv_separator(text), fields)))
         return corpus_form::csv;
     if (kind == file_kind::text) return corpus_form::folder;
     if (is_named_csv) {
@@ -319,8 +319,9 @@ std::optional<corpus_form> detect_collection(std::string_view head, bool whole, 
     if (const auto form = marked_form(head, whole, fields)) return form;
     if (is_mail_by_name(head, path)) return corpus_form::mail;
     if (extension_of(path) == "tsv" && looks_like_tsv(head, whole)) return corpus_form::tsv;
-    if (extension_of(path) == "csv" && table_heading(utf8_head(head), whole, ',', fields))
-        return corpus_form::csv;
+    if (extension_of(path) != "csv") return std::nullopt;
+    const std::string text = utf8_head(head);
+    if (table_heading(text, whole, csv_separator(text), fields)) return corpus_form::csv;
     return std::nullopt;
 }
 

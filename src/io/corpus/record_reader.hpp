@@ -117,7 +117,7 @@ std::unique_ptr<corpus_reader> read_records(std::unique_ptr<byte_source> source,
 
 std::shared_ptr<const record_form> jsonl_form(const document_fields& fields = {});
 std::shared_ptr<const record_form> tsv_form();
-/// Rows under a heading that names columns; separator: a tab or a comma. Line 1 is the heading.
+/// Rows under a heading that names columns; separator: a tab, a comma or a semicolon. Line 1 is the heading.
 std::shared_ptr<const record_form> table_form(std::string heading, char separator,
                                               const document_fields& fields = {});
 std::shared_ptr<const record_form> lines_form();

@@ -40,7 +40,7 @@ range tab_field(std::string_view line, std::size_t number, std::size_t count) {
 }
 
 /// As split_csv() divides a record.
-range comma_field(std::string_view record, std::size_t number) {
+range csv_field(std::string_view record, char separator, std::size_t number) {
     range field;
     for (std::size_t i = 0;; ++i) {
         std::size_t at = field.begin;
@@ -52,7 +52,7 @@ range comma_field(std::string_view record, std::size_t number) {
                 ++at;  // a doubled quote
             }
         }
-        field.end = std::min(record.find(',', at), record.size());
+        field.end = std::min(record.find(separator, at), record.size());
         if (i == number) return field;
         field.begin = field.end + 1;
     }
@@ -86,11 +86,11 @@ std::string with_text(std::string_view record, document::record_form form, std::
         at = {line.find('\t') + 1, line.size()};
     } else {
         heading.remove_suffix(1);
-        const char separator = heading.find('\t') == std::string_view::npos ? ',' : '\t';
+        const char separator = table_separator(heading);
         const table_columns columns = table_columns::of(fields_of(heading, separator), fields).value();
         const std::size_t column = columns.text.front();
-        at = separator == '\t' ? tab_field(line, column, columns.count) : comma_field(line, column);
-        if (separator == ',') made = quoted(text);
+        at = separator == '\t' ? tab_field(line, column, columns.count) : csv_field(line, separator, column);
+        if (separator != '\t') made = quoted(text);
     }
     return std::string(record.substr(0, at.begin)).append(made).append(record.substr(at.end));
 }

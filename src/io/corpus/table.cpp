@@ -133,32 +133,34 @@ class headed_tsv final : public line_form {
 
 class csv final : public record_form {
   public:
-    csv(std::string heading, const document_fields& fields) : rows_(std::move(heading), ',', fields) {}
+    csv(std::string heading, char separator, const document_fields& fields)
+        : separator_(separator), rows_(std::move(heading), separator, fields) {}
 
     std::size_t last_end(std::string_view bytes) const override {
         std::size_t last = 0;
-        while (const std::size_t length = csv_record_end(bytes.substr(last))) last += length;
+        while (const std::size_t length = csv_record_end(bytes.substr(last), separator_)) last += length;
         return last;
     }
-    std::size_t first_end(std::string_view bytes) const override { return csv_record_end(bytes); }
+    std::size_t first_end(std::string_view bytes) const override { return csv_record_end(bytes, separator_); }
     std::size_t end_within(std::string_view bytes) const override { return bytes.find('\n') + 1; }
     std::size_t end_mark_bytes() const override { return 1; }
     std::unique_ptr<record_skipper> skipper() const override {
         class quoted_skipper final : public record_skipper {
           public:
+            explicit quoted_skipper(char separator) : scan_(separator) {}
             std::size_t end_in(std::string_view piece) override { return scan_.end_in(piece); }
 
           private:
             csv_scan scan_;
         };
-        return std::make_unique<quoted_skipper>();
+        return std::make_unique<quoted_skipper>(separator_);
     }
 
     void parse(std::string_view bytes, const unit_position& position, parsed_unit& out) const override {
         std::uint64_t line = position.first_line;
         std::vector<std::string> fields;
         while (!bytes.empty()) {
-            const std::size_t end = csv_record_end(bytes);
+            const std::size_t end = csv_record_end(bytes, separator_);
             const std::string_view whole = bytes.substr(0, end == 0 ? bytes.size() : end);
             bytes.remove_prefix(whole.size());
             const std::uint64_t number = line;
@@ -171,7 +173,7 @@ class csv final : public record_form {
                 reject(out, position.path, number, position.limit.reason());
             } else if (number == 1) {
                 continue;  // the heading
-            } else if (!split_csv(record, fields)) {
+            } else if (!split_csv(record, separator_, fields)) {
                 // Everything that follows is in that field, and the number of documents in it is unknown.
                 note(out, {position.path, number, "a quoted field has no closing quote", true, false, true});
             } else {
@@ -181,6 +183,7 @@ class csv final : public record_form {
     }
 
   private:
+    char separator_;
     table_rows rows_;
 };
 
@@ -188,8 +191,8 @@ class csv final : public record_form {
 
 std::shared_ptr<const record_form> table_form(std::string heading, char separator,
                                               const document_fields& fields) {
-    if (separator == ',') return std::make_shared<csv>(std::move(heading), fields);
-    return std::make_shared<headed_tsv>(std::move(heading), fields);
+    if (separator == '\t') return std::make_shared<headed_tsv>(std::move(heading), fields);
+    return std::make_shared<csv>(std::move(heading), separator, fields);
 }
 
 }  // namespace quern::io

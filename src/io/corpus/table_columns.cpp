@@ -124,8 +124,17 @@ void split_tabs(std::string_view line, std::size_t max, std::vector<std::string>
     fields.emplace_back(line);
 }
 
-std::size_t csv_record_end(std::string_view bytes) {
-    return csv_scan().end_in(bytes);
+char csv_separator(std::string_view head) {
+    const std::string_view line = head.substr(0, head.find('\n'));
+    return line.find(',') == line.npos && line.find(';') != line.npos ? ';' : ',';
+}
+
+char table_separator(std::string_view heading) {
+    return heading.find('\t') == heading.npos ? csv_separator(heading) : '\t';
+}
+
+std::size_t csv_record_end(std::string_view bytes, char separator) {
+    return csv_scan(separator).end_in(bytes);
 }
 
 std::size_t csv_scan::end_in(std::string_view piece) {
@@ -146,7 +155,7 @@ std::size_t csv_scan::end_in(std::string_view piece) {
                 at += piece[at] == '"' ? 1 : 0;
                 break;
             case state::plain:
-                at = piece.find_first_of(",\n", at);
+                at = piece.find_first_of(std::string_view(ends_, sizeof ends_), at);
                 if (at == std::string_view::npos) return 0;
                 if (piece[at++] == '\n') return at;
                 state_ = state::field_begins;
@@ -156,7 +165,7 @@ std::size_t csv_scan::end_in(std::string_view piece) {
     return 0;
 }
 
-bool split_csv(std::string_view record, std::vector<std::string>& fields) {
+bool split_csv(std::string_view record, char separator, std::vector<std::string>& fields) {
     fields.clear();
     std::size_t at = 0;
     while (true) {
@@ -172,19 +181,19 @@ bool split_csv(std::string_view record, std::vector<std::string>& fields) {
                 ++at;
             }
         }
-        const std::size_t comma = std::min(record.find(',', at), record.size());
-        field += record.substr(at, comma - at);  // also text after a closing quote
-        if (comma == record.size()) return true;
-        at = comma + 1;
+        const std::size_t end = std::min(record.find(separator, at), record.size());
+        field += record.substr(at, end - at);  // also text after a closing quote
+        if (end == record.size()) return true;
+        at = end + 1;
     }
 }
 
 std::vector<std::string> fields_of(std::string_view record, char separator) {
     std::vector<std::string> fields;
-    if (separator == ',') {
-        split_csv(record, fields);
-    } else {
+    if (separator == '\t') {
         split_tabs(record, record.size() + 1, fields);
+    } else {
+        split_csv(record, separator, fields);
     }
     return fields;
 }
@@ -193,7 +202,7 @@ namespace {
 
 /// Removes the first record of `head`; nothing if its end is not visible.
 std::optional<std::string_view> take_record(std::string_view& head, bool whole, char separator) {
-    const std::size_t end = separator == ',' ? csv_record_end(head) : head.find('\n') + 1;
+    const std::size_t end = separator == '\t' ? head.find('\n') + 1 : csv_record_end(head, separator);
     if (end == 0 && (!whole || head.empty())) return std::nullopt;
     const std::string_view record = head.substr(0, end == 0 ? head.size() : end);
     head.remove_prefix(record.size());
@@ -210,9 +219,11 @@ std::optional<std::string> table_heading(std::string_view head, bool whole, char
 }
 
 bool looks_like_csv(std::string_view head, bool whole, const document_fields& fields) {
-    if (!table_heading(head, whole, ',', fields)) return false;
-    const auto first = take_record(head, whole, ','), second = take_record(head, whole, ',');
-    return !second || second->empty() || fields_of(*second, ',').size() == fields_of(*first, ',').size();
+    const char separator = csv_separator(head);
+    if (!table_heading(head, whole, separator, fields)) return false;
+    const auto first = take_record(head, whole, separator), second = take_record(head, whole, separator);
+    return !second || second->empty() ||
+           fields_of(*second, separator).size() == fields_of(*first, separator).size();
 }
 
 }  // namespace quern::io

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tables with a heading, TSV or CSV: which column is what, and how a record is split into fields (RFC 4180 for commas).
+// Tables with a heading, TSV or CSV: which column is what, and how a record is split into fields (RFC 4180 for commas and
+// semicolons).
 #pragma once
 
 #include <cstddef>
@@ -33,19 +34,27 @@ struct table_columns {
 /// The fields of a line; the last of `max` takes the rest, including tabs.
 void split_tabs(std::string_view line, std::size_t max, std::vector<std::string>& fields);
 
+/// Of CSV, by its first line: a semicolon if that has one and no comma, else a comma.
+char csv_separator(std::string_view head);
+
+/// Of a table by its heading: a tab if it has one, else as above.
+char table_separator(std::string_view heading);
+
 /// The end of the first record of `bytes`, after its line end; 0 if its end is not included. A line end between quotes
 /// is part of a field.
-std::size_t csv_record_end(std::string_view bytes);
+std::size_t csv_record_end(std::string_view bytes, char separator);
 /// The same over consecutive pieces of one record.
 class csv_scan {
   public:
+    explicit csv_scan(char separator) : ends_{separator, '\n'} {}
     std::size_t end_in(std::string_view piece);
 
   private:
+    char ends_[2];  ///< of a field without quotes
     enum class state { field_begins, plain, quoted, after_quote } state_ = state::field_begins;
 };
 /// A record without its line end. False: its last field has an unclosed quote.
-bool split_csv(std::string_view record, std::vector<std::string>& fields);
+bool split_csv(std::string_view record, char separator, std::vector<std::string>& fields);
 
 /// The heading at the beginning of `head`, without its line end; empty if the first record is not one. `whole`: nothing
 /// follows.
@@ -55,7 +64,7 @@ std::optional<std::string> table_heading(std::string_view head, bool whole, char
 /// agree. A file whose name says that it is CSV needs only the heading.
 bool looks_like_csv(std::string_view head, bool whole, const document_fields& fields = {});
 
-/// The fields of a heading or a record, by the separator.
+/// The fields of a heading or a record.
 std::vector<std::string> fields_of(std::string_view record, char separator);
 
 }  // namespace quern::io

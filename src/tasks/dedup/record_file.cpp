@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "io/corpus/record_reader.hpp"
+#include "io/corpus/table_columns.hpp"
 #include "io/corpus/record_text.hpp"
 #include "quern/base/error.hpp"
 #include "report/json.hpp"
@@ -53,10 +54,6 @@ std::optional<document> read_record(const io::record_form& form, std::string rec
 
 constexpr std::uint8_t json_kind = 0, tsv_kind = 1, path_kind = 2, first_table_kind = 3;
 constexpr std::size_t max_headings = 250;
-
-char separator_of(std::string_view heading) {
-    return heading.find('\t') == std::string_view::npos ? ',' : '\t';
-}
 
 }  // namespace
 
@@ -140,7 +137,7 @@ void record_file::write_converted(const std::function<bool(std::size_t)>& wanted
     forms[tsv_kind] = io::tsv_form();
     for (const auto& heading : headings_) {
         forms.push_back(
-            io::table_form(heading->substr(0, heading->size() - 1), separator_of(*heading), fields_));
+            io::table_form(heading->substr(0, heading->size() - 1), io::table_separator(*heading), fields_));
     }
     for (std::size_t i = 0; i < ends_.size(); ++i) {
         if (!wanted(i)) continue;

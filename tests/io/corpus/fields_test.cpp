@@ -386,8 +386,8 @@ TEST(fields, a_table_without_the_named_columns_is_refused) {
     };
     EXPECT_EQ(reason("id,text\na,b\n", text_in("txt"), corpus_form::csv),
               R"(the first record is not a heading with columns for "txt"; found "id", "text")");
-    EXPECT_THAT(reason("id;text\n1;\"a; b\"\n", {}, corpus_form::csv),
-                ::testing::EndsWith(R"(; found "id;text"; it has semicolons where CSV has commas)"));
+    EXPECT_THAT(reason("id|text\n1|\"a | b\"\n", {}, corpus_form::csv),
+                ::testing::EndsWith(R"(; found "id|text"; it has bars where CSV has commas or semicolons)"));
     EXPECT_EQ(reason("a\tb\n", keeping({}, "url"), corpus_form::tsv).substr(0, 67),
               R"(the first record is not a heading with columns for "url" and "text")");
 }

@@ -91,19 +91,23 @@ TEST(table, a_folder_takes_tables_with_a_heading_and_leaves_others) {
 }
 
 TEST(table, records_and_fields_agree_on_hard_bytes) {
-    EXPECT_EQ(csv_record_end("a,\"b\n\",c\nd"), 9u);
-    EXPECT_EQ(csv_record_end("a,\"b\n"), 0u);
-    EXPECT_EQ(csv_record_end("a\"b\nc"), 4u);
-    EXPECT_EQ(csv_record_end("\"a\"\"\n\"x\n"), 8u);
-    EXPECT_EQ(csv_record_end(""), 0u);
+    EXPECT_EQ(csv_record_end("a,\"b\n\",c\nd", ','), 9u);
+    EXPECT_EQ(csv_record_end("a,\"b\n", ','), 0u);
+    EXPECT_EQ(csv_record_end("a\"b\nc", ','), 4u);
+    EXPECT_EQ(csv_record_end("\"a\"\"\n\"x\n", ','), 8u);
+    EXPECT_EQ(csv_record_end("", ','), 0u);
     std::vector<std::string> fields;
-    EXPECT_TRUE(split_csv("", fields));
+    EXPECT_EQ(csv_record_end("a;\"b\n\";c,\"\nd", ';'), 11u);
+    EXPECT_EQ(csv_separator("id;text\n1;a, b\n"), ';');
+    EXPECT_EQ(csv_separator("id;text,more\n"), ',');
+    EXPECT_EQ(csv_separator("text"), ',');
+    EXPECT_TRUE(split_csv("", ',', fields));
     EXPECT_THAT(fields, ElementsAre(""));
-    EXPECT_TRUE(split_csv("a,", fields));
+    EXPECT_TRUE(split_csv("a,", ',', fields));
     EXPECT_THAT(fields, ElementsAre("a", ""));
-    EXPECT_TRUE(split_csv("\"a\"x,\"\"", fields));
+    EXPECT_TRUE(split_csv("\"a\"x,\"\"", ',', fields));
     EXPECT_THAT(fields, ElementsAre("ax", ""));
-    EXPECT_FALSE(split_csv("a,\"", fields));
+    EXPECT_FALSE(split_csv("a,\"", ',', fields));
 }
 
 }  // namespace
