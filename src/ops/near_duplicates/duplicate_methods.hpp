@@ -48,12 +48,13 @@ std::vector<duplicate_pair> find_by_sketches(cuda_place& place, const text_list&
                                              const text_sketches& known, const duplicate_options& options,
                                              const duplicate_scope& scope, duplicate_counts& counts);
 
-/// When and how several places share a join, in pairs that lengths allow. An H200 compares 3 · 10^11 pairs a second.
+/// When and how places share a join, in pairs that lengths allow. An H200 compares 3 · 10^11 pairs a second.
 struct join_sharing {
     std::uint64_t least = 10'000'000'000;         ///< for fewer pairs, the first place alone
     std::uint64_t unit = 3'000'000'000;           ///< of a unit, at least: 10 ms
     std::uint64_t largest_unit = 30'000'000'000;  ///< at most, about: a launch
     std::size_t units_of_place = 64;              ///< wanted
+    std::uint64_t early = 16'000'000;             ///< bytes of texts: more are copied by a thread of its own
 };
 /// The same on several devices: all of `chosen`, or the first for too few pairs. `where`: the used places, for records.
 /// Several CPU places, in tests, are compared by the counts of units alone, as the slow version of the devices' join.

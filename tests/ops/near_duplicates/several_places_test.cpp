@@ -51,7 +51,7 @@ corpus near_texts(std::uint64_t seed, std::size_t count, std::size_t longest) {
     return texts;
 }
 
-constexpr join_sharing small_units{0, 1, 20'000, 16};
+constexpr join_sharing small_units{0, 1, 20'000, 16, 0};
 
 template <class Tested>
 class several_places_test : public on_place<Tested> {
@@ -127,9 +127,10 @@ TYPED_TEST(several_places_test, any_texts) {
         options.threshold = {*rc::gen::inRange<std::uint64_t>(1, 500), 1000};
         const auto first_new =
             *rc::gen::inRange<std::uint32_t>(0, static_cast<std::uint32_t>(texts.list().size() + 1));
-        this->expect_same(
-            texts, options, {first_new, *rc::gen::arbitrary<bool>(), *rc::gen::arbitrary<bool>()},
-            {0, 1, *rc::gen::inRange<std::uint64_t>(1, 1000), *rc::gen::inRange<std::size_t>(1, 20)});
+        this->expect_same(texts, options,
+                          {first_new, *rc::gen::arbitrary<bool>(), *rc::gen::arbitrary<bool>()},
+                          {0, 1, *rc::gen::inRange<std::uint64_t>(1, 1000),
+                           *rc::gen::inRange<std::size_t>(1, 20), *rc::gen::inRange<std::uint64_t>(0, 1000)});
         RC_ASSERT(!::testing::Test::HasFailure());
     }));
 }

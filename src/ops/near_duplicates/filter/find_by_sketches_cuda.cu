@@ -198,7 +198,7 @@ std::vector<duplicate_pair> find_by_sketches(cuda_place& place, const text_list&
                                              const duplicate_scope& scope, duplicate_counts& counts) {
     cpu_place host(place.ctx());
     one_place<cuda_place> only{place, host};
-    early_copies<Unit, one_place<cuda_place>> copies(only, list, scope);
+    early_copies<Unit, one_place<cuda_place>> copies(only, list, scope, {});
     sketch_search<Unit> search(host, list, known, options, scope, counts);
     return search.find_on(only, {}, copies.wait());
 }

@@ -21,7 +21,7 @@ std::vector<duplicate_pair> find_by_sketches(const chosen_device& chosen, const 
     of_places.memory_bytes = std::max<std::uint64_t>(bytes, 1);
     place_set places(of_places, chosen);
     where = places.where();
-    early_copies<Unit, place_set> copies(places, list, scope);
+    early_copies<Unit, place_set> copies(places, list, scope, sharing);
     sketch_search<Unit> search(host, list, known, options, scope, counts);
     if (search.to_compare() >= sharing.least || places.size() == 1)
         return search.find_on(places, sharing, copies.wait());

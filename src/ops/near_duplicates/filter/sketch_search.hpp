@@ -61,13 +61,14 @@ struct first_place {
 template <class Unit>
 using place_copies = std::vector<std::unique_ptr<copied_texts<Unit>>>;
 
-/// Copies bytes without old texts to all places while the host does its part.
+/// Copies bytes without old texts to all places while the host does its part, if there are many.
 template <class Unit, class Places>
 class early_copies {
   public:
-    early_copies(Places& places, const text_list& list, const duplicate_scope& scope) {
+    early_copies(Places& places, const text_list& list, const duplicate_scope& scope,
+                 const join_sharing& sharing) {
         if constexpr (sizeof(Unit) == 1) {
-            if (scope.first_new != 0) return;
+            if (scope.first_new != 0 || list.bytes.size() < sharing.early) return;
             copying_.start([this, &places, texts = std::optional(as_bytes(list))] {
                 copies_.resize(places.size());
                 places.on_each([&](auto& place, cpu_place&, std::size_t index) {
