@@ -45,7 +45,10 @@ class place_set {
     template <class Work>
     void on_each(const Work& work) {
         on_threads_of_their_own(size(), [&](std::size_t index) {
-            places_[index]->run([&](auto& place, cpu_place& host) { work(place, host, index); });
+            places_[index]->run([&](auto& place, cpu_place& host) {
+                make_current(place);
+                work(place, host, index);
+            });
         });
     }
 
@@ -67,9 +70,16 @@ class place_set {
     }
 
   private:
+    /// A new thread's device is the first of the machine: attributes of kernels would be set there.
+    template <class Place>
+    static void make_current(const Place& place) {
+        if constexpr (!std::is_same_v<Place, cpu_place>) place.make_current();
+    }
+
     template <class Work>
     auto run_unit(const Work& work, std::size_t unit, std::size_t index) {
         return places_[index]->run([&]<class Place>(Place& place, cpu_place& host) {
+            make_current(place);
             if constexpr (std::is_invocable_v<const Work&, Place&, cpu_place&, std::size_t, std::size_t>)
                 return work(place, host, unit, index);
             else
