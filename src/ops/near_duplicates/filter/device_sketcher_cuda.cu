@@ -253,6 +253,7 @@ void launch(cuda_place& place, sketch_job<Unit> job, std::uint32_t longest) {
         job.tables = tables.data();
     }
     constexpr unsigned bytes = IsLong ? long_shared_bytes : short_shared_bytes;
+    place.make_current();  // the attribute is the current device's
     QUERN_CHECK(cudaFuncSetAttribute(sketch_texts_kernel<Unit, IsLong>,
                                      cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)));
     QUERN_LAUNCH(place, (cuda::launch_shape{dim3(blocks), dim3(block_threads), bytes}),

@@ -150,6 +150,7 @@ bool scan_bytes(cuda_place& place, const row_tile<cuda_place>& tile, const row_t
     if (shared_bytes > place.abilities().dynamic_shared(0)) return false;
     return with_common_traits<Key>(tile.type, metric, tile.dimensions, [&]<class Traits>(Traits) {
         const auto kernel = scan_bytes_kernel<Traits, Key>;
+        place.make_current();  // the attribute is the current device's
         QUERN_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                          static_cast<int>(shared_bytes)));
         const unsigned blocks =

@@ -285,6 +285,7 @@ void choose_candidates_by(cuda_place& place, const device_rows& rows, const tile
                             best.found.data(),
                             cursor.data()};
     const std::size_t shared_bytes = (std::size_t{tile.count} / 4 + 1) * 16;
+    place.make_current();  // the attribute is the current device's
     QUERN_CHECK(cudaFuncSetAttribute(choose_candidates_kernel<Measure>,
                                      cudaFuncAttributeMaxDynamicSharedMemorySize,
                                      static_cast<int>(shared_bytes)));

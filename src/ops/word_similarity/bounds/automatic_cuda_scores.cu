@@ -124,6 +124,7 @@ void keep_best_by(cuda_place& place, const score_task& task) {
     constexpr std::size_t read_ahead = sizeof(std::uint64_t);
     const std::size_t shared_bytes =
         (std::size_t{task.top} + task.capacity) * (sizeof(double) + sizeof(std::uint32_t)) + read_ahead;
+    place.make_current();  // the attribute is the current device's
     QUERN_CHECK(cudaFuncSetAttribute(keep_best_kernel<Measure>, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                      static_cast<int>(shared_bytes)));
     QUERN_LAUNCH(place, (cuda::launch_shape{task.rows.count, score_threads, shared_bytes}),
