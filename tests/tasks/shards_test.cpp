@@ -310,6 +310,31 @@ TEST_F(shards_test, completions_and_counts_are_those_of_one_store) {
     }
 }
 
+TEST_F(shards_test, facets_of_very_many_values_count_against_the_memory) {
+    std::string corpus;
+    for (int i = 0; i < 6000; ++i)
+        corpus +=
+            fmt::format("{{\"id\":\"{}\",\"text\":\"w\",\"name\":\"name of {}\",\"price\":{}}}\n", i, i, i);
+    const fs::path parts = sharded(corpus, 3), whole = built(corpus, "whole");
+    search_options options;
+    options.facets = "price,name";
+    for (const fs::path& store : {parts, whole}) {
+        context ctx = context_with();
+        ctx.memory_bytes = 8 << 20;
+        const auto facets = search_engine::open(store, ctx).search("w", options, ctx).facets;
+        EXPECT_EQ(facets[0].distinct, 6000U);
+        EXPECT_EQ(facets[1].distinct, 6000U);
+        ctx.memory_bytes = 1 << 20;
+        const auto engine = search_engine::open(store, ctx);
+        try {
+            engine.search("w", options, ctx);
+            ADD_FAILURE() << "6,000 values in 256 KiB";
+        } catch (const out_of_memory& e) {
+            EXPECT_THAT(e.what(), ::testing::HasSubstr("a facet of the field price with so many values"));
+        }
+    }
+}
+
 TEST_F(shards_test, topics_are_those_of_one_store_for_any_threads) {
     const std::string corpus = made_corpus(90, 3);
     const auto whole = search_engine::open(built(corpus, "whole"), context_with());

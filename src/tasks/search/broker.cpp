@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <functional>
 #include <iterator>
+#include <limits>
 #include <new>
 #include <optional>
 #include <span>
@@ -28,6 +29,12 @@ struct held_names {
     std::shared_ptr<const void> engine;
     std::vector<std::vector<std::string>> names;
 };
+
+/// With the text: each value that a comma ends, in the tree of JSON and as a member.
+std::uint64_t bytes_to_read(std::string_view answer) {
+    constexpr std::uint64_t bytes_of_a_value = 64;
+    return answer.size() + bytes_of_a_value * static_cast<std::uint64_t>(std::ranges::count(answer, ','));
+}
 
 }  // namespace
 
@@ -69,6 +76,10 @@ std::vector<shard_exchange::answer> search_engine::sharded::ask(
     if (sent.empty()) return answers;
     const std::vector<std::string> texts = wait();
     for (std::size_t i = 0; i < remote.size(); ++i) {
+    std::uint64_t needed = 0;
+    for (const std::string& text : texts) needed += bytes_to_read(text);
+    if (needed > query_memory)
+        throw out_of_memory("what the servers of the shards answer", needed, query_memory);
         try {
             answers[remote[i]] = shard_exchange::answer_from(texts.at(i));
         } catch (const std::bad_alloc&) {  // of this machine, not of the answer
@@ -281,7 +292,7 @@ std::vector<search_facet> search_engine::sharded::facets_of(
     const facet_counter& counter) const {
     const auto together = [&](auto&& of) -> std::optional<std::vector<search_facet>> {
         try {
-            return counter.together(of, values);
+            return counter.together(of, values, query_memory);
         } catch (const std::runtime_error&) {
             return {};
         }

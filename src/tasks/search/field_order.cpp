@@ -54,11 +54,42 @@ int compare_values(const field_column& column, std::uint32_t a, const field_colu
     return 0;
 }
 
-/// Counts the documents of each value.
+/// The memory that different values may take together.
+class value_memory {
+  public:
+    explicit value_memory(std::uint64_t limit) : limit_(limit) {}
+    /// Throws out_of_memory, by the name of the field.
+    void take(std::uint64_t bytes, const std::string& field) {
+        taken_ += bytes;
+        if (taken_ > limit_)
+            throw out_of_memory(fmt::format("a facet of the field {} with so many values", field), taken_,
+                                limit_);
+    }
+    void give_back(std::uint64_t bytes) { taken_ -= bytes; }
+
+  private:
+    std::uint64_t limit_, taken_ = 0;
+};
+
+/// Of each value that is sent, in addition to twice its text: as a value, and as JSON.
+constexpr std::uint64_t sent_value_bytes = sizeof(facet_counts::value_count) + 128;
+
+/// Counts the documents of each value. `memory` must outlive it.
 template <class Value>
 class value_counts {
   public:
-    void add(const Value& value, std::uint64_t documents = 1) { counts_[value] += documents; }
+    value_counts(value_memory& memory, const std::string& field) : memory_(&memory), field_(&field) {}
+    value_counts(const value_counts&) = delete;  // its memory is given back once
+    value_counts& operator=(const value_counts&) = delete;
+    ~value_counts() { memory_->give_back(counts_.size() * bytes_of_a_value); }
+
+    void add(const Value& value, std::uint64_t documents = 1) {
+        const auto [at, is_new] = counts_.try_emplace(value, documents);
+        if (is_new)
+            memory_->take(bytes_of_a_value, *field_);
+        else
+            at->second += documents;
+    }
     const std::unordered_map<Value, std::uint64_t>& counts() const { return counts_; }
 
     /// `text` writes a value.
@@ -84,35 +115,40 @@ class value_counts {
     }
 
   private:
+    /// In the table, and in a list to be sorted.
+    static constexpr std::uint64_t bytes_of_a_value = 2 * sizeof(std::pair<Value, std::uint64_t>) + 48;
+
+    value_memory* memory_;
+    const std::string* field_;
     std::unordered_map<Value, std::uint64_t> counts_;
 };
 
 /// visit(value_counts, text of a value, values), where values(column, document, add) adds those of a document.
 template <class Visit>
-void with_values_of(field_type type, const Visit& visit) {
+void with_values_of(const field_info& field, value_memory& memory, const Visit& visit) {
     const auto number_text = [](const auto& value) { return fmt::format("{}", value); };
     const auto plain_text = [](std::string_view value) { return std::string(value); };
     using column = field_column;
     using document = std::uint32_t;
-    switch (type) {
+    switch (field.type) {
         case field_type::integer:
-            return visit(value_counts<std::int64_t>(), number_text,
+            return visit(value_counts<std::int64_t>(memory, field.name), number_text,
                          [](const column& of, document d, const auto& add) { add(of.integer(d)); });
         case field_type::date:
-            return visit(value_counts<std::int64_t>(), text_of_date,
+            return visit(value_counts<std::int64_t>(memory, field.name), text_of_date,
                          [](const column& of, document d, const auto& add) { add(of.date(d)); });
         case field_type::number:
             return visit(
-                value_counts<double>(), [](double value) { return shortest(value); },
+                value_counts<double>(memory, field.name), [](double value) { return shortest(value); },
                 [](const column& of, document d, const auto& add) { add(of.number(d)); });
         case field_type::boolean:
-            return visit(value_counts<bool>(), number_text,
+            return visit(value_counts<bool>(memory, field.name), number_text,
                          [](const column& of, document d, const auto& add) { add(of.boolean(d)); });
         case field_type::text:
-            return visit(value_counts<std::string_view>(), plain_text,
+            return visit(value_counts<std::string_view>(memory, field.name), plain_text,
                          [](const column& of, document d, const auto& add) { add(of.text(d)); });
         case field_type::list:
-            return visit(value_counts<std::string_view>(), plain_text,
+            return visit(value_counts<std::string_view>(memory, field.name), plain_text,
                          [own = std::vector<std::string_view>()](const column& of, document d,
                                                                  const auto& add) mutable {
                              own.clear();
@@ -244,18 +280,20 @@ facet_counter::facet_counter(const opened_store& store, std::string_view fields)
 }
 
 std::vector<search_facet> facet_counter::count(std::span<const std::uint32_t> documents, std::size_t values,
-                                               const context& ctx) const {
+                                               std::uint64_t memory, const context& ctx) const {
     const found_documents all{this, documents};
-    return count(std::span(&all, 1), values, ctx);
+    return count(std::span(&all, 1), values, memory, ctx);
 }
 
 std::vector<search_facet> facet_counter::count(std::span<const found_documents> found, std::size_t values,
-                                               const context& ctx) {
+                                               std::uint64_t memory, const context& ctx) {
     std::vector<search_facet> facets;
+    value_memory of_values(memory);
     for (std::size_t field = 0; field < found.front().fields->columns_.size(); ++field) {
         search_facet& made = facets.emplace_back();
-        made.field = found.front().fields->columns_[field]->info().name;
-        made.type = found.front().fields->columns_[field]->info().type;
+        const field_info& info = found.front().fields->columns_[field]->info();
+        made.field = info.name;
+        made.type = info.type;
         // `take(column, document)` for each one that has the field.
         const auto each = [&](const auto& take) {
             for (const auto& [fields, documents] : found) {
@@ -268,7 +306,7 @@ std::vector<search_facet> facet_counter::count(std::span<const found_documents> 
                 }
             }
         };
-        with_values_of(made.type, [&](auto counts, const auto& text, auto get) {
+        with_values_of(info, of_values, [&](auto&& counts, const auto& text, auto get) {
             each([&](const field_column& of, std::uint32_t d) {
                 get(of, d, [&](const auto& value) { counts.add(value); });
             });
@@ -279,32 +317,40 @@ std::vector<search_facet> facet_counter::count(std::span<const found_documents> 
 }
 
 std::vector<facet_counts> facet_counter::counts(std::span<const std::uint32_t> documents,
-                                                const context& ctx) const {
+                                                std::uint64_t memory, const context& ctx) const {
     std::vector<facet_counts> all;
+    value_memory of_values(memory);
     for (const field_column* const column : columns_) {
         facet_counts& made = all.emplace_back();
-        with_values_of(column->info().type, [&](auto counts, const auto&, auto get) {
+        with_values_of(column->info(), of_values, [&](auto&& counts, const auto&, auto get) {
             for (std::size_t i = 0; i < documents.size(); ++i) {
                 if (i % documents_between_checks == 0) ctx.check_stop();
                 if (!column->has(documents[i])) continue;
                 ++made.documents;
                 get(*column, documents[i], [&](const auto& value) { counts.add(value); });
             }
-            for (const auto& [value, of] : counts.counts()) made.values.push_back({sent(value), of});
+            for (const auto& [value, of] : counts.counts()) {
+                std::uint64_t text = 0;
+                if constexpr (std::is_same_v<std::decay_t<decltype(value)>, std::string_view>)
+                    text = value.size();
+                of_values.take(sent_value_bytes + 2 * text, column->info().name);
+                made.values.push_back({sent(value), of});
+            }
         });
     }
     return all;
 }
 
 std::vector<search_facet> facet_counter::together(std::span<const std::vector<facet_counts>> shards,
-                                                  std::size_t values) const {
+                                                  std::size_t values, std::uint64_t memory) const {
     std::vector<search_facet> facets;
+    value_memory of_values(memory);
     for (std::size_t field = 0; field < columns_.size(); ++field) {
         search_facet& made = facets.emplace_back();
         made.field = columns_[field]->info().name;
         made.type = columns_[field]->info().type;
-        with_values_of(made.type,
-                       [&]<class Value>(value_counts<Value> counts, const auto& text, const auto&) {
+        with_values_of(columns_[field]->info(), of_values,
+                       [&]<class Value>(value_counts<Value>&& counts, const auto& text, const auto&) {
                            for (const std::vector<facet_counts>& of : shards) {
                                if (of.size() != columns_.size())
                                    throw std::runtime_error("facets of other fields");

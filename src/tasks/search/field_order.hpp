@@ -66,9 +66,10 @@ class facet_counter {
     /// Throws usage_error for a field that the store lacks, and for fields of different types.
     facet_counter(const opened_store& store, std::string_view fields);
 
-    /// Over these documents, ascending. Cost: a look-up in a hash table for each value, memory for each different one.
+    /// Over these documents, ascending. Cost: a look-up in a hash table for each value, memory for each different one. Throws
+    /// out_of_memory if the values of the fields need more than `memory` bytes, as the functions below.
     std::vector<search_facet> count(std::span<const std::uint32_t> documents, std::size_t values,
-                                    const context& ctx) const;
+                                    std::uint64_t memory, const context& ctx) const;
 
     /// Documents of a store, and the fields of that store.
     struct found_documents {
@@ -77,13 +78,14 @@ class facet_counter {
     };
     /// Over the documents of several stores, whose fields have the same names and types.
     static std::vector<search_facet> count(std::span<const found_documents> found, std::size_t values,
-                                           const context& ctx);
+                                           std::uint64_t memory, const context& ctx);
 
     /// For shards on other machines: each value of each field over these documents; and the facets of all shards from
     /// these. Throws std::runtime_error for counts that are not those of these fields.
-    std::vector<facet_counts> counts(std::span<const std::uint32_t> documents, const context& ctx) const;
-    std::vector<search_facet> together(std::span<const std::vector<facet_counts>> shards,
-                                       std::size_t values) const;
+    std::vector<facet_counts> counts(std::span<const std::uint32_t> documents, std::uint64_t memory,
+                                     const context& ctx) const;
+    std::vector<search_facet> together(std::span<const std::vector<facet_counts>> shards, std::size_t values,
+                                       std::uint64_t memory) const;
 
   private:
     std::vector<const field_column*> columns_;

@@ -426,7 +426,7 @@ search_result search_engine::state::result(const planned_query& of, std::span<co
     if (lists.facets) {
         const auto found = fused != nullptr ? *fused : matching(of, lists);
         if (options.total || options.count) result.total = found.size();
-        result.facets = lists.facets->count(found, options.facet_values, ctx);
+        result.facets = lists.facets->count(found, options.facet_values, query_memory, ctx);
     } else if (fused != nullptr) {
         if (options.total || options.count) result.total = fused->size();
     } else if (options.total || options.count) {

@@ -122,7 +122,7 @@ void search_engine::state::add_ranking(shard_exchange::answer& made, const plann
     made.variant_words = planned.planned.variant_words();
     if (lists.facets) {
         const std::vector<std::uint32_t> documents = matching(planned, lists);
-        made.facets = lists.facets->counts(documents, ctx);
+        made.facets = lists.facets->counts(documents, query_memory, ctx);
         made.total = documents.size();
     } else if (options.total || options.count) {
         made.total = count_found(planned, lists);

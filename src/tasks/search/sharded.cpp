@@ -62,7 +62,7 @@ void search_engine::sharded::for_each_shard(std::size_t shards, const context& c
 
 search_engine::sharded::sharded(const std::filesystem::path& store, std::uint64_t memory,
                                 const ask_shards& ask, const context& ctx)
-    : asker(ask) {
+    : asker(ask), query_memory(memory) {
     const shards_info all = read_shards(store);
     described = all.shards;
     std::vector<const opened_store*> opened;
@@ -243,7 +243,7 @@ std::vector<search_facet> search_engine::sharded::facets(const plans& planned, c
         total += documents[i].size();
     }
     if (options.total || options.count) result.total = total;
-    return facet_counter::count(found, options.facet_values, ctx);
+    return facet_counter::count(found, options.facet_values, query_memory, ctx);
 }
 
 std::vector<found_variants> search_engine::sharded::joined(

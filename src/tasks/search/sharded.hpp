@@ -50,6 +50,7 @@ struct search_engine::sharded : std::enable_shared_from_this<search_engine::shar
     std::size_t first_local = 0;  ///< the first shard on this machine
     bool has_remote = false;      ///< whether some are on others
     ask_shards asker;
+    std::uint64_t query_memory;        ///< of each query
     std::vector<std::uint32_t> first;  ///< of each shard: the number of its first document
     store_info info;                   ///< search_engine::store()
 
