@@ -523,9 +523,9 @@ int run_search(const command& self, const std::vector<std::string>& arguments) {
     const bool like_alone = request.like && interactive && request.words.empty();
     if (like_alone && !line.given("--like-weight")) request.search.like_weight = 1;
     if (request.like) {
-        request.search.like = engine.find(*request.like);
+        request.search.like = engine.find(*request.like, job.ctx);
         if (!request.search.like) {
-            const auto near = engine.near_id(*request.like);
+            const auto near = engine.near_id(*request.like, job.ctx);
             throw usage_error(fmt::format("--like: {} has no document '{}'{}", request.path, *request.like,
                                           near ? fmt::format("; did you mean '{}'?", *near) : ""));
         }

@@ -91,7 +91,7 @@ std::vector<std::string> marked_words_of(const search_engine& engine, std::strin
     options.k = 1;
     options.snippets = options.fields = options.duplicates = false;
     try {
-        return marked_words(engine, query, engine.search(query, options, ctx));
+        return marked_words(engine, query, engine.search(query, options, ctx), ctx);
     } catch (const usage_error& e) {
         throw bad_request(e.what());
     }
@@ -110,7 +110,7 @@ void write_source(json_writer& json, const served_store& store, std::string_view
     json.objects("links", source->links, [&](const folder_link& link) {
         json.member("address", std::string_view(link.address));
         json.member("path", std::string_view(link.path));
-        json.flag("document", store.engine.find(link.path).has_value());
+        json.flag("document", store.engine.find(link.path, ctx).has_value());
     });
     json.end_object();
     check_size(json, limits, "documents with their source");
@@ -127,10 +127,10 @@ std::string document_json(const served_store& store, std::optional<std::string_v
     given.read(request.marking);
     if (!id) id = given.text("id");
     if (!id) throw bad_request("id (of the document) is missing");
-    const auto document = engine.find(*id);
+    const auto document = engine.find(*id, ctx);
     if (!document) throw not_found(fmt::format("there is no document '{}'", *id));
     const std::string_view words = given.text("q") ? query_of(given, limits) : std::string_view();
-    const stored_document stored = engine.document(*document);
+    const stored_document stored = engine.document(*document, ctx);
     const std::string_view text = stored.text, title = shortened(stored.title, limits);
     if (request.offset > text.size())
         throw bad_request(fmt::format("offset: the text has only {} bytes", text.size()));

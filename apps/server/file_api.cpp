@@ -60,7 +60,7 @@ const std::vector<api_parameter>& file_parameters() {
 }
 
 http_response file_response(const served_store& store, std::string_view path, std::string_view query,
-                            const site_limits& limits) {
+                            const site_limits& limits, const context& ctx) {
     const parameters given(query, file_parameters());
     const auto decoded = percent_decoded(path, false);
     if (!decoded) throw bad_request("a % in the path is not followed by two hexadecimal digits");
@@ -71,7 +71,7 @@ http_response file_response(const served_store& store, std::string_view path, st
         response.body = std::move(image->bytes);
     } else {
         std::optional<std::string> bytes;
-        if (store.engine.find(*decoded)) bytes = store.folder->bytes(*decoded, limits.response_bytes);
+        if (store.engine.find(*decoded, ctx)) bytes = store.folder->bytes(*decoded, limits.response_bytes);
         if (!bytes) throw not_found("there is no image and no document of the store at this path");
         response.content_type = "application/octet-stream";
         response.body = std::move(*bytes);

@@ -13,6 +13,6 @@ namespace quern::server {
 /// An image is shown, without scripts and other files; a document of the store is sent to be kept. `path`: percent-encoded.
 /// Throws not_found for everything else.
 http_response file_response(const served_store& store, std::string_view path, std::string_view query,
-                            const site_limits& limits);
+                            const site_limits& limits, const context& ctx);
 
 }  // namespace quern::server

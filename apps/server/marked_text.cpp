@@ -28,8 +28,8 @@ void check_size(const json_writer& json, const site_limits& limits, std::string_
 }
 
 std::vector<std::string> marked_words(const search_engine& engine, std::string_view query,
-                                      const search_result& of) {
-    std::vector<std::string> words = engine.discriminative_words_of(query, of.syntax);
+                                      const search_result& of, const context& ctx) {
+    std::vector<std::string> words = engine.discriminative_words_of(query, of.syntax, ctx);
     words.insert(words.end(), of.variant_words.begin(), of.variant_words.end());
     for (const similar_word& similar : of.similar_words) words.push_back(similar.word);
     std::ranges::sort(words);

@@ -26,7 +26,7 @@ void check_size(const json_writer& json, const site_limits& limits, std::string_
 /// The words to mark in titles and texts: those of the query, their variants, and those similar to them; sorted. `of`: the
 /// query's result.
 std::vector<std::string> marked_words(const search_engine& engine, std::string_view query,
-                                      const search_result& of);
+                                      const search_result& of, const context& ctx);
 
 /// Splits a text into pieces, alternately outside and inside the marked words; the first is outside.
 void write_parts(json_writer& json, std::string_view name, const search_engine& engine, std::string_view text,

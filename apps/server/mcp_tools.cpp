@@ -104,12 +104,12 @@ void check_length(std::string_view name, std::string_view text, const site_limit
 }
 
 /// Throws not_found, with an id that is almost the same.
-std::uint32_t document_of(const search_engine& engine, std::string_view id) {
-    if (const auto number = engine.find(id)) return *number;
+std::uint32_t document_of(const search_engine& engine, std::string_view id, const context& ctx) {
+    if (const auto number = engine.find(id, ctx)) return *number;
     constexpr std::size_t shown = 200;
     std::string why = fmt::format("there is no document '{}'{}", id.substr(0, back_to_character(id, shown)),
                                   id.size() > shown ? "..." : "");
-    if (const auto near = engine.near_id(id)) why += fmt::format("; did you mean '{}'?", *near);
+    if (const auto near = engine.near_id(id, ctx)) why += fmt::format("; did you mean '{}'?", *near);
     throw not_found(why);
 }
 
@@ -213,9 +213,9 @@ mcp_tool reading_tool(const search_engine& engine, const site_limits& limits) {
     std::vector<api_parameter> arguments{required(parameter_of("id", defaults, "plain")),
                                          parameter_of("offset", defaults, "0"),
                                          parameter_of("length", defaults, "1000")};
-    const auto call = [&engine, limits, arguments](const parameter_values& values, const context&) {
+    const auto call = [&engine, limits, arguments](const parameter_values& values, const context& ctx) {
         const auto given = read<reading>(arguments, values);
-        const stored_document stored = engine.document(document_of(engine, given.id));
+        const stored_document stored = engine.document(document_of(engine, given.id, ctx), ctx);
         const std::string_view text = stored.text;
         const std::uint64_t total = characters_of(text);
         if (given.offset > total)
@@ -316,7 +316,7 @@ mcp_tool likeness_tool(const search_engine& engine, const site_limits& limits) {
                                          number_of_results(parameter_of("k", defaults, "3"), limits)};
     const auto call = [&engine, limits, arguments](const parameter_values& values, const context& ctx) {
         const auto given = read<likeness>(arguments, values);
-        document_of(engine, given.id);
+        document_of(engine, given.id, ctx);
         const parameters like({{"like", given.id}, {"k", std::to_string(given.k)}}, search_parameters());
         return search_json(engine, like, limits, ctx, search_time::not_written);
     };

@@ -148,7 +148,7 @@ std::string search_json(const search_engine& engine, const parameters& given, co
     json.member("like", like ? cell(*like) : cell(std::monostate()));
     write_similar(json, handle.similar_words);
     std::vector<std::string> marked;
-    if (request.parts) marked = marked_words(engine, finished, handle);
+    if (request.parts) marked = marked_words(engine, finished, handle, ctx);
     json.flag("more", handle.hits.size() > request.k && request.options.offset + request.k < limits.results);
     handle.hits.resize(std::min<std::size_t>(handle.hits.size(), request.k));
     for (search_hit& hit : handle.hits) {

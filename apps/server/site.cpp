@@ -278,7 +278,7 @@ http_response site::respond_options(const parsed_request& request) const {
 }
 
 http_response site::respond_file(const parsed_request& request) const {
-    return file_response(*request.store, request.rest, request.query, limits_);
+    return file_response(*request.store, request.rest, request.query, limits_, request.ctx());
 }
 
 http_response site::respond_dedup(const parsed_request& request) const {
@@ -337,7 +337,9 @@ http_response site::respond_shard(const parsed_request& request) const {
     } catch (const usage_error& e) {
         throw bad_request(e.what());
     }
-    throw request_refused(409, "this server does not have the store that this step is for");
+    throw request_refused(409,
+                          "this server does not have the shard (expected the store that was there before): "
+                          "serve that one, or write the sharded store again");
 }
 
 http_response site::respond_health(const parsed_request& request) const {

@@ -425,12 +425,14 @@ class search_engine {
     /// documents of the words that begin so, of a sharded store over their letters, too; with typos a walk over the vocabulary.
     completion_result complete(std::string_view typed, const completion_options& options,
                                const context& ctx) const;
+    // With a `ctx` these throw `interrupted` soon after its stop flag is set: the first call of find() is slow, near_id() is, and
+    // shards on other machines may be.
     /// The number of the document with this id. The first call makes a table of 6 bytes per document.
-    std::optional<std::uint32_t> find(std::string_view id) const;
+    std::optional<std::uint32_t> find(std::string_view id, const context& ctx = {}) const;
     /// A suggestion for an unknown id: the id of the first document with this text as its title, else of the
     /// first one whose id or title equals this text except for the case of ASCII letters and _ for blanks.
     /// Cost: a pass over ids and titles.
-    std::optional<std::string_view> near_id(std::string_view text) const;
+    std::optional<std::string_view> near_id(std::string_view text, const context& ctx = {}) const;
     /// Does the work of first calls in advance: the table of find, the data of the score components, a text
     /// analyzer. Throws damaged_store, and usage_error for unknown text options.
     void warm_up() const;
@@ -441,7 +443,7 @@ class search_engine {
     std::string_view id(std::uint32_t number) const;
     std::string_view title(std::uint32_t number) const;
     /// Throws usage_error for an invalid number. Cost: proportional to its text, at least 64 KiB.
-    stored_document document(std::uint32_t number) const;
+    stored_document document(std::uint32_t number, const context& ctx = {}) const;
     /// The occurrences of query words in `text` (a snippet, a title, a document's text), in order, compared
     /// like the store's words: if the store stems, also other forms of a word.
     std::vector<text_match> matches(std::string_view text, std::string_view query) const;
@@ -456,7 +458,8 @@ class search_engine {
     /// The discriminative ones of these, by which snippets are chosen: without words in more than three
     /// quarters of the documents, if the query has a rarer one.
     std::vector<std::string> discriminative_words_of(std::string_view query,
-                                                     query_syntax syntax = query_syntax::words) const;
+                                                     query_syntax syntax = query_syntax::words,
+                                                     const context& ctx = {}) const;
     /// The query with each unknown word replaced by its first suggestion, otherwise unchanged; empty if no word
     /// has a suggestion.
     std::optional<std::string> corrected(std::string_view query,

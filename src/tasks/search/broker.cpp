@@ -71,15 +71,16 @@ std::vector<shard_exchange::answer> search_engine::sharded::ask(
     std::vector<shard_exchange::answer> answers(requests.size());
     for_each_shard(here.size(), ctx, [&](std::size_t i) {
         const std::size_t shard = here[i];
-        answers[shard] = shards[shard]->answered(*requests[shard], of_shard(lists, shard), ctx);
+        answers[shard] = shards[shard]->answered(*requests[shard], of_shard(lists, shard), ctx,
+                                                 std::numeric_limits<std::size_t>::max());
     });
     if (sent.empty()) return answers;
     const std::vector<std::string> texts = wait();
-    for (std::size_t i = 0; i < remote.size(); ++i) {
     std::uint64_t needed = 0;
     for (const std::string& text : texts) needed += bytes_to_read(text);
     if (needed > query_memory)
         throw out_of_memory("what the servers of the shards answer", needed, query_memory);
+    for (std::size_t i = 0; i < remote.size(); ++i) {
         try {
             answers[remote[i]] = shard_exchange::answer_from(texts.at(i));
         } catch (const std::bad_alloc&) {  // of this machine, not of the answer
@@ -303,11 +304,12 @@ std::vector<search_facet> search_engine::sharded::facets_of(
     throw bad_answer(faulty);
 }
 
-std::optional<std::uint32_t> search_engine::sharded::find_in_steps(std::string_view id) const {
+std::optional<std::uint32_t> search_engine::sharded::find_in_steps(std::string_view id,
+                                                                   const context& ctx) const {
     shard_exchange::request request;
     request.kind = step::find;
     request.query = id;
-    const auto answers = ask_all(request, prepared(), context());
+    const auto answers = ask_all(request, prepared(), ctx);
     for (std::size_t i = 0; i < answers.size(); ++i) {
         if (!answers[i].found) continue;
         if (*answers[i].found >= described[i].documents) throw bad_answer(i);
@@ -316,7 +318,7 @@ std::optional<std::uint32_t> search_engine::sharded::find_in_steps(std::string_v
     return {};
 }
 
-stored_document search_engine::sharded::document(std::uint32_t number) const {
+stored_document search_engine::sharded::document(std::uint32_t number, const context& ctx) const {
     const std::size_t shard = shard_of(number);
     const std::uint32_t own = number - first[shard];
     if (shards[shard] != nullptr) return shards[shard]->document(own);
@@ -326,7 +328,7 @@ stored_document search_engine::sharded::document(std::uint32_t number) const {
     auto& request = requests[shard].emplace();
     request.kind = step::document;
     request.document = own;
-    auto answers = ask(requests, prepared(), context());
+    auto answers = ask(requests, prepared(), ctx);
     if (!answers[shard].document) throw bad_answer(shard);
     return std::move(*answers[shard].document);
 }

@@ -156,7 +156,7 @@ struct search_engine::state : std::enable_shared_from_this<search_engine::state>
     /// Throws usage_error if there is no such document.
     void check_document(std::uint32_t number) const;
     stored_document document(std::uint32_t number) const;
-    const document_finder& finder() const;
+    const document_finder& finder(const context& ctx) const;
     const prior_ranks& ranks() const;
     /// Null if these options or the store make it needless.
     const folded_words* folded(const search_options& options) const;

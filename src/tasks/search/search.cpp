@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/ascii.hpp"
+#include "device/paced_checks.hpp"
 #include "io/retrieval/trec_files.hpp"
 #include "ops/search/search_impl.hpp"
 #include "quern/base/error.hpp"
@@ -526,8 +527,8 @@ std::vector<std::uint32_t> search_engine::state::matching(const planned_query& o
     return all;
 }
 
-const document_finder& search_engine::state::finder() const {
-    std::call_once(finder_once, [&] { made_finder.emplace(store); });
+const document_finder& search_engine::state::finder(const context& ctx) const {
+    std::call_once(finder_once, [&] { made_finder.emplace(store, ctx); });
     return *made_finder;
 }
 
@@ -585,12 +586,12 @@ const word_space& search_engine::state::required_thesaurus() const {
     return *thesaurus;
 }
 
-std::optional<std::uint32_t> search_engine::find(std::string_view id) const {
-    if (sharded_ != nullptr) return sharded_->find(id);
-    return state_->finder().find(id);
+std::optional<std::uint32_t> search_engine::find(std::string_view id, const context& ctx) const {
+    if (sharded_ != nullptr) return sharded_->find(id, ctx);
+    return state_->finder(ctx).find(id);
 }
 
-std::optional<std::string_view> search_engine::near_id(std::string_view text) const {
+std::optional<std::string_view> search_engine::near_id(std::string_view text, const context& ctx) const {
     const auto folded = [](char c) {
         return c == '_' ? ' ' : c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
     };
@@ -599,7 +600,9 @@ std::optional<std::string_view> search_engine::near_id(std::string_view text) co
     };
     std::optional<std::string_view> near;
     if (has_remote_shards()) return near;
+    paced_checks checks(ctx, neighbouring_values);
     for (std::uint32_t d = 0; d < documents(); ++d) {
+        checks.after(1);
         if (title(d) == text) return id(d);
         if (!near && (alike(id(d)) || alike(title(d)))) near = id(d);
     }
@@ -609,7 +612,7 @@ std::optional<std::string_view> search_engine::near_id(std::string_view text) co
 void search_engine::warm_up() const {
     if (sharded_ != nullptr) return sharded_->warm_up();
     state_->analyzers.local();
-    state_->finder();
+    state_->finder(context());
     if (has_link_ranks()) state_->ranks();
     if (has_document_vectors()) state_->squares(context());
 }
@@ -634,8 +637,8 @@ std::string_view search_engine::title(std::uint32_t number) const {
     return of.store.title(number);
 }
 
-stored_document search_engine::document(std::uint32_t number) const {
-    return sharded_ != nullptr ? sharded_->document(number) : state_->document(number);
+stored_document search_engine::document(std::uint32_t number, const context& ctx) const {
+    return sharded_ != nullptr ? sharded_->document(number, ctx) : state_->document(number);
 }
 
 stored_document search_engine::state::document(std::uint32_t number) const {
@@ -696,13 +699,13 @@ std::vector<std::string> search_engine::words_of(std::string_view query, query_s
     return words;
 }
 
-std::vector<std::string> search_engine::discriminative_words_of(std::string_view query,
-                                                                query_syntax syntax) const {
+std::vector<std::string> search_engine::discriminative_words_of(std::string_view query, query_syntax syntax,
+                                                                const context& ctx) const {
     const std::vector<std::string> words = words_of(query, syntax);
     if (!has_remote_shards()) return discriminative_words(state_->store, state_->statistics.get(), words);
     shard_exchange::request request;
     for (const std::string& word : words) request.vocabulary.words[word];
-    const query_vocabulary vocabulary = sharded_->vocabulary_of(request, prepared(), context());
+    const query_vocabulary vocabulary = sharded_->vocabulary_of(request, prepared(), ctx);
     const whole_statistics whole({store().documents, store().words}, vocabulary);
     return discriminative_words(state_->store, &whole, words);
 }

@@ -85,7 +85,7 @@ shard_exchange::answer search_engine::state::answered(const shard_exchange::requ
     const search_options& options = sent.options;
     switch (sent.kind) {
         case step::find:
-            made.found = finder().find(sent.query);
+            made.found = finder(ctx).find(sent.query);
             return made;
         case step::document:
             made.document = document(sent.document);

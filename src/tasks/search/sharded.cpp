@@ -313,10 +313,10 @@ search_result search_engine::sharded::result(std::string_view query, const searc
     return result;
 }
 
-std::optional<std::uint32_t> search_engine::sharded::find(std::string_view id) const {
-    if (has_remote) return find_in_steps(id);
+std::optional<std::uint32_t> search_engine::sharded::find(std::string_view id, const context& ctx) const {
+    if (has_remote) return find_in_steps(id, ctx);
     for (std::size_t i = 0; i < shards.size(); ++i)
-        if (const auto found = shards[i]->finder().find(id)) return first[i] + *found;
+        if (const auto found = shards[i]->finder(ctx).find(id)) return first[i] + *found;
     return {};
 }
 
@@ -335,7 +335,7 @@ void search_engine::sharded::warm_up() const {
     for (const auto& shard : shards) {
         if (shard == nullptr) continue;
         shard->analyzers.local();
-        shard->finder();
+        shard->finder(context());
     }
 }
 

@@ -33,14 +33,14 @@ struct search_engine::sharded : std::enable_shared_from_this<search_engine::shar
     /// With up to ctx.thread_count() threads, one for each shard.
     search_result result(std::string_view query, const search_options& options, const prepared& lists,
                          const context& ctx) const;
-    std::optional<std::uint32_t> find(std::string_view id) const;
+    std::optional<std::uint32_t> find(std::string_view id, const context& ctx) const;
     /// The place in `shards` of the one with a document; of an invalid number the last one.
     std::size_t shard_of(std::uint32_t document) const;
     /// The shard with a document, whose number becomes that in the shard.
     const state& shard_with(std::uint32_t& document) const;
     void warm_up() const;
 
-    stored_document document(std::uint32_t number) const;
+    stored_document document(std::uint32_t number, const context& ctx) const;
     /// What all shards know of the words and beginnings in request.vocabulary, with its options.
     query_vocabulary vocabulary_of(shard_exchange::request request, const prepared& lists,
                                    const context& ctx) const;
@@ -77,7 +77,7 @@ struct search_engine::sharded : std::enable_shared_from_this<search_engine::shar
                                         std::size_t values, const facet_counter& counter) const;
     void add_hits(shard_exchange::request request, std::span<const scored_document> ranking,
                   const prepared& lists, const context& ctx, search_result& result) const;
-    std::optional<std::uint32_t> find_in_steps(std::string_view id) const;
+    std::optional<std::uint32_t> find_in_steps(std::string_view id, const context& ctx) const;
     shard_failed bad_answer(std::size_t shard) const;
     /// Throws it for counts that no term of the shard has.
     void check_counts(std::size_t shard, const whole_counts& of) const;

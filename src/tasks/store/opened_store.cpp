@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/hash.hpp"
+#include "device/paced_checks.hpp"
 #include "io/store/section.hpp"
 #include "quern/base/error.hpp"
 #include "tasks/store/layout.hpp"
@@ -182,9 +183,11 @@ __extension__ using wide_number = unsigned __int128;
 
 }  // namespace
 
-document_finder::document_finder(const opened_store& store)
+document_finder::document_finder(const opened_store& store, const context& ctx)
     : store_(&store), table_(store.info().documents + store.info().documents / 2 + 1, nobody) {
+    paced_checks checks(ctx, neighbouring_values);
     for (std::uint32_t document = 0; document < store.info().documents; ++document) {
+        checks.after(1);
         std::size_t slot = slot_of(store.id(document));
         while (table_[slot] != nobody) slot = after(slot);
         table_[slot] = document;

@@ -14,6 +14,7 @@
 
 #include "io/store/section.hpp"
 #include "ops/search/phrases.hpp"
+#include "quern/base/context.hpp"
 #include "quern/base/vectors.hpp"
 #include "quern/ops/search.hpp"
 #include "quern/tasks/store.hpp"
@@ -137,8 +138,8 @@ void require_word_order(const opened_store& store, std::string_view what);
 /// 1.5 slots a document, so 6 bytes each. The id's hash selects a slot; the id itself is compared in the store.
 class document_finder {
   public:
-    /// Time O(documents): half a second for ten million. The store must outlive it.
-    explicit document_finder(const opened_store& store);
+    /// Time O(documents): half a second for ten million. The store must outlive it. Throws `interrupted`.
+    explicit document_finder(const opened_store& store, const context& ctx = {});
     std::optional<std::uint32_t> find(std::string_view id) const;
     std::uint64_t memory_bytes() const { return table_.capacity() * sizeof(std::uint32_t); }
 
