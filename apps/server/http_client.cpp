@@ -12,6 +12,7 @@
 #include <boost/beast/core/tcp_stream.hpp>
 #include <boost/beast/http.hpp>
 #include <exception>
+#include <functional>
 #include <future>
 #include <map>
 #include <memory>
@@ -19,6 +20,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -75,15 +77,12 @@ struct reply {
 /// The body of an answer; throws what a server refuses.
 std::string body_of(const std::string& url, reply got) {
     if (got.status == 200) return std::move(got.body);
-    if (got.status == 409)
-        throw shard_failed(url,
-                           "this server does not have the shard (expected the store that was there before): "
-                           "serve that one, or write the sharded store again");
     std::string reason = fmt::format("status {}", got.status);
     try {
         reason = nlohmann::json::parse(got.body).at("detail").get<std::string>();
     } catch (const nlohmann::json::exception&) {  // not the answer of quern serve
     }
+    if (got.status == 409) throw shard_failed(url, reason);
     if (got.status == 400) throw usage_error(fmt::format("{}: {}", url, reason));
     throw shard_failed(url, fmt::format("the server of this shard answers: {}", reason));
 }
@@ -95,12 +94,69 @@ shard_failed late(const std::string& url, std::chrono::milliseconds patience) {
 
 using stream = beast::tcp_stream;
 
+/// The addresses of names. The system cannot end a look-up, so each has a thread of its own: a name whose server does not answer
+/// delays neither others nor the end of the program. Requests for the same name wait for one look-up.
+class name_look_ups : public std::enable_shared_from_this<name_look_ups> {
+  public:
+    using found = tcp::resolver::results_type;
+    using sink = std::function<void(const boost::system::error_code&, const found&)>;
+
+    name_look_ups(asio::io_context& io, std::function<void(const std::string&)> before)
+        : io_(&io), before_(std::move(before)) {}
+
+    /// Calls `to` in the thread of the io_context, as this function is called. Throws system_error without a thread.
+    void find(const address& of, sink to) {
+        auto& waiting = waiting_[of.authority];
+        waiting.push_back(std::move(to));
+        if (waiting.size() > 1) return;
+        try {
+            std::thread([self = shared_from_this(), of] { self->look_up(of); }).detach();
+        } catch (const std::system_error& e) {
+            waiting_.erase(of.authority);
+            throw boost::system::system_error(e.code().value(), boost::system::system_category());
+        }
+    }
+    /// What is found later is ignored. After the last work of the io_context.
+    void close() {
+        const std::lock_guard hold(mutex_);
+        io_ = nullptr;
+        waiting_.clear();
+    }
+
+  private:
+    void look_up(const address& of) {
+        boost::system::error_code failed;
+        found addresses;
+        try {
+            if (before_) before_(of.host);
+            asio::io_context own;
+            addresses = tcp::resolver(own).resolve(of.host, of.port, failed);
+        } catch (const std::exception&) {
+            failed = asio::error::no_memory;
+        }
+        const std::lock_guard hold(mutex_);
+        if (io_ == nullptr) return;
+        asio::post(*io_, [self = shared_from_this(), name = of.authority, failed, addresses] {
+            const auto waiting = self->waiting_.extract(name);
+            if (waiting.empty()) return;
+            for (const sink& give : waiting.mapped()) give(failed, addresses);
+        });
+    }
+
+    std::mutex mutex_;
+    asio::io_context* io_;  ///< null: closed
+    const std::function<void(const std::string&)> before_;
+    std::map<std::string, std::vector<sink>> waiting_;
+};
+
 /// What all exchanges share. Only the thread that runs them uses `idle`.
 struct connections {
-    explicit connections(std::chrono::milliseconds limit) : patience(limit) {}
+    connections(std::chrono::milliseconds limit, std::function<void(const std::string&)> before_look_up)
+        : patience(limit), names(std::make_shared<name_look_ups>(io, std::move(before_look_up))) {}
 
     const std::chrono::milliseconds patience;
     asio::io_context io{1};
+    const std::shared_ptr<name_look_ups> names;
     std::map<std::string, std::vector<stream>> idle;
 };
 
@@ -108,7 +164,7 @@ struct connections {
 class exchange : public std::enable_shared_from_this<exchange> {
   public:
     exchange(connections& of, address to, std::string body)
-        : connections_(of), to_(std::move(to)), resolver_(of.io) {
+        : connections_(of), to_(std::move(to)), end_(steady_clock::now() + of.patience) {
         request_.set(http::field::host, to_.authority);
         request_.set(http::field::content_type, "application/json");
         request_.method(http::verb::post);
@@ -158,15 +214,17 @@ class exchange : public std::enable_shared_from_this<exchange> {
 
     void connect() {
         buffer_.clear();
-        resolver_.async_resolve(to_.host, to_.port, then([this](const auto& found) {
-                                    stream_.emplace(connections_.io);
-                                    stream_->expires_after(connections_.patience);
-                                    stream_->async_connect(
-                                        found, then([this](const auto&) {
-                                            stream_->socket().set_option(tcp::no_delay(true));
-                                            write();
-                                        }));
-                                }));
+        connections_.names->find(to_, then([this](const auto& found) {
+                                     // Nobody waits any more.
+                                     if (steady_clock::now() > end_) return fail(beast::error::timeout);
+                                     stream_.emplace(connections_.io);
+                                     stream_->expires_after(connections_.patience);
+                                     stream_->async_connect(
+                                         found, then([this](const auto&) {
+                                             stream_->socket().set_option(tcp::no_delay(true));
+                                             write();
+                                         }));
+                                 }));
     }
 
     void write() {
@@ -193,7 +251,7 @@ class exchange : public std::enable_shared_from_this<exchange> {
 
     connections& connections_;
     const address to_;
-    tcp::resolver resolver_;
+    const steady_clock::time_point end_;
     std::optional<stream> stream_;
     bool is_kept_ = false;  // from an exchange before
     http::request<http::string_body> request_;
@@ -204,12 +262,14 @@ class exchange : public std::enable_shared_from_this<exchange> {
 
 class client : public std::enable_shared_from_this<client> {
   public:
-    explicit client(std::chrono::milliseconds patience) : connections_(patience) {}
+    client(std::chrono::milliseconds patience, std::function<void(const std::string&)> before_look_up)
+        : connections_(patience, std::move(before_look_up)) {}
     client(const client&) = delete;  // its thread points to it
     client& operator=(const client&) = delete;
     ~client() {
         connections_.io.stop();
         if (thread_.joinable()) thread_.join();
+        connections_.names->close();
     }
 
     shard_answers send(std::span<const shard_request> requests, const context& ctx) {
@@ -259,9 +319,10 @@ void check_address(std::string_view url) {
     (void)address_of(url);
 }
 
-ask_shards http_shards(std::chrono::milliseconds patience) {
-    return [asker = std::make_shared<client>(patience)](std::span<const shard_request> requests,
-                                                        const context& ctx) {
+ask_shards http_shards(std::chrono::milliseconds patience,
+                       std::function<void(const std::string& host)> before_look_up) {
+    return [asker = std::make_shared<client>(patience, std::move(before_look_up))](
+               std::span<const shard_request> requests, const context& ctx) {
         return asker->send(requests, ctx);
     };
 }

@@ -324,8 +324,9 @@ http_response site::respond_shard(const parsed_request& request) const {
         throw request_refused(415, "unsupported Content-Type (expected application/json)");
     try {
         for (const served_store& store : stores_) {
-            auto answer = store.engine.answer_step(request.sent.body, {limits_.results, limits_.query_bytes},
-                                                   request.ctx());
+            auto answer = store.engine.answer_step(
+                request.sent.body, {limits_.results, limits_.query_bytes, limits_.explained_terms},
+                request.ctx());
             if (!answer) continue;
             if (answer->size() > limits_.response_bytes)
                 throw bad_request(
@@ -334,6 +335,8 @@ http_response site::respond_shard(const parsed_request& request) const {
                                 limits_.response_bytes));
             return json_response(std::move(*answer));
         }
+    } catch (const other_version& e) {
+        throw request_refused(409, e.what());
     } catch (const usage_error& e) {
         throw bad_request(e.what());
     }

@@ -217,6 +217,9 @@ class Shards(unittest.TestCase):
                 self.assertIn("this step of a query", answer)
             step = '[1,[5,0,"d0",{},[0,0],[[],[]],[],[],[],[],0]]'
             self.assertEqual(server.post("/api/shard", step)[0], 409)
+            status, _, answer = server.post("/api/shard", step[:-1] + ',"0.1-other"]')
+            self.assertEqual(status, 409)
+            self.assertRegex(answer, r"this server runs Quern \S+, but the step of a query is from Quern 0.1-other")
             self.assertEqual(server.post("/api/shard", step, "text/plain")[0], 415)
             self.assertEqual(server.post("/api/shard", step, headers={"Origin": "http://elsewhere"})[0], 403)
             self.assertEqual(server.get("/api/shard")[0], 405)
@@ -241,6 +244,14 @@ class Shards(unittest.TestCase):
                 status, _, answer = step(3, **{"counts": [[50, 900]], "vocabulary": [["mill", [[50, 900], False, False]]], **arguments})
                 self.assertEqual(status, 400, (arguments, answer))
             self.assertEqual(step(4, counts=[[50, 900]], shown=[[4_000_000, 0]], ranks=[1])[0], 400)
+            # 23 phrases, explained for 1,000 documents.
+            phrases = " ".join(f'"{" ".join(["mill"] * n)}"' for n in range(2, 25))
+            more = {"query": phrases, "vocabulary": [["mill", [[50, 900], False, False]]]}
+            status, _, answer = step(1, **more)
+            self.assertEqual(status, 200, answer)
+            status, _, answer = step(4, counts=json.loads(answer)[1][1], shown=[[0, 0]] * 1000, ranks=[1] * 1000, options={"explain": True}, **more)
+            self.assertEqual(status, 400)
+            self.assertIn("the server of a shard explains at most", answer)
             # What the shard refuses names it.
             code, _, said = run("search", store.apart, "mill", "-k", "5000")
             self.assertEqual(code, 2, said)

@@ -485,7 +485,7 @@ class search_engine {
     /// Whether some of them are on other machines. Then complete(), summary(), id(), title() and near_id() do not work.
     bool has_remote_shards() const;
     /// The answer to a step of a query (shard_request) for this store as a shard; nothing if the step is for another store.
-    /// Any bytes may be sent. Throws usage_error for what is not understood or refused.
+    /// Any bytes may be sent. Throws usage_error for what is not understood or refused, other_version for a step from one.
     std::optional<std::string> answer_step(std::string_view step, const step_limits& limits,
                                            const context& ctx) const;
     bool is_sharded() const { return sharded_ != nullptr; }

@@ -56,9 +56,16 @@ class shard_failed : public error {
     shard_failed(const std::string& url, const std::string& reason) : error(url + ": " + reason) {}
 };
 
+/// A step of a query is from another version of Quern. `what()` names both.
+class other_version : public usage_error {
+  public:
+    using usage_error::usage_error;
+};
+
 /// What a step of a query may cost at most.
 struct step_limits {
     std::size_t results = 1000, query_bytes = 2048;
+    std::size_t explained_terms = 20'000;  ///< of all results of a step with explanations
 };
 
 /// Whether `path` is the folder of a sharded store (of any version, damaged or not).

@@ -63,15 +63,16 @@ struct search_engine::state : std::enable_shared_from_this<search_engine::state>
     // shard_answers.cpp
     std::uint64_t checksum() const;  ///< of the manifest
     /// The answer to a step of a query over shards. `lists`: prepared with its options. Throws usage_error for counts that
-    /// cannot be.
+    /// cannot be, and for explanations of more terms than `max_explained`, together.
     shard_exchange::answer answered(const shard_exchange::request& sent, const prepared& lists,
-                                    const context& ctx) const;
+                                    const context& ctx, std::size_t max_explained) const;
     query_vocabulary vocabulary_here(const query_vocabulary& requested, const search_options& options,
                                      const context& ctx) const;
     void add_ranking(shard_exchange::answer& made, const planned_query& planned,
                      const search_options& options, const prepared& lists, const context& ctx) const;
     void add_hits(shard_exchange::answer& made, const planned_query& planned,
-                  const shard_exchange::request& sent, const prepared& lists, const context& ctx) const;
+                  const shard_exchange::request& sent, const prepared& lists, const context& ctx,
+                  std::size_t max_explained) const;
 
     /// Sets the query that is searched from its plan.
     static void point_at_plan(planned_query& of, const search_options& options, const prepared& lists);

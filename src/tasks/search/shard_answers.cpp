@@ -11,6 +11,7 @@
 #include <string>
 
 #include "quern/base/error.hpp"
+#include "quern/tasks/shards.hpp"
 #include "tasks/search/engine_state.hpp"
 #include "tasks/search/shard_exchange.hpp"
 #include "tasks/search/sharded.hpp"
@@ -80,7 +81,8 @@ query_vocabulary search_engine::state::vocabulary_here(const query_vocabulary& r
 }
 
 shard_exchange::answer search_engine::state::answered(const shard_exchange::request& sent,
-                                                      const prepared& lists, const context& ctx) const {
+                                                      const prepared& lists, const context& ctx,
+                                                      std::size_t max_explained) const {
     shard_exchange::answer made;
     const search_options& options = sent.options;
     switch (sent.kind) {
@@ -111,7 +113,7 @@ shard_exchange::answer search_engine::state::answered(const shard_exchange::requ
     if (sent.kind == step::ranking)
         add_ranking(made, *planned, options, lists, ctx);
     else
-        add_hits(made, *planned, sent, lists, ctx);
+        add_hits(made, *planned, sent, lists, ctx, max_explained);
     return made;
 }
 
@@ -140,8 +142,15 @@ void search_engine::state::add_ranking(shard_exchange::answer& made, const plann
 
 void search_engine::state::add_hits(shard_exchange::answer& made, const planned_query& planned,
                                     const shard_exchange::request& sent, const prepared& lists,
-                                    const context& ctx) const {
-    if (sent.options.explain) check_explanations(sent.shown.size(), planned);
+                                    const context& ctx, std::size_t max_explained) const {
+    if (sent.options.explain) {
+        const std::size_t terms = planned.planned.max_explained();
+        if (sent.shown.size() * terms > max_explained)
+            throw usage_error(
+                fmt::format("the server of a shard explains at most {} results of a query with {} terms",
+                            max_explained / terms, terms));
+        check_explanations(sent.shown.size(), planned);
+    }
     for (std::size_t i = 0; i < sent.shown.size(); ++i) {
         check_document(sent.shown[i].document);
         made.hits.push_back(shown_hit(planned, sent.shown[i], sent.ranks[i], sent.options, lists, ctx));
@@ -157,6 +166,8 @@ std::optional<std::string> search_engine::answer_step(std::string_view text, con
         sent = shard_exchange::request_from(text);
     } catch (const std::bad_alloc&) {
         throw;
+    } catch (const other_version&) {
+        throw;
     } catch (const std::exception& e) {
         throw refused(e.what());
     }
@@ -171,7 +182,7 @@ std::optional<std::string> search_engine::answer_step(std::string_view text, con
         throw usage_error(fmt::format("the server of a shard gives at most {} results", limits.results));
     sharded::check(sent.options);
     const prepared lists = searches(sent.kind) ? prepared(*state_, sent.options, ctx) : prepared();
-    return shard_exchange::text_of(state_->answered(sent, lists, ctx));
+    return shard_exchange::text_of(state_->answered(sent, lists, ctx, limits.explained_terms));
 }
 
 }  // namespace quern

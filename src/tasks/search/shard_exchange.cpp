@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tasks/search/shard_exchange.hpp"
 
+#include <fmt/format.h>
+
 #include <concepts>
 #include <limits>
 #include <map>
@@ -13,6 +15,7 @@
 
 #include "io/corpus/encoding.hpp"
 #include "quern/tasks/search_option_table.hpp"
+#include "quern/tasks/shards.hpp"
 
 namespace quern::shard_exchange {
 namespace {
@@ -356,14 +359,22 @@ void check_texts(const answer& of) {
 
 template <class Message>
 std::string message_of(const Message& of) {
-    return json::array({version, sent(of)}).dump();
+    return json::array({version, sent(of), QUERN_VERSION}).dump();
 }
 
 template <class Message>
 Message message_from(std::string_view text) {
     const json message = json::parse(text);
-    if (!message.is_array() || message.size() != 2 || message[0] != version)
+    if (!message.is_array() || message.size() < 2 || message.size() > 3 || message[0] != version)
         fail("is of another version of Quern");
+    if (message.size() == 3 && message[2] != QUERN_VERSION) {
+        std::string other;
+        take(message[2], other);
+        check_utf8(other);
+        throw other_version(fmt::format(
+            "this server runs Quern {}, but the step of a query is from Quern {} (expected the same version)",
+            QUERN_VERSION, other.substr(0, 40)));
+    }
     Message of;
     take(message[1], of);
     return of;

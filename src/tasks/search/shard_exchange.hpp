@@ -8,7 +8,7 @@
 //   ranking   the best documents, with the bounds of all shards
 //   hits      ids, titles and snippets of the documents that are shown
 //
-// The bytes are JSON: lists of the members below, in this order. Texts are bytes, of which those above 127 are sent as the
+// The bytes are JSON: [form, message, version of Quern], where a message is a list of the members below, in this order. Texts are bytes, of which those above 127 are sent as the
 // characters U+0080 to U+00FF; numbers keep their bits.
 #pragma once
 
@@ -27,7 +27,8 @@
 
 namespace quern::shard_exchange {
 
-/// Changes with the members below, and with anything by which steps of two versions of Quern would not fit together.
+/// Changes with the members below. Steps of two versions of Quern may not fit together for other reasons, too, so a message also
+/// has the version of the program, which must be the same.
 inline constexpr std::uint64_t version = 1;
 
 enum class step { words, counts, bounds, ranking, hits, find, document };
@@ -66,7 +67,8 @@ struct answer {
 
 std::string text_of(const request& of);
 std::string text_of(const answer& of);
-/// Throw std::exception for bytes that are not such a message.
+/// Throw std::exception for bytes that are not such a message, other_version for one of another version of Quern. Messages without
+/// a version are taken.
 request request_from(std::string_view text);
 answer answer_from(std::string_view text);
 
