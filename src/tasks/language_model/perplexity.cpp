@@ -50,12 +50,14 @@ class perplexity_run {
         pipeline<unit_in_work> line(units_at_once(reading_));
         corpus.begin(line);
         line.in_parallel([&](unit_in_work& unit) {
+            document_scorer::series series(scorer_, probability_sink(unit.probabilities));
             for (document& d : unit.parsed.documents) {
                 reading_.check_stop();
                 unit.bytes.push_back(d.text.size());
-                unit.scores.push_back(scorer_.scores_of(d, probability_sink(unit.probabilities)));
+                series.add(d);
                 release(d.text);
             }
+            unit.scores = series.finish();
         });
         line.in_order([&](unit_in_work& unit) {
             for (std::size_t i = 0; i < unit.scores.size(); ++i) {

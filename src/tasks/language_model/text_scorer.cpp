@@ -66,15 +66,19 @@ model_mixture read_mixture(const perplexity_options& options, const context& ctx
     };
     add(options.model);
     for (const std::filesystem::path& path : options.interpolate) add(path);
+    constexpr std::uint64_t of_process = std::uint64_t{64} << 20;
+    std::uint64_t mapped = 0;
+    for (const word_model& model : result.models) mapped += model.file ? model.file->info.file_bytes : 0;
+    result.saves_pages = mapped != 0 && mapped + result.memory_bytes() + of_process > ctx.memory_limit();
     result.marks = options.marks == sentence_marks::automatic ? has_marks && ends_sentences
                                                               : options.marks == sentence_marks::yes;
     return result;
 }
 
-part_scorer::part_scorer(const word_model& of, bool marks)
+part_scorer::part_scorer(const word_model& of, bool marks, bool saves_pages)
     : model_(of),
       marks_(marks),
-      scorer_(of.file ? decltype(scorer_)(block_scorer(of.file->ngrams))
+      scorer_(of.file ? decltype(scorer_)(block_scorer(of.file->ngrams, saves_pages))
                       : decltype(scorer_)(block_scorer(of.ngrams))) {}
 
 std::span<const part_scorer::score> part_scorer::scores_of(std::span<const text_part> parts) {
@@ -118,8 +122,22 @@ std::span<const part_scorer::score> part_scorer::scores_of(std::span<const text_
     return scores_;
 }
 
-text_scorer::text_scorer(const model_mixture& of) : of_(of) {
-    for (const word_model& model : of.models) scorers_.emplace_back(model, of.marks);
+text_scorer::text_scorer(const model_mixture& of)
+    : of_(of), parts_at_once_(of.saves_pages ? many_parts : few_parts) {
+    for (const word_model& model : of.models) scorers_.emplace_back(model, of.marks, of.saves_pages);
+}
+
+void text_scorer::keep_words() {
+    std::size_t bytes = 0;
+    for (std::size_t i = parts_kept_; i < parts_.size(); ++i) bytes += parts_[i].letters.size();
+    std::string& kept = letters_.emplace_back();
+    kept.reserve(bytes);
+    for (; parts_kept_ < parts_.size(); ++parts_kept_) {
+        std::string_view& letters = parts_[parts_kept_].letters;
+        const std::size_t begin = kept.size();
+        kept += letters;
+        letters = std::string_view(kept).substr(begin);
+    }
 }
 
 std::vector<text_score> text_scorer::finish() {
@@ -139,6 +157,8 @@ void text_scorer::score_parts() {
         if (parts_[i].kind == text_part::kind::end) ended_.push_back(score_);
     }
     parts_.clear();
+    parts_kept_ = 0;
+    letters_.clear();
 }
 
 void text_scorer::take(std::size_t part) {
@@ -176,36 +196,62 @@ void text_scorer::take_mixed() {
     if (on_word) on_word(probabilities_);
 }
 
-std::vector<text_score> document_scorer::scores_of(
-    const document& d, const std::function<void(std::span<const double>)>& on_word) {
-    const bool split = models_.marks || sentences_;
-    text_scorer scorer(models_);
-    scorer.on_word = on_word;
-    const auto add = [&](std::string_view word) { scorer.add(word); };
+document_scorer::series::series(document_scorer& of, std::function<void(std::span<const double>)> on_word)
+    : of_(of), scorer_(of.models_) {
+    scorer_.on_word = std::move(on_word);
+}
+
+void document_scorer::series::add(const document& d) {
+    const bool split = of_.models_.marks || of_.sentences_;
+    std::size_t ends = split ? 0 : 1;
+    const auto add_word = [&](std::string_view word) { scorer_.add(word); };
     const auto end = [&] {
         if (!split) return;
-        scorer.end();
-        scorer.begin();
+        ++ends;
+        scorer_.end();
+        scorer_.begin();
     };
-    scorer.begin();
-    std::vector<text_score> all;
-    if (tokenized_ && !d.verbatim) {
-        for_each_line_word(d.text, empty_lines::do_not_count, add, end);
-        if (!split) scorer.end();
-        all = scorer.finish();
+    scorer_.begin();
+    if (of_.tokenized_ && !d.verbatim) {
+        for_each_line_word(d.text, empty_lines::do_not_count, add_word, end);
     } else {
         const auto wanted = split ? text::boundaries::sentences_and_paragraphs : text::boundaries::none;
-        const text::token_list& words = words_.of(d, wanted);
-        for_each_sentence_word(words, add, end);
-        if (!split) scorer.end();
-        all = scorer.finish();
+        for_each_sentence_word(of_.words_.of(d, wanted), add_word, end);
     }
-    if (split)
-        for (text_score& of : all) of.sentences = 1;
-    if (sentences_) return all;
-    text_score sum;
-    for (const text_score& of : all) sum.add(of);
-    return {sum};
+    if (!split) scorer_.end();
+    ends_.push_back(ends);
+    if (of_.models_.saves_pages)
+        scorer_.keep_words();
+    else
+        take_scores();
+}
+
+std::vector<std::vector<text_score>> document_scorer::series::finish() {
+    take_scores();
+    return std::exchange(scores_, {});
+}
+
+void document_scorer::series::take_scores() {
+    const std::vector<text_score> ended = scorer_.finish();
+    auto first = ended.begin();
+    for (const std::size_t ends : std::exchange(ends_, {})) {
+        std::vector<text_score> own(first, first + static_cast<std::ptrdiff_t>(ends));
+        first += static_cast<std::ptrdiff_t>(ends);
+        if (of_.models_.marks || of_.sentences_)
+            for (text_score& of : own) of.sentences = 1;
+        if (!of_.sentences_) {
+            text_score sum;
+            for (const text_score& of : own) sum.add(of);
+            own = {sum};
+        }
+        scores_.push_back(std::move(own));
+    }
+}
+
+std::vector<text_score> document_scorer::scores_of(const document& d) {
+    series one(*this);
+    one.add(d);
+    return std::move(one.finish().front());
 }
 
 }  // namespace quern

@@ -4,8 +4,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
@@ -36,6 +38,8 @@ struct model_mixture {
     std::vector<word_model> models;  ///< at least one
     std::vector<double> weights;     ///< their sum is 1
     bool marks = false;              ///< whether <s> and </s> stand around a sentence
+    bool saves_pages =
+        false;  ///< whether mapped models are large for the memory, so that many words are scored at once
 
     std::uint64_t memory_bytes() const;
 };
@@ -53,7 +57,8 @@ struct text_part {
 /// The scores of the parts of texts by one model.
 class part_scorer {
   public:
-    part_scorer(const word_model& of, bool marks);
+    /// `saves_pages`: as of block_scorer.
+    part_scorer(const word_model& of, bool marks, bool saves_pages);
 
     struct score {
         bool is_known = false;  ///< the model has the word, and it is not <unk>
@@ -86,9 +91,11 @@ class text_scorer {
 
     /// Begins a text, or with marks a sentence.
     void begin() { add({text_part::kind::begin, {}}); }
-    /// The word is read later, by finish() at the latest.
+    /// The word is read later, by finish() or keep_words() at the latest.
     void add(std::string_view word) { add({text_part::kind::word, word}); }
     void end() { add({text_part::kind::end, {}}); }
+    /// Copies the words that are not read yet.
+    void keep_words();
     /// The scores of all that has ended.
     std::vector<text_score> finish();
 
@@ -96,19 +103,22 @@ class text_scorer {
     std::function<void(std::span<const double>)> on_word;
 
   private:
-    static constexpr std::size_t parts_at_once = 1024;
+    static constexpr std::size_t few_parts = 1024, many_parts = 8192;
 
     void add(text_part part) {
         parts_.push_back(part);
-        if (parts_.size() == parts_at_once) score_parts();
+        if (parts_.size() == parts_at_once_) score_parts();
     }
     void score_parts();
     void take(std::size_t part);
     void take_mixed();
 
     const model_mixture& of_;
+    const std::size_t parts_at_once_;
     std::vector<part_scorer> scorers_;
     std::vector<text_part> parts_;
+    std::size_t parts_kept_ = 0;  ///< their words are in `letters_`
+    std::deque<std::string> letters_;
     std::vector<std::span<const part_scorer::score>> scores_;  ///< by each model
     std::vector<double> probabilities_;
     text_score score_;
@@ -122,8 +132,25 @@ class document_scorer {
         : models_(models), words_(text), tokenized_(tokenized), sentences_(sentences) {}
 
     /// The scores of the sentences, or of the whole. `on_word`: see text_scorer.
-    std::vector<text_score> scores_of(const document& d,
-                                      const std::function<void(std::span<const double>)>& on_word = {});
+    std::vector<text_score> scores_of(const document& d);
+
+    /// The same of several documents, many words at once; one thread.
+    class series {
+      public:
+        explicit series(document_scorer& of, std::function<void(std::span<const double>)> on_word = {});
+        /// The document is not read any more once it returns.
+        void add(const document& d);
+        /// Of each document.
+        std::vector<std::vector<text_score>> finish();
+
+      private:
+        void take_scores();
+
+        document_scorer& of_;
+        text_scorer scorer_;
+        std::vector<std::size_t> ends_;  ///< of each document whose scores are not taken: of how many texts
+        std::vector<std::vector<text_score>> scores_;
+    };
 
   private:
     const model_mixture& models_;

@@ -79,7 +79,8 @@ std::vector<double> scores_of(const Model& model, std::uint32_t words, std::uint
 
 /// The words of scores_of, given in parts of different sizes.
 template <class Model>
-std::vector<double> scores_in_blocks(const Model& model, std::uint32_t words, std::uint64_t seed) {
+std::vector<double> scores_in_blocks(const Model& model, std::uint32_t words, std::uint64_t seed,
+                                     bool saves_pages = false) {
     std::mt19937_64 random(seed);
     std::vector<std::uint32_t> text;
     std::vector<std::uint8_t> begins, is_scored;
@@ -95,9 +96,10 @@ std::vector<double> scores_in_blocks(const Model& model, std::uint32_t words, st
         begins.push_back(i % 100 == 0 && !has_mark ? 1 : 0);
         is_scored.push_back(1);
     }
-    block_scorer<Model> scorer(model);
+    block_scorer<Model> scorer(model, saves_pages);
     std::vector<double> all(text.size()), made;
     for (std::size_t at = 0, size = 1; at < text.size(); at += size, size = 1 + (size * 7 + 3) % 150) {
+        if (saves_pages) size *= 100;  // more than a block has
         const std::size_t count = std::min(size, text.size() - at);
         scorer.score(std::span(text).subspan(at, count), std::span(begins).subspan(at, count),
                      std::span(all).subspan(at, count));
@@ -121,6 +123,7 @@ TEST(compact_model, scores_are_the_same_bits) {
                 EXPECT_EQ(scores_of(compact, words, 3), one_by_one) << order << " " << words;
                 EXPECT_EQ(scores_in_blocks(compact, words, 3), one_by_one) << order << " " << words;
                 EXPECT_EQ(scores_in_blocks(model, words, 3), one_by_one) << order << " " << words;
+                EXPECT_EQ(scores_in_blocks(compact, words, 3, true), one_by_one) << order << " " << words;
             }
         }
     }
