@@ -85,7 +85,7 @@ class replicated_index {
         stopwatch clock;
         places_.on_each([&]<class Place>(Place& place, cpu_place& host, std::size_t index) {
             indexes_[index].template emplace<sharded_index<Place, View>>(
-                place, host, vectors_, options_, index_layout{places_.where(), {}, {}});
+                place, host, vectors_, options_, index_layout{places_.where(), {}, {}, &grain_});
         });
         prepare_seconds_ = clock.seconds();
     }
@@ -163,6 +163,7 @@ class replicated_index {
     View vectors_;
     vector_set_options options_;
     cpu_place host_;
+    shared_grain grain_{host_};
     place_set places_;
     std::vector<one_of> indexes_;  ///< one on each place
     double prepare_seconds_ = 0;

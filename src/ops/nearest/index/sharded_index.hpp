@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -39,13 +40,21 @@ class stopwatch {
     std::chrono::steady_clock::time_point since_ = std::chrono::steady_clock::now();
 };
 
+/// The grain of a set, for several indexes of it: one learns it, with the threads of `host`, and the others wait.
+struct shared_grain {
+    cpu_place& host;
+    std::mutex mutex = {};
+    std::optional<component_grain> known = {};
+};
+
 /// How a set lies on places.
 struct index_layout {
     std::string name;  ///< of the devices, with the reason, for the record
     std::vector<int>
         more;  ///< numbers of further devices; on the CPU, each makes one more shard on its place
     std::optional<data_location>
-        in_place;  ///< the vectors lie there, in the memory of the only place, without gaps
+        in_place;                   ///< the vectors lie there, in the memory of the only place, without gaps
+    shared_grain* grain = nullptr;  ///< with other indexes of the same set; null: its own
 };
 
 /// The statistics of queries, and the squares of their lengths if these have a place. Throws invalid_value for the first bad
@@ -92,7 +101,7 @@ class sharded_index {
     /// One shard for the place and for each further device. The host does not read vectors that lie in place.
     sharded_index(Place& place, cpu_place& host, const View& vectors, const vector_set_options& options,
                   const index_layout& layout)
-        : place_(place), host_(host), vectors_(vectors), options_(options) {
+        : place_(place), host_(host), vectors_(vectors), options_(options), shared_grain_(layout.grain) {
         record_.place = layout.name;
         stopwatch clock;
         if constexpr (!std::is_same_v<Place, cpu_place>) {
@@ -323,21 +332,29 @@ class sharded_index {
     /// One pass over the set, once; only a brief check if components are fine-grained.
     void learn_grain() {
         if (options_.metric == vector_metric::cosine || grain_of_set_) return;
+        if (shared_grain_ == nullptr) {
+            grain_of_set_ = grain_of_rows_of_set(host_);
+            return;
+        }
+        const std::lock_guard lock(shared_grain_->mutex);
+        if (!shared_grain_->known) shared_grain_->known = grain_of_rows_of_set(shared_grain_->host);
+        grain_of_set_ = shared_grain_->known;
+    }
+    component_grain grain_of_rows_of_set(cpu_place& host) {
         const int bits = useful_grain_bits(options_.metric, vectors_.dimensions);
         if constexpr (std::is_same_v<View, vectors_view>) {
             if (source_) {
                 component_grain whole;
                 for_each_range(*source_, vectors_.rows, [&](const vectors_view& some, std::uint64_t first) {
-                    const component_grain part = grain_of(host_, some, bits);
+                    const component_grain part = grain_of(host, some, bits);
                     whole = first == 0 ? part : joined(whole, part);
                     whole.known = whole.known && whole.max - whole.least <= bits;
                     return whole.known;
                 });
-                grain_of_set_ = whole;
-                return;
+                return whole;
             }
         }
-        grain_of_set_ = grain_of(host_, vectors_, bits);
+        return grain_of(host, vectors_, bits);
     }
     /// The input of the bounds for these queries.
     index_stats stats_for(const View& queries, const seen_rows& rows) {
@@ -744,6 +761,7 @@ class sharded_index {
     std::vector<std::unique_ptr<shard<Place, View>>> shards_;
     index_stats stats_;
     std::optional<component_grain> grain_of_set_;
+    shared_grain* shared_grain_;
     double prepare_seconds_ = 0;
     retrieval_record record_;
 };

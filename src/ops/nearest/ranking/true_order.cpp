@@ -73,27 +73,39 @@ void look_at(double value, component_grain& grain) {
 constexpr component_grain nothing_seen{true, std::numeric_limits<int>::max() / 4,
                                        std::numeric_limits<int>::min() / 4};
 
-/// Whether all values are whole multiples of 2^grain.least below 2^grain.most: fast if most rows pass.
+/// Whether all values are whole multiples of 2^grain.least below 2^grain.max: fast if most rows pass. In integers and without
+/// branches, so that compilers use vectors.
 bool keeps_to(std::span<const float> values, const component_grain& grain) {
     if (grain.least > grain.max || grain.least < -120 || grain.max > 120) return false;
-    const float scale = std::ldexp(1.0F, -grain.least), max = std::ldexp(1.0F, grain.max - grain.least);
-    int wrong = 0;
+    constexpr std::int32_t without_sign = 0x7fffffff;
+    const float scale = std::ldexp(1.0F, -grain.least);
+    const auto limit = std::bit_cast<std::int32_t>(std::ldexp(1.0F, grain.max - grain.least));
+    std::int32_t wrong = 0;
     for (const float value : values) {
-        const float scaled = value * scale;
-        const float size = std::fabs(scaled);
-        const bool small = size < max;  // most is at most 2^27: it fits an int
-        wrong |= static_cast<int>(!small) |
-                 static_cast<int>(static_cast<float>(static_cast<int>(small ? scaled : 0.0F)) != scaled);
+        const auto scaled = std::bit_cast<std::int32_t>(value * scale);
+        const std::int32_t is_small = ((scaled & without_sign) - limit) >> 31;  // all bits, or none
+        const std::int32_t kept = scaled & is_small;  // the limit is at most 2^27: it fits an int
+        const auto whole = static_cast<float>(static_cast<std::int32_t>(std::bit_cast<float>(kept)));
+        wrong |= ~is_small | ((std::bit_cast<std::int32_t>(whole) ^ kept) & without_sign);
     }
     return wrong == 0;
 }
 
-/// A row's components, if they are stored as floats; otherwise nothing.
-std::span<const float> floats_of(const vectors_view& view, std::uint64_t row) {
-    if (view.type != vector_type::f32) return {};
-    return {row_at<vector_type::f32>(view.values.data(), view.stride, row), view.dimensions};
+/// A row's components, if they are floats of any length; otherwise nothing. `space`: for those that are not stored as f32.
+std::span<const float> floats_of(const vectors_view& view, std::uint64_t row, std::vector<float>& space) {
+    if (view.type == vector_type::f32)
+        return {row_at<vector_type::f32>(view.values.data(), view.stride, row), view.dimensions};
+    if (view.type != vector_type::f16 && view.type != vector_type::bf16) return {};
+    space.resize(view.dimensions);
+    with_type(view.type, [&](auto type) {
+        const auto* const from = row_at<type()>(view.values.data(), view.stride, row);
+        for (std::uint32_t j = 0; j < view.dimensions; ++j)
+            space[j] = static_cast<float>(component<type()>(from, j));
+    });
+    return space;
 }
-std::span<const float> floats_of(const sparse_vectors_view& view, std::uint64_t row) {
+std::span<const float> floats_of(const sparse_vectors_view& view, std::uint64_t row,
+                                 std::vector<float>& /*space*/) {
     const sparse_row entries = row_of(view, row);
     return {entries.values, entries.size};
 }
@@ -106,9 +118,10 @@ component_grain grain_of_rows(cpu_place& place, const View& rows, int max_bits) 
     for_each_piece(place, pieces, [&](std::size_t p) {
         const auto [begin, end] = piece_of(rows.rows, pieces, p);
         component_grain seen = nothing_seen;
+        std::vector<float> space;
         for (std::uint64_t i = begin; i < end && !too_fine.load(std::memory_order_relaxed); ++i) {
             if (i % 1024 == 0) place.ctx().check_stop();
-            const std::span<const float> floats = floats_of(rows, i);
+            const std::span<const float> floats = floats_of(rows, i, space);
             if (!floats.empty() && keeps_to(floats, seen)) continue;
             for_each_component(rows, i, [&](double value) { look_at(value, seen); });
             if (seen.max - seen.least > max_bits) too_fine = true;
