@@ -141,7 +141,7 @@ search_request read_request(const parameters& given, const search_engine& engine
 
 const std::vector<api_parameter>& search_parameters() {
     static const std::vector<api_parameter> all = [] {
-        const search_request of_request;
+        static const search_request of_request;
         const search_options& of_search = of_request.options;
         const ranking_options& ranking = of_search.ranking;
         const auto explain = option_of<search_options>("explain").with_help(
