@@ -54,10 +54,6 @@ constexpr const char* lists_are_never_joined =
 
 namespace fs = std::filesystem;
 
-std::string_view name_of(build_stage stage) {
-    return build_stage_names[static_cast<std::size_t>(stage)];
-}
-
 /// Text options, stages and fields of the store that is there.
 void adopt_options_of_store(build_options& options, const store_info& info) {
     options.text = with_stop_words_of(info.text, options.store);
@@ -169,12 +165,6 @@ context settled(const build_options& options, const context& ctx, run_statistics
         ctx.device.where == device_choice::kind::automatic && options.skip == all_build_stages;
     return pinned_to_device(ctx, cpu_only ? "an index" : "build", statistics,
                             cpu_only ? offered_places::cpu_only : offered_places::several_gpus);
-}
-
-std::uint64_t bytes_of(const std::vector<store_section>& sections) {
-    std::uint64_t bytes = 0;
-    for (const store_section& section : sections) bytes += section.bytes;
-    return bytes;
 }
 
 build_result result_of(const store_info& info) {

@@ -4,10 +4,12 @@
 // add_outcome().
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "quern/base/context.hpp"
@@ -52,6 +54,17 @@ stage_outcome make_document_vectors(const opened_store& store, const context& ct
 /// as the index has words. The same bytes for any threads and memory. Throws damaged_store, out_of_memory, io_error,
 /// interrupted. Cost: a hash look-up for each pair in the words in order; runs in a quarter of the memory, beyond it on disk.
 stage_outcome make_ngrams(const opened_store& store, const context& ctx);
+
+/// The name on the command line.
+inline std::string_view name_of(build_stage stage) {
+    return build_stage_names[static_cast<std::size_t>(stage)];
+}
+
+inline std::uint64_t bytes_of(const std::vector<store_section>& sections) {
+    std::uint64_t bytes = 0;
+    for (const store_section& section : sections) bytes += section.bytes;
+    return bytes;
+}
 
 /// A stage that adds to an index.
 struct added_stage {

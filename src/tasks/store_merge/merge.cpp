@@ -44,16 +44,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::uint64_t bytes_of(const std::vector<store_section>& sections) {
-    std::uint64_t bytes = 0;
-    for (const store_section& section : sections) bytes += section.bytes;
-    return bytes;
-}
-
-std::string_view name_of(build_stage stage) {
-    return build_stage_names[static_cast<std::size_t>(stage)];
-}
-
 bool runs(const merge_options& options, build_stage stage) {
     return !options.skip.contains(stage);
 }
