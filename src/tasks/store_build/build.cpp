@@ -24,15 +24,14 @@
 #include "quern/tasks/store.hpp"
 #include "quern/text/analyzer.hpp"
 #include "tasks/corpus/described_corpus.hpp"
-#include "tasks/corpus/own_output.hpp"
 #include "tasks/corpus/reading_rules.hpp"
-#include "tasks/shared/output_folder.hpp"
 #include "tasks/shared/pinned_to_device.hpp"
 #include "tasks/shared/remaining_memory.hpp"
 #include "tasks/shared/stage_clock.hpp"
 #include "tasks/store/layout.hpp"
 #include "tasks/store/stop_words_file.hpp"
 #include "tasks/store_build/build_description.hpp"
+#include "tasks/store_build/checked_options.hpp"
 #include "tasks/store_build/document_spool.hpp"
 #include "tasks/store_build/duplicates.hpp"
 #include "tasks/store_build/duplicates_log.hpp"
@@ -53,110 +52,6 @@ constexpr const char* lists_are_never_joined =
     "word lines and lists of words are never taken over from a store";
 
 namespace fs = std::filesystem;
-
-/// Text options, stages and fields of the store that is there.
-void adopt_options_of_store(build_options& options, const store_info& info) {
-    options.text = with_stop_words_of(info.text, options.store);
-    options.fields.kept = info.kept_fields;
-    options.indexed_fields = info.indexed_fields;
-    options.skip = all_build_stages;
-    for (const build_stage stage : info.stages) options.skip.erase(stage);
-    options.force = true;
-}
-
-/// Whether the documents are lists of words, from which the other stages make nothing.
-bool has_lists(const build_options& options, const context& ctx) {
-    if (options.source != nullptr) return options.source->listed() != word_listing::none;
-    if (const auto form = io::corpus_form_named(options.input_format)) return io::is_listed(*form);
-    // Inputs are all lists, or none is.
-    return !options.inputs.empty() && io::is_list_file(options.inputs.front(), ctx);
-}
-
-void check_indexed(const build_options& options) {
-    const std::vector<std::string>& names = options.indexed_fields;
-    if (names.size() > store_layout::max_indexed_fields)
-        throw usage_error(fmt::format("index_fields: at most {} fields can be indexed (here {})",
-                                      store_layout::max_indexed_fields, names.size()));
-    for (const std::string& name : names) {
-        if (name.empty() || std::ranges::count(names, name) != 1)
-            throw usage_error(
-                fmt::format("index_fields: '{}' is {}", name, name.empty() ? "not a name" : "given twice"));
-        if (name == "title" || name == "text" || name == "body")
-            throw usage_error(fmt::format(
-                "index_fields: '{}' is the name of a part that every document has (expected other members)",
-                name));
-        if (name == options.fields.title || std::ranges::count(options.fields.text, name) != 0)
-            throw usage_error(fmt::format(
-                "index_fields: '{}' is searched as the title or text already (expected other members)",
-                name));
-    }
-}
-
-/// Indexed fields are read as kept ones. Of an error about one that no record has: the reason with the option that the user gave.
-std::optional<std::string> with_own_option(std::string_view reason, const std::vector<std::string>& indexed) {
-    for (const std::string& name : indexed) {
-        const std::string missing = "no record has a field \"" + name + "\" (--", as_kept = "keep-fields)";
-        if (reason.starts_with(missing + as_kept))
-            return missing + "index-fields)" + std::string(reason.substr(missing.size() + as_kept.size()));
-    }
-    return {};
-}
-
-build_options checked(const build_options& request, const context& ctx) {
-    if (request.sync && request.changes_store())
-        throw usage_error(
-            "a synchronised store mirrors the inputs: it cannot also be updated, or lose documents");
-    if (!request.vectors.empty() && (request.sync || request.changes_store()))
-        throw usage_error(
-            "vectors of documents cannot be combined with an update, replaced or deleted documents, or a "
-            "synchronised store: build the store from all inputs");
-    const bool only_deletes =
-        !request.deleted_ids.empty() && request.inputs.empty() && request.source == nullptr;
-    if (!only_deletes) require_documents(request);
-    if (request.store.empty()) throw usage_error("no store given");
-    build_options options = request;
-    options.update = options.changes_store();
-    check_indexed(options);
-    keep_indexed(options);
-    options.store = resolved_folder(options.store);
-    if (options.ngrams)
-        options.skip.erase(build_stage::ngrams);
-    else
-        options.skip.insert(build_stage::ngrams);
-    for (const fs::path& input : options.inputs) {
-        if (input == "-") continue;
-        refuse_own_output(input);
-        refuse_overlap(options.store, input);
-    }
-    if (options.update) {
-        const store_info info = read_store_info(options.store);
-        if (info.unicode_version != text::unicode_version()) {
-            throw usage_error(fmt::format("{} was made with the data of Unicode {}, but this program has {}",
-                                          options.store.string(), info.unicode_version,
-                                          text::unicode_version()));
-        }
-        adopt_options_of_store(options, info);
-    } else if (options.sync && is_store(options.store)) {
-        adopt_options_of_store(options, read_store_info(options.store));
-    }
-    if ((options.update || options.sync) && is_store(options.store) &&
-        store_layout::lists_section(read_store_info(options.store), store_layout::user_vectors))
-        throw usage_error(
-            options.store.string() +
-            " keeps vectors of its documents, which others do not have: build it again from all "
-            "inputs, with their vectors");
-    if (!options.indexed_fields.empty() && has_lists(options, ctx))
-        throw usage_error(
-            "index_fields: documents that are lists of words have no further fields to search (expected "
-            "documents with texts)");
-    if (options.skip != all_build_stages && has_lists(options, ctx)) options.skip = all_build_stages;
-    const text::analyzer refused_here(options.text);  // refuses an unknown language, an unreadable list
-    refuse_to_replace(
-        options.store,
-        {"store", is_store, {store_layout::manifest, store_layout::statistics, store_layout::thesaurus}},
-        options.force);
-    return options;
-}
 
 /// Fixes the device of the stages that can use a GPU, and the memory. A build without such stages looks for a GPU only
 /// if one is requested.
@@ -663,8 +558,8 @@ build_result build(const build_options& request, const context& requested) {
     run_statistics statistics;
     const context ctx = settled(request, requested, statistics);
     // A refused request leaves no trace; the existing folder is checked again once no other process builds it.
-    const io::name_lock only_one(checked(request, ctx).store);
-    const build_options options = checked(request, ctx);
+    const io::name_lock only_one(checked_options(request, ctx).store);
+    const build_options options = checked_options(request, ctx);
     store_changes changes;
     if (options.sync && is_up_to_date(options, ctx)) {
         io::remove_leftovers(options.store);  // of one that was killed after its commit
@@ -688,13 +583,6 @@ build_result build(const build_options& request, const context& requested) {
             throw invalid_input(e.path(), e.line(), *reason);
         throw;
     }
-}
-
-void keep_indexed(build_options& options) {
-    if (options.fields.keeps_all()) return;
-    for (const std::string& name : options.indexed_fields)
-        if (std::ranges::find(options.fields.kept, name) == options.fields.kept.end())
-            options.fields.kept.push_back(name);
 }
 
 }  // namespace quern
