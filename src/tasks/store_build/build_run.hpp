@@ -68,6 +68,7 @@ class build_run {
     void log_stage(std::string_view name, std::string_view device) const;
     build_result result();
 
+    // build_run_index.cpp
     const store_to_update* old() const { return old_.get(); }
     std::unique_ptr<io::corpus_reader> open_inputs(const io::corpus_options& corpus) const;
     std::unique_ptr<io::corpus_reader> open_corpus() const;
