@@ -78,7 +78,8 @@ END
     says 'no record has a field "sumary" (--index-fields)'
     ends_with 3 quern build papers.jsonl -o other --index-fields tags --keep-fields yaer
     says 'no record has a field "yaer" (--keep-fields)'
-    quern build papers.jsonl -o other --index-fields year --skip all 2>said
+    sed -E 's/"year":([0-9]+)/"year":{"of":\1}/' papers.jsonl >objects.jsonl
+    quern build objects.jsonl -o other --index-fields year --skip all 2>said
     grep -q "the indexed field 'year' has no words in any document" said
 }
 
