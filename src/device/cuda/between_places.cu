@@ -3,6 +3,10 @@
 
 #include <cuda.h>
 
+#include <map>
+#include <mutex>
+#include <utility>
+
 #include "device/cuda/check.cuh"
 #include "device/devices.hpp"
 
@@ -21,6 +25,21 @@ cudaMemPool_t pool_of_array(const void* array) {
     return pool;
 }
 
+/// Turned on once in a process: it stays, and a second time is an error.
+bool has_peer_access(cuda_place& writer, const cuda_place& owner) {
+    static std::mutex one_at_a_time;
+    static std::map<std::pair<int, int>, bool> known;
+    const std::lock_guard lock(one_at_a_time);
+    const auto [at, is_new] = known.try_emplace({writer.ordinal(), owner.ordinal()}, false);
+    if (!is_new) return at->second;
+    writer.make_current();
+    // Fails where a machine does not allow what its devices can: then copies are not direct.
+    const cudaError_t error = cudaDeviceEnablePeerAccess(owner.ordinal(), 0);
+    if (error != cudaSuccess) static_cast<void>(cudaGetLastError());
+    at->second = error == cudaSuccess || error == cudaErrorPeerAccessAlreadyEnabled;
+    return at->second;
+}
+
 cudaEvent_t event_of(void* event) {
     return static_cast<cudaEvent_t>(event);
 }
@@ -32,11 +51,7 @@ bool open_for(cuda_place& writer, cuda_place& owner, const void* array) {
     int can = 0;
     QUERN_CHECK(cudaDeviceCanAccessPeer(&can, writer.ordinal(), owner.ordinal()));
     if (can == 0 || array == nullptr) return false;
-    writer.make_current();
-    // Fails if it is on already, and where a machine does not allow what its devices can: then copies are not direct.
-    const cudaError_t error = cudaDeviceEnablePeerAccess(owner.ordinal(), 0);
-    static_cast<void>(cudaGetLastError());
-    if (error != cudaSuccess && error != cudaErrorPeerAccessAlreadyEnabled) return false;
+    if (!has_peer_access(writer, owner)) return false;
     // Memory of a pool is not part of that access.
     const cudaMemPool_t pool = pool_of_array(array);
     if (pool == nullptr) return false;
