@@ -58,9 +58,10 @@ struct build_options : corpus_input {
     /// used again, and nothing is done if no input changed since it was built. Without a store, an ordinary build.
     bool sync = false;
     bool force = false;  ///< replace an existing store, atomically
-    /// Members of the records whose strings are searched, too, alone or in lists: their words come after those of the text, in
-    /// this order, and each can be named by operators and by search_options::field_weights. At most 16, not called title,
-    /// text or body, and none of lists of words (usage_error). They are kept as those of `fields.kept` are.
+    /// Members of the records whose strings, numbers and booleans are searched, too, alone or in lists: their words come
+    /// after those of the text, in this order, and each can be named by operators and by search_options::field_weights. At
+    /// most 16, not called title, text or body, and none of lists of words (usage_error). They are kept as those of
+    /// `fields.kept` are.
     std::vector<std::string> indexed_fields;
     /// A vector for each document, which the store keeps for hybrid search (search_options::vector): as float32. Not with
     /// `update`, `replace`, `deleted_ids` and `sync`, which also refuse a store that has them (usage_error).
