@@ -2,6 +2,7 @@
 #include "io/corpus/json_repairs.hpp"
 
 #include <cstddef>
+#include <nlohmann/json.hpp>
 #include <string_view>
 
 namespace quern::io {
@@ -76,6 +77,13 @@ void tame_numbers(std::string& line) {
         line.replace(begin, at - begin, "0.0");
         at = begin + 3;
     }
+}
+
+bool is_json(std::string_view text) {
+    if (nlohmann::json::accept(text)) return true;
+    std::string tamed(text);
+    tame_numbers(tamed);
+    return tamed != text && nlohmann::json::accept(tamed);
 }
 
 }  // namespace quern::io

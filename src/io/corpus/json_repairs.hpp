@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 namespace quern::io {
 
@@ -12,5 +13,8 @@ bool mend_surrogates(std::string& line);
 /// Replaces numbers that may exceed the range of a double by 0.0, because both parsers stop at one; no relevant member
 /// is such a number. Malformed text stays unchanged.
 void tame_numbers(std::string& line);
+
+/// Whether `text` is well-formed JSON; numbers may have any size.
+bool is_json(std::string_view text);
 
 }  // namespace quern::io

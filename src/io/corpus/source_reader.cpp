@@ -2,12 +2,12 @@
 #include "io/corpus/source_reader.hpp"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "io/corpus/encoding.hpp"
+#include "io/corpus/json_repairs.hpp"
 #include "io/corpus/kept_fields.hpp"
 #include "io/corpus/record_reader.hpp"
 #include "io/corpus/weights.hpp"
@@ -41,7 +41,7 @@ class source_unit final : public corpus_unit {
         if (d.fields.empty()) return true;
         const json_value given = json_value::of_line(d.fields);
         kept_members kept;
-        if (!nlohmann::json::accept(d.fields) || !given.is_object()) {
+        if (!is_json(d.fields) || !given.is_object()) {
             kept.problem = "the fields are not a JSON object";
         } else {
             kept = keep_members(given, fields_, {}, copied_.named);

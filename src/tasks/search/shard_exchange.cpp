@@ -14,6 +14,7 @@
 #include <variant>
 
 #include "io/corpus/encoding.hpp"
+#include "io/corpus/json_repairs.hpp"
 #include "quern/tasks/search_option_table.hpp"
 #include "quern/tasks/shards.hpp"
 
@@ -324,7 +325,7 @@ void check_utf8(std::string_view shown) {
 
 /// As stored_fields requires it of a store on this machine.
 void check_fields(const std::string& fields) {
-    if (!fields.empty() && (fields.front() != '{' || fields.back() != '}' || !json::accept(fields)))
+    if (!fields.empty() && (fields.front() != '{' || fields.back() != '}' || !io::is_json(fields)))
         fail("has fields that are not a JSON object");
 }
 

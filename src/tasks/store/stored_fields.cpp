@@ -2,9 +2,9 @@
 #include "tasks/store/stored_fields.hpp"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "device/cpu/pipeline.hpp"
+#include "io/corpus/json_repairs.hpp"
 #include "io/corpus/json_scan.hpp"
 #include "tasks/store/field_values.hpp"
 #include "tasks/store/layout.hpp"
@@ -66,7 +66,7 @@ bool agrees(const field_column& column, std::uint32_t document, const std::optio
 
 /// Other code reads parts of the text as they are written, which only well-formed JSON allows.
 void require_object(const text_blocks& blocks, std::string_view text, std::uint32_t document) {
-    if (text.front() != '{' || text.back() != '}' || !nlohmann::json::accept(text))
+    if (text.front() != '{' || text.back() != '}' || !io::is_json(text))
         blocks.fail("has no JSON object for document " + std::to_string(document));
 }
 
