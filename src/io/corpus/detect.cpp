@@ -300,7 +300,7 @@ std::optional<corpus_form> detect(std::string_view head, bool whole, std::string
         return corpus_form::csv;
     if (kind == file_kind::text) return corpus_form::folder;
     if (is_named_csv) {
-        why = missing_heading(text, whole, ',', fields);
+        why = missing_heading(text, whole, csv_separator(text), fields);
         return std::nullopt;
     }
     if (opens_as_json(body)) {

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
-#include <limits>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -48,24 +47,30 @@ namespace {
 
 bool is_number_in_a_cell(std::string_view cell) {
     std::string_view rest = cell;
+    const auto take = [&](std::string_view one_of) {
+        const bool is_present = !rest.empty() && one_of.find(rest.front()) != std::string_view::npos;
+        if (is_present) rest.remove_prefix(1);
+        return is_present;
+    };
     const auto take_digits = [&] {
         const std::size_t end = std::min(rest.find_first_not_of("0123456789"), rest.size());
         const std::string_view digits = rest.substr(0, end);
         rest.remove_prefix(end);
         return digits;
     };
-    if (rest.starts_with('-')) rest.remove_prefix(1);
+    const auto is_value_of = [&](auto value) {
+        return std::from_chars(cell.data(), cell.data() + cell.size(), value).ec == std::errc();
+    };
+    take("-");
     const std::string_view whole = take_digits();
     if (whole.empty() || (whole.size() > 1 && whole.front() == '0')) return false;
-    if (rest.empty()) {
-        std::int64_t value = 0;
-        return std::from_chars(cell.data(), cell.data() + cell.size(), value).ec == std::errc();
+    if (rest.empty()) return is_value_of(std::int64_t{0});
+    if (take(".") && take_digits().empty()) return false;
+    if (take("eE")) {
+        take("+-");
+        if (take_digits().empty()) return false;
     }
-    if (!rest.starts_with('.')) return false;
-    rest.remove_prefix(1);
-    const std::string_view fraction = take_digits();
-    constexpr std::size_t digits_of_double = std::numeric_limits<double>::digits10;
-    return rest.empty() && !fraction.empty() && whole.size() + fraction.size() <= digits_of_double;
+    return rest.empty() && is_value_of(0.0);
 }
 
 }  // namespace

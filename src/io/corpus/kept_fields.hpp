@@ -28,7 +28,7 @@ class fields_writer {
 
     void add_text(std::string_view name, std::string_view text);
     /// The cell of a table, which has no types: a number or boolean if JSON would write it so, as it is written, else a text.
-    /// Not numbers: 007, +1, 1e5, integers beyond 64 bits, fractions with more digits than a double holds.
+    /// Not numbers: 007, +1, integers beyond 64 bits, which are ids, and what is beyond the range of a double.
     void add_cell(std::string_view name, std::string_view cell);
     /// `value`: JSON without white space between its parts.
     void add_json(std::string_view name, std::string value);

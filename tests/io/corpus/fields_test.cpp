@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "io/corpus/detect.hpp"
 #include "io/corpus/json_scan.hpp"
 #include "io/corpus/kept_fields.hpp"
 #include "io/corpus/reading.hpp"
@@ -337,11 +338,11 @@ TEST(fields, cells_of_tables_are_numbers_if_json_would_write_them_so) {
         const std::string fields = all.documents[0].fields;
         return fields.empty() ? std::string() : fields.substr(5, fields.size() - 6);
     };
-    for (const std::string number :
-         {"0", "7", "-12", "1.50", "-0.25", "9223372036854775807", "123456789.012345", "true", "false"})
+    for (const std::string number : {"0", "7", "-12", "1.50", "-0.25", "9223372036854775807",
+                                     "0.30000000000000004", "-1e5", "1.5e-07", "2E+16", "true", "false"})
         EXPECT_EQ(value_of(number), number);
     for (const std::string text :
-         {"007", "+1", "1e5", "1.", ".5", "-", "9223372036854775808", "0.1234567890123456", "True", "null",
+         {"007", "+1", "1e", "1e+", "1.e5", "1.", ".5", "-", "9223372036854775808", "1e999", "True", "null",
           "NaN", " 1", "1 ", "0x10", "1_000", "--1", "1.5.2"}) {
         EXPECT_EQ(value_of(text), '"' + text + '"');
     }
@@ -388,6 +389,9 @@ TEST(fields, a_table_without_the_named_columns_is_refused) {
               R"(the first record is not a heading with columns for "txt"; found "id", "text")");
     EXPECT_THAT(reason("id|text\n1|\"a | b\"\n", {}, corpus_form::csv),
                 ::testing::EndsWith(R"(; found "id|text"; it has bars where CSV has commas or semicolons)"));
+    std::string why;
+    EXPECT_FALSE(detect("id;txt\n1;a\n", true, "a.csv", why));
+    EXPECT_THAT(why, ::testing::EndsWith(R"(; found "id", "txt")"));
     EXPECT_EQ(reason("a\tb\n", keeping({}, "url"), corpus_form::tsv).substr(0, 67),
               R"(the first record is not a heading with columns for "url" and "text")");
 }
