@@ -14,6 +14,7 @@
 #include "quern/base/error.hpp"
 #include "quern/tasks/build.hpp"
 #include "quern/tasks/search.hpp"
+#include "quern/tasks/store.hpp"
 #include "tasks/search/filter_expression.hpp"
 #include "tasks/store/field_values.hpp"
 #include "temporary_folder.hpp"
@@ -27,6 +28,19 @@ using ::testing::IsEmpty;
 using testing::made_numbers;
 using testing::temporary_folder;
 using testing::write_file;
+
+TEST(field_values, texts_of_numbers_are_strings_only) {
+    const auto are_texts_of_numbers = [](std::initializer_list<std::string_view> values) {
+        value_kinds kinds;
+        for (const std::string_view value : values) kinds.add(io::json_value(value));
+        return kinds.are_texts_of_numbers();
+    };
+    EXPECT_TRUE(are_texts_of_numbers({R"("1")", R"("-2.5")"}));
+    EXPECT_FALSE(are_texts_of_numbers({R"("1")", R"("x")"}));
+    EXPECT_FALSE(are_texts_of_numbers({R"("1")", "2"}));
+    EXPECT_FALSE(are_texts_of_numbers({"true", "12"}));
+    EXPECT_FALSE(are_texts_of_numbers({}));
+}
 
 // ---- The grammar ----
 
@@ -653,8 +667,9 @@ TEST(filtered_search, integers_at_the_ends_and_fields_of_several_types) {
     const temporary_folder folder;
     const auto store = built(folder, R"({"id":"a","text":"w","n":9223372036854775807,"x":1}
 {"id":"b","text":"w","n":-9223372036854775808,"x":"one"}
-{"id":"c","text":"w","n":0,"o":{"k":1}}
+{"id":"c","text":"w","n":0,"o":{"k":1},"beyond":-1e999}
 )");
+    EXPECT_NE(verify_store(store, context::cpu(1)), 0);
     const search_engine engine = search_engine::open(store, context::cpu(1));
     const auto ids = [&](const std::string& filter) {
         search_options options = plain_options();
@@ -676,6 +691,10 @@ TEST(filtered_search, integers_at_the_ends_and_fields_of_several_types) {
     EXPECT_EQ(ids("x IN ('1', one)"), "ab");
     EXPECT_EQ(ids("o EXISTS"), "c");
     EXPECT_THROW(ids("o = 1"), filter_error);
+    EXPECT_EQ(ids("beyond EXISTS"), "c");
+    search_options options = plain_options();
+    options.fields = true;
+    EXPECT_EQ(engine.search("w", options).hits.back().fields, R"({"n":0,"o":{"k":1},"beyond":-1e999})");
 }
 
 }  // namespace

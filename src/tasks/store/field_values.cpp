@@ -190,6 +190,7 @@ void value_kinds::add(const io::json_value& value) {
     if (value.is_null()) return;
     ++documents;
     ++values;
+    words = words || !value.is_string();
     if (value.is_boolean()) {
         boolean = true;
     } else if (value.is_number()) {

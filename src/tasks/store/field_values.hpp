@@ -42,14 +42,14 @@ std::string text_of_scalar(const io::json_value& value);
 /// The texts of a document's field, in order: a string, number or boolean, or those of an array. `fields`: as document::fields; `name` may lead into
 /// objects by dots.
 void each_text_of(std::string_view fields, std::string_view name,
-                 const std::function<void(std::string_view text)>& visit);
+                  const std::function<void(std::string_view text)>& visit);
 
 /// The values of one field, counted by kind.
 struct value_kinds {
     std::uint64_t documents = 0, values = 0;
     bool boolean = false, integer = false, number = false, date = false, text = false, list = false,
          other = false;
-    bool words = false;  ///< some of the texts are not numbers
+    bool words = false;  ///< a value is not a string that holds a number
 
     void add(const io::json_value& value);
     void add(const value_kinds& more);

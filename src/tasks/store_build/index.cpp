@@ -52,10 +52,10 @@ void tell_of_fields(const field_census& fields, const context& ctx) {
         ctx.log(log_level::warning,
                 "no document has a field to keep, and the store has none (--keep-fields)");
     if (names.empty()) return;
-    ctx.log(log_level::info, "all values of " + names +
-                                 " are strings that hold numbers: they sort and compare as texts, 10 before "
-                                 "9; for numbers, write them "
-                                 "without quotes");
+    ctx.log(log_level::info,
+            "all values of " + names +
+                " are strings that hold numbers: they sort and compare as texts, 10 before 9; for numbers, "
+                "write them in JSON, without quotes");
 }
 
 }  // namespace
