@@ -97,11 +97,12 @@ void declare_results(command_line& line, common_options& common, const offers& o
 }
 
 void declare_limits(command_line& line, common_options& common, const offers& offered) {
-    line.option("--device", "DEVICE",
-                offered.gpu
-                    ? "auto, cpu, cuda, cuda:N, cuda:N,M or cuda:all. The results are bit-identical on all of them."
-                    : "auto or cpu: this command runs on the CPU only.",
-                "auto", [&](const std::string& text) { common.device = parse_device(text); });
+    line.option(
+        "--device", "DEVICE",
+        offered.gpu
+            ? "auto, cpu, cuda, cuda:N, cuda:N,M or cuda:all. The results are bit-identical on all of them."
+            : "auto or cpu: this command runs on the CPU only.",
+        "auto", [&](const std::string& text) { common.device = parse_device(text); });
     line.offer("--device", offered.gpu ? std::vector<std::string>{"auto", "cpu", "cuda", "cuda:all"}
                                        : std::vector<std::string>{"auto", "cpu"});
     line.option(threads_option, common, "all cores this process may use");

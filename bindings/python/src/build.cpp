@@ -112,7 +112,7 @@ const parameters<build_call>& build_parameters() {
                          r.fields.kept = {"*"};
                  })
             .add({"index_fields", "str | Sequence[str] | None", "None",
-                  "Members of the records whose strings are searched, too, each as a field: names. They are "
+                  "Members of the records whose values are searched, too, each as a field: names. They are "
                   "kept as well."},
                  [](build_call& r, nb::handle given) {
                      r.options.indexed_fields = field_list_of("index_fields", given);

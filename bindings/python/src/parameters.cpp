@@ -301,8 +301,8 @@ std::vector<parameter_text> common_texts(bool has_seed) {
         {"gpu_memory", "int | str | None", "None",
          "Budget on each GPU. Default: nine tenths of its free memory."},
         {"device", "str", "'auto'",
-         "auto (a working GPU if there is one), cpu, cuda, cuda:N, cuda:N,M or cuda:all. The result is the same on "
-         "all."},
+         "auto (a working GPU if there is one), cpu, cuda, cuda:N, cuda:N,M or cuda:all. The result is the "
+         "same on all."},
         {"tmp", "str | os.PathLike[str] | None", "None", "Folder for temporary files. Default: /tmp."},
         {"progress", "bool | Callable[[str, int, int, str], object] | None", "None",
          "True: a progress bar (tqdm if it is installed); False: none; a function of (stage, done, total, "

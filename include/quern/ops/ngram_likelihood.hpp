@@ -143,7 +143,7 @@ struct ngram_record {
     std::uint64_t bytes_spilled = 0;
     /// Ranges of first words counted apart: several if a GPU's memory was too small for all at once, or several GPUs count.
     std::uint64_t pieces = 1;
-    std::string place;         ///< the device, with the reason
+    std::string place;  ///< the device, with the reason
 };
 struct ngram_result {
     std::vector<ngram_table> tables;  ///< n ascending

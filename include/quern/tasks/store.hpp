@@ -35,13 +35,13 @@ struct vector_form {
 
 /// The type of a kept field: the narrowest one that all its values have; null counts as absent.
 enum class field_type {
-    text,     ///< strings
+    text,     ///< strings; numbers and booleans among them are texts, as they are written
     integer,  ///< of 64 bits
     number,   ///< integers and fractions, as doubles
     boolean,
     date,  ///< strings, all of them dates of ISO 8601: "2024-05-01", "2024-05-01T12:30:00Z"
     list,  ///< arrays of strings; a string alone is a list of one
-    json,  ///< values of different types, objects, other arrays: their JSON
+    json,  ///< objects, other arrays, numbers beyond a double: the JSON of every value
 };
 inline constexpr std::string_view field_type_names[] = {"text", "integer", "number", "boolean",
                                                         "date", "list",    "json"};

@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "io/corpus/record_reader.hpp"
-#include "io/corpus/table_columns.hpp"
 #include "io/corpus/record_text.hpp"
+#include "io/corpus/table_columns.hpp"
 #include "quern/base/error.hpp"
 #include "report/json.hpp"
 

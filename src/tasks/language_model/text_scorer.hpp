@@ -131,10 +131,10 @@ class document_scorer {
     document_scorer(const model_mixture& models, const text_options& text, bool tokenized, bool sentences)
         : models_(models), words_(text), tokenized_(tokenized), sentences_(sentences) {}
 
-    /// The scores of the sentences, or of the whole. `on_word`: see text_scorer.
+    /// The scores of the sentences, or of the whole.
     std::vector<text_score> scores_of(const document& d);
 
-    /// The same of several documents, many words at once; one thread.
+    /// The same of several documents, many words at once; one thread. `on_word`: see text_scorer.
     class series {
       public:
         explicit series(document_scorer& of, std::function<void(std::span<const double>)> on_word = {});

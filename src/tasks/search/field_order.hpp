@@ -34,7 +34,7 @@ struct facet_counts {
 /// The order of search_options::sort. Texts are compared by bytes, false is below true.
 class field_order {
   public:
-    /// Throws usage_error for a field that the store lacks, for lists and for fields of different types.
+    /// Throws usage_error for a field that the store lacks, for lists and for fields of the type json.
     field_order(const opened_store& store, std::string_view fields);
 
     /// The k first of these in this order: documents without a value last, then higher scores, then lower documents first.
@@ -63,7 +63,7 @@ class field_order {
 /// The fields of search_options::facets.
 class facet_counter {
   public:
-    /// Throws usage_error for a field that the store lacks, and for fields of different types.
+    /// Throws usage_error for a field that the store lacks, and for fields of the type json.
     facet_counter(const opened_store& store, std::string_view fields);
 
     /// Over these documents, ascending. Cost: a look-up in a hash table for each value, memory for each different one. Throws

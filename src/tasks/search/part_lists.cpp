@@ -121,7 +121,7 @@ part_finder::postings part_finder::phrase_in_field(std::size_t field, const quer
         ctx_.check_stop();
         std::uint32_t places = 0;
         each_text_of(store_.fields()->json(document), store_.info().indexed_fields[field],
-                    [&](std::string_view value) { places += count_in(value, part); });
+                     [&](std::string_view value) { places += count_in(value, part); });
         if (places != 0) found.push_back({document, places, 0});
     }
     return found;
