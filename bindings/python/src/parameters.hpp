@@ -98,7 +98,7 @@ class parameters {
     template <auto... Members>
     parameters& table(std::initializer_list<std::string_view> except = {}) {
         using options = std::remove_cvref_t<decltype(member<Members...>(std::declval<Request&>()))>;
-        static const Request defaults{};
+        static const Request defaults = Request();
         for (const option<options>& row : options_of<options>) {
             if (std::ranges::find(except, row.name) != except.end()) continue;
             add(text_of(row, row.get(member<Members...>(defaults))),
