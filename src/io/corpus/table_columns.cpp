@@ -35,13 +35,13 @@ struct heading_names {
     }
 };
 
-/// Empty if a name is empty or occurs twice.
+/// Empty if a name occurs twice. Columns without a name are ignored: pandas writes its index so.
 std::optional<heading_names> names_of(const std::vector<std::string>& fields) {
     heading_names names;
     for (const std::string& field : fields) {
         std::string name(trimmed(field));
         std::string low = lower(name);
-        if (name.empty() || std::ranges::find(names.lower_case, low) != names.lower_case.end())
+        if (!name.empty() && std::ranges::find(names.lower_case, low) != names.lower_case.end())
             return std::nullopt;
         repair_utf8(name);
         names.written.push_back(std::move(name));
@@ -88,7 +88,7 @@ bool find_chosen_names(const heading_names& names, const document_fields& fields
                    std::ranges::find(found.text, i) != found.text.end();
         };
         for (std::size_t i = 0; i < names.written.size(); ++i) {
-            if (!is_used(i)) found.kept.push_back({i, names.written[i]});
+            if (!is_used(i) && !names.written[i].empty()) found.kept.push_back({i, names.written[i]});
         }
     } else {
         for (const std::string& name : fields.kept) {

@@ -376,6 +376,15 @@ TEST(fields, tables_have_named_columns) {
     EXPECT_EQ(tsv.documents[0].fields, R"({"n":1,"url":"u"})");
 }
 
+TEST(fields, columns_without_a_name_are_ignored) {
+    document_fields all_kept;
+    all_kept.kept = {"*"};
+    const auto all = read(",id,text,,n\n0,a,rye,x,7\n1,b,oats,,8\n", all_kept, corpus_form::csv);
+    EXPECT_THAT(ids(all), ElementsAre("a", "b"));
+    EXPECT_EQ(all.documents[0].text, "rye");
+    EXPECT_EQ(all.documents[0].fields, R"({"n":7})");
+}
+
 TEST(fields, a_table_without_the_named_columns_is_refused) {
     const auto reason = [](std::string_view bytes, const document_fields& fields, corpus_form form) {
         try {
