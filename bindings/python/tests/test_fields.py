@@ -37,7 +37,9 @@ def type_of(values):
         return "number" if "number" in kinds else "integer"
     if kinds <= {"text", "list"}:
         return "list" if "list" in kinds else "text"
-    return kinds.pop() if len(kinds) == 1 else "json"
+    if len(kinds) == 1:
+        return kinds.pop()
+    return "text" if kinds <= {"boolean", "integer", "number", "text"} else "json"
 
 
 def kind_of(value):
@@ -84,13 +86,13 @@ def test_types(tmp_path, program):
     columns = {
         "boolean": [True, None, False], "integer": [1, -(2**63), None], "number": [1, 2.5, 2**70],
         "date": ["2024-02-29", "2024-05-01T12:30:00.5+02:00", "1969-12-31 23:59Z"], "plain": ["2024-02-29", "2023-02-29", ""],
-        "list": ["a", ["b", "c"], []], "json": [1, "1", None], "other": [{}, [1], None], "nothing": [None, None, None],
+        "list": ["a", ["b", "c"], []], "text": [1, "1", None], "json": [["a"], 1, None], "other": [{}, [1], None], "nothing": [None, None, None],
         "mixed": [True, 1, None],
     }
     rows = [dict(id=str(i), text="t", **{name: values[i] for name, values in columns.items()}) for i in range(3)]
     built(tmp_path / "store", rows, keep_fields="all")
     found = properties(program, tmp_path / "store")
-    expected = {"plain": "text", "other": "json", "nothing": "text", "mixed": "json"}
+    expected = {"plain": "text", "other": "json", "nothing": "text", "mixed": "text"}
     for name, values in columns.items():
         assert found[f"field.{name}.type"] == expected.get(name, name)
         assert found[f"field.{name}.documents"] == str(sum(value is not None for value in values))
