@@ -158,7 +158,7 @@ int run_build(const command& self, const std::vector<std::string>& arguments) {
     line.option("keep_fields", options.fields);
     line.option(
         "--index-fields", "NAME,...",
-        "Keep these members, too, and search their strings: their words come after those of the text, and "
+        "Keep these members, too, and search their values: their words come after those of the text, and "
         "each is a field for name:word and --field-weights.",
         "", [&](const std::string& value) { options.indexed_fields = parse_field_list(value); });
     line.option(
