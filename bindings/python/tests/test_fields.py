@@ -86,13 +86,13 @@ def test_types(tmp_path, program):
     columns = {
         "boolean": [True, None, False], "integer": [1, -(2**63), None], "number": [1, 2.5, 2**70],
         "date": ["2024-02-29", "2024-05-01T12:30:00.5+02:00", "1969-12-31 23:59Z"], "plain": ["2024-02-29", "2023-02-29", ""],
-        "list": ["a", ["b", "c"], []], "text": [1, "1", None], "json": [["a"], 1, None], "other": [{}, [1], None], "nothing": [None, None, None],
+        "list": ["a", ["b", "c"], []], "various": [1, "1", None], "json": [["a"], 1, None], "other": [{}, [1], None], "nothing": [None, None, None],
         "mixed": [True, 1, None],
     }
     rows = [dict(id=str(i), text="t", **{name: values[i] for name, values in columns.items()}) for i in range(3)]
     built(tmp_path / "store", rows, keep_fields="all")
     found = properties(program, tmp_path / "store")
-    expected = {"plain": "text", "other": "json", "nothing": "text", "mixed": "text"}
+    expected = {"plain": "text", "various": "text", "other": "json", "nothing": "text", "mixed": "text"}
     for name, values in columns.items():
         assert found[f"field.{name}.type"] == expected.get(name, name)
         assert found[f"field.{name}.documents"] == str(sum(value is not None for value in values))
