@@ -246,7 +246,7 @@ class hits_parts : place_parts<hits_part<Place>, Place> {
             part.begin((std::int64_t{1} << 62) / nodes_);
             all_parts.meet();
             exchange(hits_side::hubs);
-            while (!ended) {
+            while (!ended) {  // NOLINT(bugprone-infinite-loop): all_parts.meet() changes it
                 for (const hits_side side : {hits_side::authorities, hits_side::hubs}) {
                     sums[i] = part.sum(side);
                     all_parts.meet([&] {

@@ -16,6 +16,7 @@ struct device_scales {
 };
 
 /// The sketches of consecutive classes, as in sketched_classes.
+// NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): made whole, for kernels
 struct device_sketches {
     std::uint32_t first;                           ///< class
     device_span<const std::uint8_t> units;         ///< unit_buckets for each class

@@ -231,6 +231,7 @@ class level_pieces {
                 ranges.push_back(range);
                 continue;
             }
+            // NOLINTNEXTLINE(bugprone-use-after-move): once, as exact is not empty then
             if (exact.empty()) exact = shift == 0 ? std::move(counts) : counts_on_device(words, memory);
             for (word_range part : cut_into_ranges(
                      std::span(exact).subspan(range.first, range.last - range.first + std::size_t{1}),
