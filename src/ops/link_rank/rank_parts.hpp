@@ -151,7 +151,6 @@ class rank_parts : place_parts<rank_part<Place>, Place> {
         return result;
     }
 
-    bool holds_links() const { return arranged_; }
     /// Frees what calls left.
     void release() {
         for (const auto& part : parts_) part->release();

@@ -7,21 +7,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <string>
 #include <utility>
 #include <vector>
 
+#include "device/first_devices.hpp"
 #include "device/place_set.hpp"
 #include "ops/ngram_likelihood/ngram_methods.hpp"
 
 namespace quern::ngram_detail {
-
-/// The first of several places.
-inline chosen_device first_of(chosen_device chosen) {
-    if (!chosen.more.empty() && chosen.cuda) chosen.name = "cuda:" + std::to_string(chosen.ordinal);
-    chosen.more.clear();
-    return chosen;
-}
 
 /// Every place has all words and counts one range of first words after another: count(place's index, place, turns, record)
 /// is its part. Nothing if the memory of one does not hold the words.
@@ -54,7 +47,7 @@ std::optional<ngram_record> count_on_all(place_set& places, const ngram_options&
 }
 
 inline void log_that_one_counts(const chosen_device& chosen, const context& ctx) {
-    ctx.log(log_level::info, "n-gram likelihood uses one GPU, " + first_of(chosen).name +
+    ctx.log(log_level::info, "n-gram likelihood uses one GPU, " + first_devices(chosen, 1).name +
                                  ": the words do not fit the memory of every GPU");
 }
 

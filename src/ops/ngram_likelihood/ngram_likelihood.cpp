@@ -142,7 +142,7 @@ chosen_device choose_places(const ngram_collection& collection, const ngram_opti
 /// count(place, record) counts, on the first place.
 template <class Count>
 ngram_record count_at_first(const chosen_device& chosen, const context& ctx, const Count& count) {
-    any_place first(ctx, first_of(chosen));
+    any_place first(ctx, first_devices(chosen, 1));
     ngram_record record = first.run([&](auto& place) {
         ngram_record result;
         count(place, result);

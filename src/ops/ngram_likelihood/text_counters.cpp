@@ -57,7 +57,7 @@ ngram_record text_counters::count(const ngram_text& text, const ngram_options& o
         log_that_one_counts(chosen_, ctx_);
     }
     ngram_record record = parts_[0]->count(text, options, sink);
-    record.place = name_and_reason(first_of(chosen_));
+    record.place = name_and_reason(first_devices(chosen_, 1));
     return record;
 }
 
