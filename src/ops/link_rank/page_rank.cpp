@@ -67,6 +67,18 @@ hits_scores to_scores(const fixed_hits_result& computed) {
             to_ranks(computed.hubs, computed.hub_change)};
 }
 
+/// work(); once more without what earlier calls left (`held_before`: some did), if that takes the memory of this one.
+template <class Release, class Work>
+auto in_memory(bool held_before, const Release& release, const Work& work) {
+    try {
+        return work();
+    } catch (const out_of_memory&) {
+        if (!held_before) throw;
+    }
+    release();
+    return work();
+}
+
 /// A graph in the caller's memory, and what the measures make of it on the place, each at its first need.
 template <class Place>
 class held_graph {
@@ -81,26 +93,30 @@ class held_graph {
         link_ranks found;
         found.converged = true;
         if (graph_.nodes == 0) return found;
-        return in_memory([&] {
-            found =
-                options.storage == rank_storage::automatic ? integer_ranks(options) : stored_ranks(options);
-            found.order = order_of(place_, std::span<const double>(found.ranks));
-            place_.synchronise();
-            return found;
-        });
+        return in_memory(
+            holds_anything(), [this] { release(); },
+            [&] {
+                found = options.storage == rank_storage::automatic ? integer_ranks(options)
+                                                                   : stored_ranks(options);
+                found.order = order_of(place_, std::span<const double>(found.ranks));
+                place_.synchronise();
+                return found;
+            });
     }
 
     hits_scores hits(const hits_options& options) {
-        return in_memory([&] {
-            if (!back_) back_.emplace(host_, graph_);
-            const fixed_hits_result computed =
-                fixed_hits(place_, graph_, back_->back(), back_->params(options), hits_links_);
-            hits_scores found = to_scores(computed);
-            for (link_ranks* const side : {&found.authorities, &found.hubs})
-                side->order = order_of(place_, std::span<const double>(side->ranks));
-            place_.synchronise();
-            return found;
-        });
+        return in_memory(
+            holds_anything(), [this] { release(); },
+            [&] {
+                if (!back_) back_.emplace(host_, graph_);
+                const fixed_hits_result computed =
+                    fixed_hits(place_, graph_, back_->back(), back_->params(options), hits_links_);
+                hits_scores found = to_scores(computed);
+                for (link_ranks* const side : {&found.authorities, &found.hubs})
+                    side->order = order_of(place_, std::span<const double>(side->ranks));
+                place_.synchronise();
+                return found;
+            });
     }
 
     std::uint64_t bytes() const {
@@ -141,19 +157,6 @@ class held_graph {
         back_.reset();
         fractions_.reset();
     }
-    /// work(); once more without what earlier calls left, if that takes the memory of this one.
-    template <class Work>
-    auto in_memory(const Work& work) {
-        const bool held_before = holds_anything();
-        try {
-            return work();
-        } catch (const out_of_memory&) {
-            if (!held_before) throw;
-        }
-        release();
-        return work();
-    }
-
     Place& place_;
     cpu_place& host_;
     link_graph_view graph_;
@@ -177,19 +180,6 @@ class shared_graph {
     template <class... Places>
     using variant_of = std::variant<both_parts<Places>...>;
 
-    /// work(); once more without what earlier calls left, if that takes the memory of this one.
-    template <class Work>
-    auto in_memory(const Work& work) {
-        const bool held_before = fractions_ || back_;
-        try {
-            return work();
-        } catch (const out_of_memory&) {
-            if (!held_before) throw;
-        }
-        release();
-        return work();
-    }
-
   public:
     /// `graph` has nodes.
     shared_graph(const context& ctx, const chosen_device& chosen, const link_graph_view& graph)
@@ -200,34 +190,38 @@ class shared_graph {
 
     /// Without `keeps_links`, for one call.
     link_ranks page_rank(const page_rank_options& options, bool keeps_links = true) {
-        return in_memory([&] {
-            if (!fractions_) fractions_.emplace(host_, graph_);
-            const integer_problem problem(host_, graph_, *fractions_, options);
-            link_ranks found = std::visit(
-                [&](auto& parts) {
-                    if (!parts.ranks) parts.ranks.emplace(places_, graph_);
-                    return to_ranks(problem, parts.ranks->page_rank(problem.params(), ctx_));
-                },
-                *parts_);
-            if (!keeps_links) release();
-            set_order(found);
-            return found;
-        });
+        return in_memory(
+            fractions_ || back_, [this] { release(); },
+            [&] {
+                if (!fractions_) fractions_.emplace(host_, graph_);
+                const integer_problem problem(host_, graph_, *fractions_, options);
+                link_ranks found = std::visit(
+                    [&](auto& parts) {
+                        if (!parts.ranks) parts.ranks.emplace(places_, graph_);
+                        return to_ranks(problem, parts.ranks->page_rank(problem.params(), ctx_));
+                    },
+                    *parts_);
+                if (!keeps_links) release();
+                set_order(found);
+                return found;
+            });
     }
     hits_scores hits(const hits_options& options, bool keeps_links = true) {
-        return in_memory([&] {
-            if (!back_) back_.emplace(host_, graph_);
-            hits_scores found = std::visit(
-                [&](auto& parts) {
-                    if (!parts.hits) parts.hits.emplace(places_, graph_, back_->back());
-                    return to_scores(parts.hits->hits(back_->params(options), ctx_));
-                },
-                *parts_);
-            if (!keeps_links) release();
-            set_order(found.authorities);
-            set_order(found.hubs);
-            return found;
-        });
+        return in_memory(
+            fractions_ || back_, [this] { release(); },
+            [&] {
+                if (!back_) back_.emplace(host_, graph_);
+                hits_scores found = std::visit(
+                    [&](auto& parts) {
+                        if (!parts.hits) parts.hits.emplace(places_, graph_, back_->back());
+                        return to_scores(parts.hits->hits(back_->params(options), ctx_));
+                    },
+                    *parts_);
+                if (!keeps_links) release();
+                set_order(found.authorities);
+                set_order(found.hubs);
+                return found;
+            });
     }
 
     void release() {
