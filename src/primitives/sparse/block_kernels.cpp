@@ -34,11 +34,47 @@ HWY_INLINE void sum_lanes(const entries<Value>& from, std::uint64_t begin, std::
     }
 }
 
+/// Rows of so few entries often have sums halfway between two Values. The sums of floats that know this cost little more.
+template <class Value>
+constexpr std::uint64_t few_entries = std::is_same_v<Value, float> ? 32 : 8;
+
+/// Whether each row of the block has one lane.
+HWY_INLINE bool has_whole_rows(const std::uint32_t* runs) {
+    const hn::CappedTag<std::uint32_t, 16> d;
+    auto longest = hn::Zero(d);
+    for (std::size_t l = 0; l < block_lanes; l += hn::Lanes(d))
+        longest = hn::Max(longest, hn::LoadU(d, runs + l));
+    return hn::AllFalse(d, hn::Gt(longest, hn::Set(d, 1)));
+}
+
+/// A block of whole rows of few entries, with sums that know whether they are exact. Stores the lanes' Values, and returns those
+/// that are settled.
+template <class Value>
+HWY_INLINE std::uint64_t sum_short_rows(const entries<Value>& from, std::uint64_t begin, std::uint64_t end,
+                                        Value* y) {
+    constexpr std::size_t side_by_side = 4;
+    std::uint64_t settled = 0;
+    for (std::size_t l = 0; l < block_lanes; l += side_by_side * width) {
+        checked_sums<Value> lane[side_by_side];
+        for (checked_sums<Value>& one : lane) one = no_checked_sums<Value>();
+        for (std::uint64_t slot = begin + l; slot < end; slot += block_lanes) {
+            for (std::size_t g = 0; g < side_by_side; ++g) {
+                vector a, x;
+                ask_for(from, slot + g * width + 2 * ahead);
+                if (load_padded(from, slot + g * width, a, x)) add_checked(a, x, lane[g]);
+            }
+        }
+        for (std::size_t g = 0; g < side_by_side; ++g)
+            settled |= bits_of(settle(lane[g], y + l + g * width)) << (l + g * width);
+    }
+    return settled;
+}
+
 /// The lanes `left` of the width from `begin` on again, with sums that know whether they are exact. Stores these in y, and
 /// returns their lanes.
 HWY_INLINE std::uint64_t settle_exact(const entries<float>& from, std::uint64_t begin, std::uint64_t end,
                                       std::uint64_t left, float* y) {
-    checked_sums sums = no_checked_sums();
+    checked_sums<float> sums = no_checked_sums<float>();
     for (std::uint64_t slot = begin; slot < end; slot += block_lanes) {
         vector a, x;
         if (load_padded(from, slot, a, x)) add_checked(a, x, sums);
@@ -99,6 +135,18 @@ HWY_INLINE void blocks_of(const entries<Value>& from, const lane_blocks& blocks,
     for (std::size_t b = begin; b < end; ++b) {
         const std::uint32_t* const rows = blocks.row + b * block_lanes;
         const std::uint32_t* const runs = blocks.run + b * block_lanes;
+        const bool continues = b != begin && rows[0] == rows[-1];
+        const bool continued = b + 1 < end && rows[block_lanes] == rows[block_lanes - 1];
+        if (blocks.begin[b + 1] - blocks.begin[b] <= few_entries<Value> * block_lanes && !continues &&
+            !continued && has_whole_rows(runs)) {
+            Value found[block_lanes];
+            const std::uint64_t settled = sum_short_rows(from, blocks.begin[b], blocks.begin[b + 1], found);
+            for (std::size_t l = 0; l < block_lanes && rows[l] != padding; ++l) {
+                y[rows[l]] = found[l];
+                if (HWY_UNLIKELY((settled >> l & 1) == 0)) open.push_back(b * block_lanes + l);
+            }
+            continue;
+        }
         stored_sums<block_lanes> sums = {};
         sum_lanes(from, blocks.begin[b], blocks.begin[b + 1], sums);
         const std::uint64_t columns = (blocks.begin[b + 1] - blocks.begin[b]) / block_lanes;
@@ -118,8 +166,6 @@ HWY_INLINE void blocks_of(const entries<Value>& from, const lane_blocks& blocks,
             }
             settled |= here << l;
         }
-        const bool continues = b != begin && rows[0] == rows[-1];
-        const bool continued = b + 1 < end && rows[block_lanes] == rows[block_lanes - 1];
         for (std::size_t l = 0; l < block_lanes && rows[l] != padding;) {
             const std::size_t run = runs[l];
             const std::uint64_t at = b * block_lanes + l;

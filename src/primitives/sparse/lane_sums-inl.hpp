@@ -138,21 +138,24 @@ HWY_INLINE lane_sums<double> moved(const lane_sums<double>& a, const lane_sums<d
     return {move(a.s, b.s), move(a.t, b.t), move(a.c, b.c)};
 }
 
+/// As a mask of doubles.
+HWY_INLINE mask same_bits(hn::Vec<floats> a, hn::Vec<floats> b) {
+    const hn::RebindToUnsigned<floats> u;
+    const auto same = hn::VecFromMask(u, hn::Eq(hn::BitCast(u, a), hn::BitCast(u, b)));
+    const auto wide = hn::PromoteTo(indices64(), hn::BitCast(indices32(), same));
+    return hn::MaskFromVec(hn::BitCast(doubles(), wide));
+}
+
 /// Stores the settled Values and returns their mask. `terms`: maximum additions into each lane. A lane that added only
 /// zeros is settled for floats; for doubles it is not, because products may have underflowed. Sums near the end of the
 /// range are not: Highway's conversion to float saturates at the maximum on some targets.
 HWY_INLINE mask settle(const lane_sums<float>& sums, vector terms, float* y) {
     const doubles d;
     const floats f;
-    const hn::RebindToUnsigned<floats> u;
     const vector bound = hn::Mul(sums.t, hn::Mul(hn::Add(terms, hn::Set(d, 8)), hn::Set(d, 0x1.1p-53)));
     const auto low = hn::DemoteTo(f, hn::Sub(sums.s, bound)), high = hn::DemoteTo(f, hn::Add(sums.s, bound));
     hn::StoreU(low, f, y);
-    const auto same = hn::Eq(hn::BitCast(u, low), hn::BitCast(u, high));
-    const auto as_words = hn::VecFromMask(u, same);  // and to masks of doubles
-    const hn::RebindToSigned<doubles> i;
-    const auto wide = hn::PromoteTo(i, hn::BitCast(indices32(), as_words));
-    return hn::And(hn::MaskFromVec(hn::BitCast(d, wide)), hn::Le(sums.t, hn::Set(d, 0x1p127)));
+    return hn::And(same_bits(low, high), hn::Le(sums.t, hn::Set(d, 0x1p127)));
 }
 HWY_INLINE mask settle(const lane_sums<double>& sums, vector terms, double* y) {
     const doubles d;
@@ -174,35 +177,83 @@ HWY_INLINE std::uint64_t bits_of(mask lanes) {
 
 // ---- Sums that know whether they are exact ----
 
-/// Sums of the products of floats, which are exact in double, and the magnitudes that the additions rounded away: 0 where a
-/// sum is exact, and then only its conversion to float rounds. Most sums that no bound settles are such ones: the sum of a
-/// few floats is often halfway between two others.
-struct checked_sums {
+/// Sums whose error is at most `lost`, the magnitudes that the additions rounded away: 0 where a sum is exact, and then only its
+/// conversion to Value rounds. Most sums that the bound above does not settle are such ones: the sum of a few values is often
+/// halfway between two others. Floats: the sum is s, of products that are exact in double. Doubles: it is s + c.
+template <class Value>
+struct checked_sums;
+template <>
+struct checked_sums<float> {
     vector s, lost;
 };
-HWY_INLINE checked_sums no_checked_sums() {
-    return {hn::Zero(doubles()), hn::Zero(doubles())};
+template <>
+struct checked_sums<double> {
+    vector s, c, lost;
+};
+template <class Value>
+HWY_INLINE checked_sums<Value> no_checked_sums() {
+    const vector zero = hn::Zero(doubles());
+    if constexpr (std::is_same_v<Value, float>)
+        return {zero, zero};
+    else
+        return {zero, zero, zero};
 }
-HWY_INLINE checked_sums joined(const checked_sums& a, const checked_sums& b) {
+HWY_INLINE checked_sums<float> joined(const checked_sums<float>& a, const checked_sums<float>& b) {
     vector rest;
     const vector sum = sum_of_two(a.s, b.s, rest);
     return {sum, hn::Add(hn::Add(a.lost, b.lost), hn::Abs(rest))};
 }
 template <class Move>
-HWY_INLINE checked_sums moved(const checked_sums& a, const checked_sums& b, Move&& move) {
+HWY_INLINE checked_sums<float> moved(const checked_sums<float>& a, const checked_sums<float>& b,
+                                     Move&& move) {
     return {move(a.s, b.s), move(a.lost, b.lost)};
 }
-HWY_INLINE void add_checked(vector a, vector x, checked_sums& sums) {
+HWY_INLINE void add_checked(vector a, vector x, checked_sums<float>& sums) {
     sums = joined(sums, {hn::Mul(a, x), hn::Zero(doubles())});
 }
-/// Of the lanes `left`: stores the exact sums in y, and returns their lanes. Sums near the end of the range are left, as by
-/// settle().
-HWY_INLINE std::uint64_t settle_checked(const checked_sums& sums, std::uint64_t left, float* y) {
+HWY_INLINE void add_checked(vector a, vector x, checked_sums<double>& sums) {
     const doubles d;
+    vector product_rest, sum_rest, lost, more_lost;
+    const vector product = product_of_two(a, x, product_rest);
+    sums.s = sum_of_two(sums.s, product, sum_rest);
+    sums.c = sum_of_two(sums.c, product_rest, lost);
+    sums.c = sum_of_two(sums.c, sum_rest, more_lost);
+    sums.lost = hn::Add(sums.lost, hn::Add(hn::Abs(lost), hn::Abs(more_lost)));
+    // Of so small a product the rest may have lost digits: far fewer than 1.
+    const mask zero = hn::Or(hn::Eq(a, hn::Zero(d)), hn::Eq(x, hn::Zero(d)));
+    const mask small = hn::AndNot(zero, hn::Lt(hn::Abs(product), hn::Set(d, 0x1p-900)));
+    sums.lost = hn::Add(sums.lost, hn::IfThenElseZero(small, hn::Set(d, 1)));
+}
+
+/// A bound of the error of sum ± lost, and of the rounding of both.
+HWY_INLINE vector bound_of_lost(vector lost, vector sum) {
+    const doubles d;
+    const vector bound =
+        hn::Add(hn::Mul(lost, hn::Set(d, 1 + 0x1p-20)), hn::Mul(hn::Abs(sum), hn::Set(d, 0x1p-50)));
+    return hn::IfThenElseZero(hn::Ne(lost, hn::Zero(d)), bound);
+}
+/// Stores the settled Values and returns their mask. Sums near the end of the range are left, as by settle() above.
+HWY_INLINE mask settle(const checked_sums<float>& sums, float* y) {
+    const doubles d;
+    const floats f;
+    const vector bound = bound_of_lost(sums.lost, sums.s);
+    const auto low = hn::DemoteTo(f, hn::Sub(sums.s, bound)), high = hn::DemoteTo(f, hn::Add(sums.s, bound));
+    hn::StoreU(low, f, y);
+    return hn::And(same_bits(low, high), hn::Le(hn::Abs(sums.s), hn::Set(d, 0x1p127)));
+}
+HWY_INLINE mask settle(const checked_sums<double>& sums, double* y) {
+    const doubles d;
+    vector rest;
+    const vector sum = sum_of_two(sums.s, sums.c, rest);
+    const vector bound = bound_of_lost(sums.lost, rest);
+    const vector low = hn::Add(sum, hn::Sub(rest, bound)), high = hn::Add(sum, hn::Add(rest, bound));
+    hn::StoreU(low, d, y);
+    return hn::And(hn::Eq(low, high), hn::Le(hn::Abs(sum), hn::Set(d, 0x1p1020)));
+}
+/// Of the lanes `left`: stores the exact sums in y, and returns their lanes.
+HWY_INLINE std::uint64_t settle_checked(const checked_sums<float>& sums, std::uint64_t left, float* y) {
     float found[width];
-    hn::StoreU(hn::DemoteTo(floats(), sums.s), floats(), found);
-    const mask exact = hn::And(hn::Eq(sums.lost, hn::Zero(d)), hn::Le(hn::Abs(sums.s), hn::Set(d, 0x1p127)));
-    const std::uint64_t settled = bits_of(exact) & left;
+    const std::uint64_t settled = bits_of(settle(sums, found)) & left;
     for (std::uint64_t rest = settled; rest != 0; rest &= rest - 1) {
         const auto lane = hwy::Num0BitsBelowLS1Bit_Nonzero64(rest);
         y[lane] = found[lane];

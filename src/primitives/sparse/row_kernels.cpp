@@ -81,12 +81,12 @@ HWY_INLINE lane_sums<Value> sum_readable_row(const entries<Value>& from, std::si
 /// rows' ends.
 HWY_INLINE std::uint64_t settle_exact(const entries<float>& from, const std::uint64_t* begins,
                                       const lane_sums<float>* rows, std::uint64_t left, float* y) {
-    checked_sums checked[width];
+    checked_sums<float> checked[width];
     for (std::size_t j = 0; j < width; ++j) {
         const std::size_t lane = fold_order[j];
         checked[j] = {rows[j].s, hn::Zero(doubles())};
         if (begins[lane + 1] - begins[lane] <= width || (left >> lane & 1) == 0) continue;
-        checked[j] = no_checked_sums();
+        checked[j] = no_checked_sums<float>();
         for (std::size_t at = begins[lane]; at < begins[lane + 1]; at += width) {
             vector a, x;
             load_factors(from, at, std::min<std::size_t>(width, begins[lane + 1] - at), a, x);
