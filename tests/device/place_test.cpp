@@ -6,9 +6,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <functional>
 #include <string>
 #include <vector>
 
+#include "device/choice_ahead.hpp"
 #include "device/devices.hpp"
 #include "quern/base/error.hpp"
 
@@ -214,6 +217,55 @@ TEST(context, factories_name_the_device) {
     EXPECT_EQ(context::cuda().device, (device_choice{device_choice::kind::cuda, device_choice::any_ordinal}));
     EXPECT_EQ(context::cuda(2).device, (device_choice{device_choice::kind::cuda, 2}));
     EXPECT_EQ(context::best().device, device_choice{});
+}
+
+/// A machine with one GPU, whose check calls check().
+device::machine with_one_gpu(const std::function<bool()>& check) {
+    return {true,
+            [](std::string&) {
+                return std::vector<device::cuda_device_info>{{.ordinal = 0, .name = "Test GPU"}};
+            },
+            [check](int) {
+                return device::cuda_runtime_report{check(), "no answer", 0, 0};
+            }};
+}
+
+TEST(choice_ahead, tries_the_gpu_meanwhile_and_logs_when_asked) {
+    logging_context automatic({});
+    std::atomic<bool> may_answer = false;
+    const auto check = [&] {
+        may_answer.wait(false);
+        return true;
+    };
+    device_choice warmed;
+    choice_ahead ahead(with_one_gpu(check), automatic.ctx, "sorting", offered_places::all,
+                       [&](const context& ctx) {
+                           warmed = ctx.device;
+                           throw device_error("does not matter");
+                       });
+    EXPECT_THAT(automatic.logged, IsEmpty());
+    may_answer = true;
+    may_answer.notify_all();
+    EXPECT_EQ(ahead.wait().name, "cuda:0");
+    EXPECT_THAT(automatic.logged, ElementsAre("device cuda:0: Test GPU, which works"));
+    EXPECT_EQ(warmed, (device_choice{device_choice::kind::cuda, 0}));
+}
+
+TEST(choice_ahead, refuses_at_once_what_needs_no_trial) {
+    const auto works = [] { return true; };
+    const auto ahead = [&](const device::machine& here, const device_choice& wanted, offered_places offered) {
+        context ctx;
+        ctx.device = wanted;
+        choice_ahead(here, ctx, "sorting", offered, {}).wait();
+    };
+    const device_choice gpu{device_choice::kind::cuda}, fifth{device_choice::kind::cuda, 4};
+    EXPECT_THROW(ahead(with_one_gpu(works), gpu, offered_places::cpu_only), usage_error);
+    EXPECT_THROW(ahead(with_one_gpu(works), fifth, offered_places::all), device_error);
+    EXPECT_THROW(ahead({}, gpu, offered_places::all), device_error);
+    context ctx;
+    ctx.device = gpu;
+    choice_ahead fails(with_one_gpu([] { return false; }), ctx, "sorting", offered_places::all, {});
+    EXPECT_THROW(fails.wait(), device_error);
 }
 
 }  // namespace

@@ -730,9 +730,10 @@ TEST(child_words, finds_the_words_of_every_node) {
     }
 }
 
-/// Adds blocks of 500 random rows of the documents that document_of(random number) names, for n of 1 to 3 in turns, and
+/// Adds blocks of random rows of the documents that document_of(random number) names, for n of 1 to 3 in turns, and
 /// compares the order in which they come back.
 void expect_rows_by_document(std::span<const std::uint64_t> offsets, std::uint64_t memory, unsigned blocks,
+                             unsigned rows_of_block,
                              const std::function<std::uint32_t(std::uint64_t)>& document_of,
                              const std::function<void(std::uint64_t spilled, std::uint64_t added)>& judge) {
     ngram_options options;
@@ -740,20 +741,21 @@ void expect_rows_by_document(std::span<const std::uint64_t> offsets, std::uint64
     const temporary_folder folder;
     scratch_folder scratch(context_with(1, folder));
     document_rows<document_row> rows(scratch, offsets, options, memory, 3);
+    cpu_place host(context::cpu(3));
     std::vector<std::vector<std::uint32_t>> expected((offsets.size() - 1) * 3);  // firsts, by document and n
     std::mt19937_64 random(12);
     for (unsigned block = 0; block < blocks; ++block) {
         const unsigned n = 1 + block % 3;
         std::vector<std::uint32_t> documents, firsts;
-        for (unsigned i = 0; i < 500; ++i) {
+        for (unsigned i = 0; i < rows_of_block; ++i) {
             documents.push_back(document_of(random()));
             firsts.push_back(static_cast<std::uint32_t>(random()));
             expected[documents.back() * 3 + n - 1].push_back(firsts.back());
         }
-        const std::vector<std::uint32_t> counts(500, 7);
-        const std::vector<std::uint64_t> in_collection(500, 9);
-        const std::vector<double> weights(500, 0.5);
-        rows.add({n, documents, firsts, counts, in_collection, weights, {}, {}});
+        const std::vector<std::uint32_t> counts(rows_of_block, 7);
+        const std::vector<std::uint64_t> in_collection(rows_of_block, 9);
+        const std::vector<double> weights(rows_of_block, 0.5);
+        rows.add(host, {n, documents, firsts, counts, in_collection, weights, {}, {}});
     }
     std::vector<std::vector<std::uint32_t>> found(expected.size());
     std::uint32_t last = 0;
@@ -776,20 +778,22 @@ void expect_rows_by_document(std::span<const std::uint64_t> offsets, std::uint64
     EXPECT_TRUE(ordered);
     EXPECT_TRUE(whole);
     EXPECT_EQ(found, expected);
-    judge(rows.spilled_bytes(), std::uint64_t{blocks} * 500 * sizeof(document_row));
+    judge(rows.spilled_bytes(), std::uint64_t{blocks} * rows_of_block * sizeof(document_row));
 }
 
 TEST(document_rows, brings_rows_into_the_order_of_documents) {
     // Document 2 alone exceeds a bucket; document 1 is empty.
     const std::vector<std::uint64_t> offsets = {0, 10'000, 10'000, 200'000, 210'000, 240'000};
     for (const std::uint64_t memory : {std::uint64_t{1} << 20, std::uint64_t{1} << 30}) {
-        expect_rows_by_document(
-            offsets, memory, 300,
-            [](std::uint64_t random) {
-                constexpr std::uint32_t with_words[] = {0, 2, 2, 2, 3, 4, 4};
-                return with_words[random % std::size(with_words)];
-            },
-            [&](std::uint64_t spilled, std::uint64_t) { EXPECT_EQ(spilled > 0, memory == (1 << 20)); });
+        for (const unsigned blocks : {300U, 3U}) {  // one thread adds small ones, several add large ones
+            expect_rows_by_document(
+                offsets, memory, blocks, 150'000 / blocks,
+                [](std::uint64_t random) {
+                    constexpr std::uint32_t with_words[] = {0, 2, 2, 2, 3, 4, 4};
+                    return with_words[random % std::size(with_words)];
+                },
+                [&](std::uint64_t spilled, std::uint64_t) { EXPECT_EQ(spilled > 0, memory == (1 << 20)); });
+        }
     }
 }
 
@@ -799,7 +803,7 @@ TEST(document_rows, partitions_again_what_does_not_fit) {
     for (unsigned d = 0; d < 5'000; ++d)
         offsets.push_back(offsets.back() + (d == 1'234 ? 150'000 : d % 100 == 0 ? 0 : 900));
     expect_rows_by_document(
-        offsets, 1 << 20, 2'400,
+        offsets, 1 << 20, 2'400, 500,
         [](std::uint64_t random) -> std::uint32_t {
             if (random % 8 == 0) return 1'234;
             const auto d = static_cast<std::uint32_t>(random / 8 % 5'000);

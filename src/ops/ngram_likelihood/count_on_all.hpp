@@ -16,17 +16,19 @@
 
 namespace quern::ngram_detail {
 
-/// Every place has all words and counts one range of first words after another: count(place's index, place, turns, record)
-/// is its part. Nothing if the memory of one does not hold the words.
+/// Every place has all words and counts one range of first words after another: count(place, share, record) is its part. Nothing if the memory of one does not hold the words.
 template <class Count>
 std::optional<ngram_record> count_on_all(place_set& places, const ngram_options& options,
                                          const row_sink& sink, const Count& count) {
     range_turns turns(places.size(), options.order, sink);
+    word_exchange<cpu_place> of_cpus(places.size());
+    word_exchange<cuda_place> of_gpus(places.size());
     std::vector<ngram_record> parts(places.size());
     std::atomic<bool> fits = true;
     places.on_each([&](auto& place, cpu_place& /*host*/, std::size_t index) {
         turns.run([&] {
-            if (!count(index, place, turns, parts[index])) fits = false;
+            const place_share share{index, turns, of_cpus, of_gpus};
+            if (!count(place, share, parts[index])) fits = false;
         });
     });
     turns.rethrow();

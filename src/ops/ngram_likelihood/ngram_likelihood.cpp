@@ -158,8 +158,8 @@ std::optional<ngram_record> count_on_several(const chosen_device& chosen, const 
                                              const row_sink& sink) {
     if (chosen.more.empty() || options.method != ngram_method::automatic) return {};
     place_set places(ctx, chosen);
-    auto record = count_on_all(places, options, sink, [&](std::size_t, auto& place, auto& turns, auto& part) {
-        return count_part(place, collection, options, turns, part);
+    auto record = count_on_all(places, options, sink, [&](auto& place, const place_share& share, auto& part) {
+        return count_part(place, collection, options, share, part);
     });
     if (!record) log_that_one_counts(chosen, ctx);
     return record;

@@ -13,6 +13,7 @@
 #include "ops/ngram_likelihood/rows/documents.hpp"
 #include "ops/ngram_likelihood/rows/joined_rows.hpp"
 #include "ops/ngram_likelihood/rows/range_turns.hpp"
+#include "ops/ngram_likelihood/word_exchange.hpp"
 #include "quern/base/choose_device.hpp"
 #include "quern/ops/ngram_likelihood.hpp"
 
@@ -30,9 +31,9 @@ void count_ngrams(cuda_place& place, const ngram_collection& collection, const n
 /// One place's part of the work of several, by the method `automatic`; false if a place lacks the memory for all words. Only totals
 /// and pieces of the record.
 bool count_part(cpu_place& place, const ngram_collection& collection, const ngram_options& options,
-                range_turns& turns, ngram_record& record);
+                const place_share& share, ngram_record& record);
 bool count_part(cuda_place& place, const ngram_collection& collection, const ngram_options& options,
-                range_turns& turns, ngram_record& record);
+                const place_share& share, ngram_record& record);
 
 /// The entry points on these places, even if the words are few. The collection is checked. Other methods than `automatic`
 /// use the first place.

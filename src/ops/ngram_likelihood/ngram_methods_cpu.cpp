@@ -124,8 +124,8 @@ void count_collection(cpu_place& place, const ngram_collection& collection, cons
 }
 
 bool count_part(cpu_place& place, const ngram_collection& collection, const ngram_options& options,
-                range_turns& turns, ngram_record& record) {
-    return part_of_collection(place, collection, options, turns, record);
+                const place_share& share, ngram_record& record) {
+    return part_of_collection(place, collection, options, share, record);
 }
 
 void count_words(cpu_place& place, placed_text<cpu_place> words, std::uint32_t vocabulary,
@@ -135,8 +135,8 @@ void count_words(cpu_place& place, placed_text<cpu_place> words, std::uint32_t v
 }
 
 bool count_words_part(cpu_place& place, placed_text<cpu_place> words, std::uint32_t vocabulary,
-                      const ngram_options& options, range_turns& turns, ngram_record& record) {
-    return part_of_words(place, std::move(words), vocabulary, options, turns, record);
+                      const ngram_options& options, const place_share& share, ngram_record& record) {
+    return part_of_words(place, std::move(words), vocabulary, options, share, record);
 }
 
 void count_strings(cpu_place& place, const primitives::tokenized_text<cpu_place>& cut,

@@ -74,8 +74,8 @@ void count_ngrams(cuda_place& place, const ngram_collection& collection, const n
 }
 
 bool count_part(cuda_place& place, const ngram_collection& collection, const ngram_options& options,
-                range_turns& turns, ngram_record& record) {
-    return part_of_collection(place, collection, options, turns, record);
+                const place_share& share, ngram_record& record) {
+    return part_of_collection(place, collection, options, share, record);
 }
 
 void count_words(cuda_place& place, placed_text<cuda_place> words, std::uint32_t vocabulary,
@@ -101,8 +101,8 @@ void count_words(cuda_place& place, placed_text<cuda_place> words, std::uint32_t
 }
 
 bool count_words_part(cuda_place& place, placed_text<cuda_place> words, std::uint32_t vocabulary,
-                      const ngram_options& options, range_turns& turns, ngram_record& record) {
-    return part_of_words(place, std::move(words), vocabulary, options, turns, record);
+                      const ngram_options& options, const place_share& share, ngram_record& record) {
+    return part_of_words(place, std::move(words), vocabulary, options, share, record);
 }
 
 void count_strings(cuda_place& place, const primitives::tokenized_text<cuda_place>& cut,

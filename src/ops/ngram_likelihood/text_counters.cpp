@@ -20,9 +20,9 @@ class text_part_on : public text_part {
     ngram_record count(const ngram_text& text, const ngram_options& options, const row_sink& sink) override {
         return counting_.count(text, options, sink);
     }
-    bool count_part(const ngram_text& text, const ngram_options& options, range_turns& turns,
+    bool count_part(const ngram_text& text, const ngram_options& options, const place_share& share,
                     ngram_record& record) override {
-        return counting_.count_part(text, options, turns, record);
+        return counting_.count_part(text, options, share, record);
     }
     std::uint64_t dictionary_bytes() const override { return counting_.dictionary_bytes(); }
 
@@ -49,10 +49,9 @@ ngram_record text_counters::count(const ngram_text& text, const ngram_options& o
     parts_[0]->check(text, options);
     if (parts_.size() > 1 && options.method == ngram_method::automatic &&
         text.text.size() >= bytes_for_several_) {
-        auto record =
-            count_on_all(places_, options, sink, [&](std::size_t index, auto&, auto& turns, auto& part) {
-                return parts_[index]->count_part(text, options, turns, part);
-            });
+        auto record = count_on_all(places_, options, sink, [&](auto&, const place_share& share, auto& part) {
+            return parts_[share.index]->count_part(text, options, share, part);
+        });
         if (record) return std::move(*record);
         log_that_one_counts(chosen_, ctx_);
     }

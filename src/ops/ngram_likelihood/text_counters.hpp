@@ -23,7 +23,7 @@ class text_part {
     virtual void check(const ngram_text& text, const ngram_options& options) = 0;
     virtual ngram_record count(const ngram_text& text, const ngram_options& options,
                                const row_sink& sink) = 0;
-    virtual bool count_part(const ngram_text& text, const ngram_options& options, range_turns& turns,
+    virtual bool count_part(const ngram_text& text, const ngram_options& options, const place_share& share,
                             ngram_record& record) = 0;
     virtual std::uint64_t dictionary_bytes() const = 0;
 };

@@ -21,13 +21,6 @@
 
 namespace quern::ngram_detail {
 
-/// Words of a text on a place.
-template <class Place>
-struct placed_text {
-    array_on<Place, std::uint32_t> ids;
-    std::vector<std::uint64_t> documents;  ///< their starts among the words, and the end
-};
-
 /// Counts words that are on the place; the host need not know them.
 void count_words(cpu_place& place, placed_text<cpu_place> words, std::uint32_t vocabulary,
                  const ngram_options& options, const row_sink& sink, ngram_record& record);
@@ -35,9 +28,9 @@ void count_words(cuda_place& place, placed_text<cuda_place> words, std::uint32_t
                  const ngram_options& options, const row_sink& sink, ngram_record& record);
 /// One place's part of the work of several, as count_part().
 bool count_words_part(cpu_place& place, placed_text<cpu_place> words, std::uint32_t vocabulary,
-                      const ngram_options& options, range_turns& turns, ngram_record& record);
+                      const ngram_options& options, const place_share& share, ngram_record& record);
 bool count_words_part(cuda_place& place, placed_text<cuda_place> words, std::uint32_t vocabulary,
-                      const ngram_options& options, range_turns& turns, ngram_record& record);
+                      const ngram_options& options, const place_share& share, ngram_record& record);
 /// Counts words as strings.
 void count_strings(cpu_place& place, const primitives::tokenized_text<cpu_place>& cut,
                    const ngram_options& options, const row_sink& sink, ngram_record& record);
@@ -79,18 +72,30 @@ class text_counting {
         place_.synchronise();
         return record;
     }
-    /// One place's part of the work of several, which all tokenize the whole text; false if a place lacks the memory.
-    bool count_part(const ngram_text& text, const ngram_options& options, range_turns& turns,
+    /// One place's part of the work of several: each tokenises a share of the documents. False if a place lacks the memory.
+    bool count_part(const ngram_text& text, const ngram_options& options, const place_share& share,
                     ngram_record& record) {
-        if (turns.min_of_all(max_at_once()) < text.text.size()) return false;
-        return count_words_part(place_, look_up(text, 0, documents_of(text)), dictionary_.size(), options,
-                                turns, record);
+        const std::size_t first = first_of_share(text, share.index, share.turns.places()),
+                          last = first_of_share(text, share.index + 1, share.turns.places());
+        const bool fits = first == last || text.documents[last] - text.documents[first] <= max_at_once();
+        if (share.turns.min_of_all(fits ? 1 : 0) == 0) return false;
+        auto words =
+            share.words<Place>().gather(place_, share.index, look_up(text, first, last), share.turns);
+        return words &&
+               count_words_part(place_, std::move(*words), dictionary_.size(), options, share, record);
     }
     std::uint64_t dictionary_bytes() const { return dictionary_.bytes(); }
 
   private:
     static std::size_t documents_of(const ngram_text& text) {
         return text.documents.empty() ? 0 : text.documents.size() - 1;
+    }
+    /// The first document of one of so many shares, about equal in bytes.
+    static std::size_t first_of_share(const ngram_text& text, std::size_t index, std::size_t shares) {
+        if (index == shares) return documents_of(text);
+        const std::uint64_t begin = text.text.size() / shares * index;
+        return static_cast<std::size_t>(std::ranges::lower_bound(text.documents, begin) -
+                                        text.documents.begin());
     }
     static void check_size(const std::string& what, std::uint64_t bytes) {
         if (bytes > std::numeric_limits<std::uint32_t>::max())

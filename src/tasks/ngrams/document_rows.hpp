@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <mutex>
 #include <ranges>
 #include <span>
 #include <string>
@@ -20,6 +21,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "device/cpu/parallel.hpp"
 #include "device/files/scratch_folder.hpp"
 #include "device/files/spill_file.hpp"
 #include "quern/ops/ngram_likelihood.hpp"
@@ -62,21 +64,14 @@ class document_rows {
         scratch_.give_back(spilled_);
     }
 
-    /// Rows of one n, in the order of n-grams over all calls.
-    void add(const ngram_rows& rows) {
-        for (std::size_t r = 0; r < rows.documents.size(); ++r) {
-            Row& to = next_row(rows.documents[r], rows.n);
-            to.document = rows.documents[r];
-            to.n = rows.n;
-            to.first = rows.firsts[r];
-            to.in_document = rows.in_document[r];
-            to.in_collection = rows.in_collection[r];
-            to.weight = rows.weights[r];
-            if constexpr (with_history) {
-                to.history_in_document = rows.history_in_document[r];
-                to.history_in_collection = rows.history_in_collection[r];
-            }
-        }
+    /// Rows of one n, in the order of n-grams over all calls. If they are many, each thread of `host` looks for those of
+    /// some neighbouring documents.
+    void add(cpu_place& host, const ngram_rows& rows) {
+        constexpr std::size_t least = std::size_t{1} << 14;
+        const std::size_t parts = std::clamp<std::size_t>(rows.documents.size() / least, 1, host.threads());
+        for_each_piece(host, parts, [&](std::size_t p) {
+            add_rows_of(first_of_part(p, parts), first_of_part(p + 1, parts), rows);
+        });
     }
 
     /// The next rows, by document, n, n-gram; false after the last. Nothing may be added after the first call.
@@ -203,6 +198,35 @@ class document_rows {
         return true;
     }
 
+    /// The first document of one of so many parts: of about the same number of words, and of whole buckets.
+    std::uint32_t first_of_part(std::size_t part, std::size_t parts) const {
+        if (part == 0) return first_document_;
+        if (part == parts) return first_document_ + static_cast<std::uint32_t>(bucket_of_.size());
+        const std::uint64_t word = offsets_.front() + (offsets_.back() - offsets_.front()) / parts * part;
+        const auto at = static_cast<std::size_t>(std::ranges::upper_bound(offsets_, word) - offsets_.begin());
+        return buckets_[bucket_of_[std::clamp<std::size_t>(at, 1, bucket_of_.size()) - 1]].begin;
+    }
+
+    /// Those of the documents [first, last).
+    void add_rows_of(std::uint32_t first, std::uint32_t last, const ngram_rows& rows) {
+        for (std::size_t r = 0; r < rows.documents.size(); ++r) {
+            const std::uint32_t document = rows.documents[r];
+            if (document - first >= last - first) continue;
+            Row& to = next_row(document, rows.n);
+            to.document = document;
+            to.n = rows.n;
+            to.first = rows.firsts[r];
+            to.in_document = rows.in_document[r];
+            to.in_collection = rows.in_collection[r];
+            to.weight = rows.weights[r];
+            if constexpr (with_history) {
+                to.history_in_document = rows.history_in_document[r];
+                to.history_in_collection = rows.history_in_collection[r];
+            }
+        }
+    }
+
+    /// Of a bucket that no other thread uses.
     Row& next_row(std::uint32_t document, unsigned n) {
         const std::uint32_t first = bucket_of_[document - first_document_];
         bucket& b = buckets_[first + (buckets_[first].one_n ? n - first_n_ : 0)];
@@ -214,6 +238,7 @@ class document_rows {
 
     /// Called when the open chunk is full.
     void complete(bucket& b) {
+        const std::lock_guard one_at_a_time(completing_);
         const std::uint64_t bytes = chunk_rows_ * sizeof(Row);
         b.filled = 0;
         if (!spill_ && held_ + bytes <= memory_bytes_ / 2) {
@@ -285,6 +310,7 @@ class document_rows {
     std::vector<bucket> buckets_;           ///< in the order of their rows
     std::vector<std::uint32_t> bucket_of_;  ///< of each document, the first
     std::shared_ptr<spill_file> spill_;     ///< pieces read it
+    std::mutex completing_;
     std::uint64_t held_ = 0, room_ = 0, spilled_ = 0, spilled_again_ = 0;
 
     std::size_t next_bucket_ = 0;  ///< of next()

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "device/choice_ahead.hpp"
 #include "device/cpu/parallel.hpp"
 #include "device/cpu/pipeline.hpp"
 #include "device/files/scratch_folder.hpp"
@@ -34,7 +35,6 @@
 #include "tasks/ngrams/part_counts.hpp"
 #include "tasks/ngrams/row_text.hpp"
 #include "tasks/ngrams/text_batches.hpp"
-#include "tasks/shared/pinned_to_device.hpp"
 #include "tasks/shared/remaining_memory.hpp"
 #include "tasks/shared/stage_clock.hpp"
 #include "tasks/store/stop_words_file.hpp"
@@ -73,21 +73,37 @@ class text_target {
     std::uint64_t bytes_ = 0;
 };
 
-/// One thread for every 4 MiB of the budget, at most: each has buffers that the budget does not divide.
+/// One thread for every 4 MiB of the budget, at most: each has buffers that the budget does not divide. With the budget as a
+/// number: otherwise the system would be queried for every document.
 context with_threads_that_fit(const context& ctx) {
     constexpr std::uint64_t bytes_of_thread = 4 << 20;
     context fitting = ctx;
+    fitting.memory_bytes = ctx.memory_limit();
     const std::uint64_t most = std::max<std::uint64_t>(1, ctx.memory_limit() / bytes_of_thread);
     fitting.threads = static_cast<unsigned>(std::min<std::uint64_t>(ctx.thread_count(), most));
     return fitting;
+}
+
+/// Counts a few words, so that the device has loaded the code when those of the corpus come.
+void count_few_words(ngram_options requested, const context& ctx) {
+    if (requested.method != ngram_method::automatic) return;
+    if (requested.smoothing == ngram_smoothing::kneser_ney) requested.smoothing = {};  // not of documents
+    constexpr std::uint32_t vocabulary = 1 << 18;
+    constexpr std::uint64_t documents[] = {0, 400, 1000};
+    std::vector<std::uint32_t> words(1000);
+    for (std::uint32_t i = 0; i < words.size(); ++i) words[i] = i * i % 97;
+    ngram_likelihood({.words = words, .documents = documents, .vocabulary = vocabulary}, requested, ctx,
+                     [](const ngram_rows&) {});
 }
 
 class ngrams_run {
   public:
     ngrams_run(const ngrams_options& options, const context& ctx, const row_destination& to)
         : options_(options),
-          ctx_(pinned_to_device(with_threads_that_fit(ctx), place_requested(options.ngrams.method),
-                                result_.statistics, offered_by(options.ngrams.method))),
+          ctx_(with_threads_that_fit(ctx)),
+          device_(
+              ctx_, place_requested(options.ngrams.method), offered_by(options.ngrams.method),
+              [requested = options.ngrams](const context& pinned) { count_few_words(requested, pinned); }),
           to_(to),
           totals_text_(options.totals, options.take_totals, options.replace, ctx_),
           arpa_text_(options.arpa, options.take_arpa, options.replace, ctx_),
@@ -127,13 +143,19 @@ class ngrams_run {
         corpus_ = read_ngram_corpus(options_, text_, known.get(), scratch_, tables_, ctx_, part);
         spilled_ = corpus_.spilled_bytes;
         clock_.end_stage("read", corpus_.input_bytes);
+        const chosen_device chosen = device_.wait();
+        result_.statistics.device = chosen.name;
+        result_.statistics.device_reason = chosen.reason;
+        ctx_.device = choice_of(chosen);
     }
 
     static const char* place_requested(ngram_method method) {
         return method == ngram_method::suffix_sigma ? "method suffix-sigma" : "ngrams";
     }
+    /// One GPU makes a row in less than a nanosecond (docs/results.md), and the host needs several for it: a second one would only
+    /// cost its context.
     static offered_places offered_by(ngram_method method) {
-        return method == ngram_method::suffix_sigma ? offered_places::cpu_only : offered_places::several_gpus;
+        return method == ngram_method::suffix_sigma ? offered_places::cpu_only : offered_places::all;
     }
 
     /// The dictionary, and the text options of its words.
@@ -188,7 +210,7 @@ class ngrams_run {
                       if (counts && !rows)
                           return count_collection_ngrams(collection, requested, ctx, add_counts);
                       return ngram_likelihood(collection, requested, ctx, [&](const ngram_rows& block) {
-                          if (rows) rows->add(block);
+                          if (rows) rows->add(host_, block);
                           if (counts) joined.add(block);
                       });
                   });
@@ -391,8 +413,10 @@ class ngrams_run {
 
     const ngrams_options& options_;
     ngrams_result result_;
-    const context ctx_;
+    context ctx_;  ///< its device is the chosen one once the corpus is read
+    choice_ahead device_;
     const row_destination& to_;
+    cpu_place host_{ctx_};
     stage_clock clock_{result_.statistics};
     text_target totals_text_, arpa_text_;
     scratch_folder scratch_;

@@ -1,33 +1,80 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tasks/ngrams/row_text.hpp"
 
+#include <bit>
 #include <charconv>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
+#include <cstring>
 
 #include "report/json.hpp"
 #include "report/tsv.hpp"
+#include "tasks/ngrams/short_texts.hpp"
 
 namespace quern {
 namespace {
 
+constexpr std::size_t number_letters = 32;  ///< at most
+
 template <class Number>
-void append_number(std::string& out, Number value) {
-    char digits[32];
-    const auto [end, failed] = std::to_chars(digits, digits + sizeof digits, value);
-    out.append(digits, static_cast<std::size_t>(end - digits));
+char* put_number(char* to, Number value) {
+    return std::to_chars(to, to + number_letters, value).ptr;
+}
+char* put_count(char* to, std::uint64_t value) {
+    if (value >= 10) return put_number(to, value);
+    *to = static_cast<char>('0' + value);
+    return to + 1;
+}
+char* put(char* to, std::string_view text) {
+    std::memcpy(to, text.data(), text.size());
+    return to + text.size();
 }
 
-/// As in row_writer: the shortest decimal that reads back to the same value; non-finite values by name, null in JSON.
-void append_weight(std::string& out, double weight, bool json) {
-    if (std::isfinite(weight)) {
-        append_number(out, weight);
-    } else if (json) {
-        append_json(out, weight);
-    } else {
-        out += shortest(weight);
+/// Whether all words are fields of TSV as they are: most are, and then nobody looks at each letter of each row.
+bool are_plain(const ngram_corpus& corpus) {
+    std::string field;
+    for (std::uint32_t id = 0; id < corpus.vocabulary; ++id) {
+        field.clear();
+        report::append_tsv_field(field, corpus.word(id));
+        if (field != corpus.word(id)) return false;
     }
+    return true;
 }
+
+/// Texts of weights, as in row_writer: the shortest decimal that reads back to the same value; non-finite values by name,
+/// null in JSON. A third of the weights are among the last ones.
+class weight_texts {
+  public:
+    explicit weight_texts(bool json) : json_(json) {}
+    char* put_weight(char* to, double weight) {
+        const auto bits = std::bit_cast<std::uint64_t>(weight);
+        entry& at = entries_[bits * 0x9e3779b97f4a7c15U >> (64 - size_bits)];
+        if (at.bits != bits || at.size == 0) {
+            at.bits = bits;
+            at.size = static_cast<std::uint8_t>(write(at.text, weight) - at.text);
+        }
+        std::memcpy(to, at.text, number_letters);
+        return to + at.size;
+    }
+
+  private:
+    static constexpr unsigned size_bits = 9;
+    struct entry {
+        std::uint64_t bits;
+        std::uint8_t size = 0;
+        char text[number_letters];
+    };
+    char* write(char* to, double weight) const {
+        if (std::isfinite(weight)) return put_number(to, weight);
+        std::string text;
+        json_ ? append_json(text, weight) : void(text = shortest(weight));
+        return put(to, text);
+    }
+
+    bool json_;
+    std::vector<entry> entries_ = std::vector<entry>(std::size_t{1} << size_bits);
+};
 
 }  // namespace
 
@@ -50,6 +97,9 @@ row_text::row_text(const ngram_corpus& corpus, row_format format, std::span<cons
             before += '\t';
         }
     }
+    fixed_letters_ = end_.size() + number_letters * before_.size();
+    for (const std::string& before : before_) fixed_letters_ += before.size();
+    words_are_plain_ = !json_ && are_plain(corpus);
 }
 
 void row_text::append_field(std::string& out, std::string_view text) const {
@@ -58,36 +108,50 @@ void row_text::append_field(std::string& out, std::string_view text) const {
 
 template <class Row>
 void row_text::append(std::string& out, std::span<const Row> rows) const {
-    std::string name, words;
+    std::string front, words, field;
     std::uint32_t document = 0;
+    weight_texts weights(json_);
+    short_texts lines(out);
     for (const Row& row : rows) {
-        if (name.empty() || row.document != document) {  // ids are never empty
+        if (front.empty() || row.document != document) {
             document = row.document;
-            name.clear();
-            append_field(name, corpus_.name(document));
+            front = before_[0];
+            append_field(front, corpus_.name(document));
+            front += before_[1];
         }
-        words.clear();
-        append_words(words, corpus_, corpus_.documents[document] + row.first, row.n);
-        out += before_[0];
-        out += name;
-        out += before_[1];
-        append_number(out, row.n);
-        out += before_[2];
-        append_field(out, words);
-        out += before_[3];
-        append_number(out, row.in_document);
-        out += before_[4];
-        append_number(out, row.in_collection);
-        out += before_[5];
-        append_weight(out, row.weight, json_);
-        if constexpr (std::is_same_v<Row, document_row_with_history>) {
-            out += before_[6];
-            append_number(out, row.history_in_document);
-            out += before_[7];
-            append_number(out, row.history_in_collection);
+        const std::uint64_t position = corpus_.documents[document] + row.first;
+        std::size_t letters = row.n;
+        if (words_are_plain_) {
+            for (unsigned i = 0; i < row.n; ++i) letters += corpus_.word(corpus_.words[position + i]).size();
+        } else {
+            words.clear();
+            field.clear();
+            append_words(words, corpus_, position, row.n);
+            append_field(field, words);
+            letters = field.size();
         }
-        out += end_;
+        lines.append_with(front.size() + letters + fixed_letters_, [&](char* to) {
+            to = put_count(put(to, front), row.n);
+            to = put(to, before_[2]);
+            if (words_are_plain_) {
+                for (unsigned i = 0; i < row.n; ++i) {
+                    if (i != 0) *to++ = ' ';
+                    to = put(to, corpus_.word(corpus_.words[position + i]));
+                }
+            } else {
+                to = put(to, field);
+            }
+            to = put_count(put(to, before_[3]), row.in_document);
+            to = put_count(put(to, before_[4]), row.in_collection);
+            to = weights.put_weight(put(to, before_[5]), row.weight);
+            if constexpr (std::is_same_v<Row, document_row_with_history>) {
+                to = put_count(put(to, before_[6]), row.history_in_document);
+                to = put_count(put(to, before_[7]), row.history_in_collection);
+            }
+            return put(to, end_);
+        });
     }
+    lines.flush();
 }
 
 template void row_text::append(std::string&, std::span<const document_row>) const;

@@ -31,6 +31,8 @@ class row_text {
     bool json_;
     std::vector<std::string> before_;  ///< the text before each column's value
     std::string end_;
+    std::size_t fixed_letters_ = 0;  ///< of a row, at most: all but the document's name and the words
+    bool words_are_plain_ = false;   ///< each is its own text in a row
 };
 
 }  // namespace quern

@@ -130,48 +130,71 @@ TYPED_TEST(ngrams_on_several_places, are_those_of_one) {
     }
 }
 
+/// The rows of a text, counted twice by one counter.
+ngram_result rows_of_text(const chosen_device& chosen, const context& ctx, const ngram_text& text,
+                          const ngram_options& options) {
+    static const std::vector<std::string_view> words{"a", "and", "of", "that", "the", "they"};
+    text_counters counters(ctx, chosen, words, 0);
+    ngram_result found;
+    for (int twice = 0; twice < 2; ++twice) {
+        found = empty_tables(options);
+        found.record = counters.count(text, options, [&](const ngram_rows& rows) {
+            found.tables[rows.n - found.tables.front().n].append(rows);
+        });
+    }
+    return found;
+}
+
+void expect_same_tables(const ngram_result& found, const ngram_result& expected) {
+    ASSERT_EQ(found.record.totals, expected.record.totals);
+    ASSERT_EQ(found.tables.size(), expected.tables.size());
+    for (std::size_t t = 0; t < found.tables.size(); ++t) {
+        const ngram_table &a = found.tables[t], &b = expected.tables[t];
+        ASSERT_EQ(a.documents, b.documents);
+        ASSERT_EQ(a.firsts, b.firsts);
+        ASSERT_EQ(a.in_document, b.in_document);
+        ASSERT_EQ(a.in_collection, b.in_collection);
+        ASSERT_EQ(a.weights, b.weights);
+        ASSERT_EQ(a.history_in_document, b.history_in_document);
+        ASSERT_EQ(a.history_in_collection, b.history_in_collection);
+    }
+}
+
 TYPED_TEST(ngrams_on_several_places, of_text_are_those_of_one) {
-    const std::vector<std::string_view> words{"a", "and", "of", "that", "the", "they"};
+    constexpr std::string_view words[] = {"a", "of", "that", "they", "Other"};
     std::mt19937_64 random(3);
     std::string text;
     std::vector<std::uint64_t> documents{0};
     for (int d = 0; d < 60; ++d) {
         for (std::uint64_t i = random() % 70; i != 0; --i)
-            (text += random() % 9 == 0 ? "Other" : words[random() % words.size()]) +=
-                random() % 5 ? " " : "--";
+            (text += words[random() % std::size(words)]) += random() % 5 ? " " : "--";
         documents.push_back(text.size());
     }
     const ngram_text view{text, documents, true};
-    const auto rows_of_text = [&](const chosen_device& chosen, const context& ctx,
-                                  const ngram_options& options) {
-        ngram_result found = empty_tables(options);
-        text_counters counters(ctx, chosen, words, 0);
-        for (int twice = 0; twice < 2; ++twice) {
-            found = empty_tables(options);
-            found.record = counters.count(view, options, [&](const ngram_rows& rows) {
-                found.tables[rows.n - found.tables.front().n].append(rows);
-            });
-        }
-        return found;
-    };
     for (std::uint64_t number = 0; number < 6; ++number) {
         const ngram_options options = requested(number, 1 + number % 4);
-        const ngram_result expected = rows_of_text(cpu_places(1), context::cpu(2), options);
-        for (const std::size_t places : {2, 3}) {
-            const ngram_result found = rows_of_text(this->several(places), TypeParam::ctx(), options);
-            ASSERT_EQ(found.record.totals, expected.record.totals);
-            ASSERT_EQ(found.tables.size(), expected.tables.size());
-            for (std::size_t t = 0; t < found.tables.size(); ++t) {
-                const ngram_table &a = found.tables[t], &b = expected.tables[t];
-                ASSERT_EQ(a.documents, b.documents);
-                ASSERT_EQ(a.firsts, b.firsts);
-                ASSERT_EQ(a.in_document, b.in_document);
-                ASSERT_EQ(a.in_collection, b.in_collection);
-                ASSERT_EQ(a.weights, b.weights);
-                ASSERT_EQ(a.history_in_document, b.history_in_document);
-                ASSERT_EQ(a.history_in_collection, b.history_in_collection);
-            }
-        }
+        const ngram_result expected = rows_of_text(cpu_places(1), context::cpu(2), view, options);
+        for (const std::size_t places : {2, 3})
+            expect_same_tables(rows_of_text(this->several(places), TypeParam::ctx(), view, options),
+                               expected);
+    }
+}
+
+TYPED_TEST(ngrams_on_several_places, of_few_documents_are_those_of_one) {
+    // Shares without documents, and documents without words at their edges.
+    const std::string text = "of they -- of they of a of they of";
+    const std::uint64_t end = text.size();
+    for (const std::vector<std::uint64_t>& documents :
+         {std::vector<std::uint64_t>{0, end}, {0, 0, 0, 8, 11, end, end}, {0, 1, end}, {0, end - 1, end}}) {
+        const ngram_text view{text, documents, true};
+        const ngram_result expected = rows_of_text(cpu_places(1), context::cpu(2), view, requested(4, 3));
+        for (const std::size_t places : {2, 3, 5})
+            expect_same_tables(rows_of_text(this->several(places), TypeParam::ctx(), view, requested(4, 3)),
+                               expected);
+    }
+    for (const std::vector<std::uint64_t>& documents : {std::vector<std::uint64_t>{}, {0}, {0, 0}}) {
+        const ngram_text none{{}, documents, true};
+        EXPECT_EQ(rows_of_text(this->several(3), TypeParam::ctx(), none, {}).record.totals[0].rows, 0U);
     }
 }
 

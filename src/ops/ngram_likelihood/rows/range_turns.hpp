@@ -37,6 +37,9 @@ class range_turns {
         return min_[round];
     }
 
+    /// Waits for all places.
+    void meet() { min_of_all(0); }
+
     /// The next of so many ranges, the same number at every place; nothing: all have begun, or one has failed.
     std::optional<std::size_t> begin_next(std::size_t ranges) {
         const std::lock_guard hold(mutex_);
