@@ -143,6 +143,14 @@ compressed() { # compressed PROGRAM SUFFIX
     quern search store rye --format jsonl --quiet | grep -q '"fields":{"price":"3,50"}'
     quern dedup shop.csv -o kept.csv --quiet
     printf 'id;text;price\n1;"rye; bread";3,50\n3;"two\n""lines""";7\n' | diff - kept.csv
+    # As Excel writes it.
+    printf '\xef\xbb\xbfsep=;\r\nid;text\r\n1;"rye; bread"\r\n2;"rye; bread"\r\n3;sour, dough\r\n' >excel.csv
+    quern dedup excel.csv -o out.csv --quiet
+    grep -v '^2' excel.csv | cmp - out.csv
+    quern filter excel.csv --rules length.max-words=1 --removed removed -o out.csv --force --quiet
+    [ "$(cut -f 1 removed | tr '\n' ' ')" = "1 2 3 " ]
+    quern filter shop.csv excel.csv --mask ips -o folder/ --quiet
+    cmp folder/excel.csv excel.csv
     quern dedup shop.csv --level line --min-length 3 -o lines.csv --quiet
     diff lines.csv kept.csv
     printf 'id;text\n1;"rye; bread"\n2;"rye; bread\nmore"\n' >lines.csv

@@ -298,8 +298,11 @@ class many_reader final : public corpus_reader {
         const std::string text = utf8_head(head);
         const char separator = form == corpus_form::csv ? csv_separator(text) : '\t';
         const bool whole = head.size() < detection_bytes;
-        if (auto heading = table_heading(text, whole, separator, fields))
-            return table_form(std::move(*heading), separator, fields);
+        if (const auto beginning = table_beginning(text, whole, separator, fields)) {
+            // Excel takes a file without the mark for one of its own code page.
+            const bool has_mark = byte_order_of(head) == byte_order::utf8;
+            return table_form((has_mark ? "\xEF\xBB\xBF" : "") + *beginning, separator, fields);
+        }
         if (form == corpus_form::tsv && !fields.any_chosen()) return tsv_form();
         throw invalid_input(path.native(), 1, missing_heading(text, whole, separator, fields));
     }

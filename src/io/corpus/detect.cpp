@@ -141,6 +141,7 @@ std::string other_separator(const std::vector<std::string>& names) {
 std::string missing_heading(std::string_view text, bool whole, char separator,
                             const document_fields& fields) {
     constexpr std::size_t max = 8;
+    if (separator != '\t') text.remove_prefix(separator_line(text));
     std::size_t end = separator == '\t' ? text.find('\n') + 1 : csv_record_end(text, separator);
     if (end == 0 && whole) end = text.size();
     std::string texts = expected_names(text_names);
@@ -296,7 +297,7 @@ std::optional<corpus_form> detect(std::string_view head, bool whole, std::string
     if (looks_like_tsv(head, whole)) return corpus_form::tsv;
     const bool is_named_csv = extension_of(path) == "csv";
     if (looks_like_csv(text, whole, fields) ||
-        (is_named_csv && table_heading(text, whole, csv_separator(text), fields)))
+        (is_named_csv && table_beginning(text, whole, csv_separator(text), fields)))
         return corpus_form::csv;
     if (kind == file_kind::text) return corpus_form::folder;
     if (is_named_csv) {
@@ -321,7 +322,7 @@ std::optional<corpus_form> detect_collection(std::string_view head, bool whole, 
     if (extension_of(path) == "tsv" && looks_like_tsv(head, whole)) return corpus_form::tsv;
     if (extension_of(path) != "csv") return std::nullopt;
     const std::string text = utf8_head(head);
-    if (table_heading(text, whole, csv_separator(text), fields)) return corpus_form::csv;
+    if (table_beginning(text, whole, csv_separator(text), fields)) return corpus_form::csv;
     return std::nullopt;
 }
 

@@ -117,8 +117,8 @@ std::unique_ptr<corpus_reader> read_records(std::unique_ptr<byte_source> source,
 
 std::shared_ptr<const record_form> jsonl_form(const document_fields& fields = {});
 std::shared_ptr<const record_form> tsv_form();
-/// Rows under a heading that names columns; separator: a tab, a comma or a semicolon. Line 1 is the heading.
-std::shared_ptr<const record_form> table_form(std::string heading, char separator,
+/// Rows under a heading that names columns; `beginning`: what stands before them (table_beginning()), from line 1.
+std::shared_ptr<const record_form> table_form(std::string beginning, char separator,
                                               const document_fields& fields = {});
 std::shared_ptr<const record_form> lines_form();
 std::shared_ptr<const record_form> trec_form();

@@ -85,9 +85,9 @@ std::string with_text(std::string_view record, document::record_form form, std::
     } else if (form == document::record_form::tsv) {
         at = {line.find('\t') + 1, line.size()};
     } else {
-        heading.remove_suffix(1);
         const char separator = table_separator(heading);
-        const table_columns columns = table_columns::of(fields_of(heading, separator), fields).value();
+        const table_columns columns =
+            table_columns::of(fields_of(heading_of(heading), separator), fields).value();
         const std::size_t column = columns.text.front();
         at = separator == '\t' ? tab_field(line, column, columns.count) : csv_field(line, separator, column);
         if (separator != '\t') made = quoted(text);

@@ -11,7 +11,7 @@
 namespace quern::io {
 
 /// Replaces the text of a record (document::record) from which a document was read; all other bytes stay as they are.
-/// `heading`: that of a table, with its line end; else empty. `text` is UTF-8, for a line of TSV without line ends, as the
+/// `heading`: document::record_heading of a table; else empty. `text` is UTF-8, for a line of TSV without line ends, as the
 /// original text is. `fields`: those that the document was read with; usage_error if they name several texts.
 std::string with_text(std::string_view record, document::record_form form, std::string_view heading,
                       std::string_view text, const document_fields& fields = {});

@@ -38,10 +38,10 @@ bool take_links(std::string_view cell, std::vector<std::string>& links, const re
 
 class table_rows {
   public:
-    table_rows(std::string heading, char separator, const document_fields& fields)
-        : heading_(std::make_shared<const std::string>(std::move(heading) + '\n')) {
-        const std::vector<std::string> names =
-            fields_of(std::string_view(*heading_).substr(0, heading_->size() - 1), separator);
+    table_rows(std::string beginning, char separator, const document_fields& fields)
+        : beginning_(std::make_shared<const std::string>(std::move(beginning))),
+          first_row_(1 + count_line_ends(*beginning_)) {
+        const std::vector<std::string> names = fields_of(heading_of(*beginning_), separator);
         columns_ = table_columns::of(names, fields).value();
         if (!fields.any_chosen() && fields.kept.empty()) return;
         named_.any_record = true;
@@ -53,6 +53,7 @@ class table_rows {
     }
 
     std::size_t column_count() const { return columns_.count; }
+    std::uint64_t first_row() const { return first_row_; }  ///< its line
 
     /// `record`: with its line end.
     void take(std::vector<std::string>& fields, std::string_view record, const unit_position& position,
@@ -92,7 +93,7 @@ class table_rows {
         if (position.keep_records) {
             made.record = record;
             made.record_kind = document::record_form::table;
-            made.record_heading = heading_;
+            made.record_heading = beginning_;
         }
         keep(out, std::move(made), position.path, line);
     }
@@ -110,20 +111,21 @@ class table_rows {
         return text;
     }
 
-    std::shared_ptr<const std::string> heading_;  ///< with a line end
+    std::shared_ptr<const std::string> beginning_;
+    std::uint64_t first_row_;
     table_columns columns_;
     named_members named_;  ///< of every row
 };
 
 class headed_tsv final : public line_form {
   public:
-    headed_tsv(std::string heading, const document_fields& fields)
-        : rows_(std::move(heading), '\t', fields) {}
+    headed_tsv(std::string beginning, const document_fields& fields)
+        : rows_(std::move(beginning), '\t', fields) {}
 
   private:
     void parse_line(std::string_view line, const unit_position& position, std::uint64_t number,
                     parsed_unit& out) const override {
-        if (number == 1) return;
+        if (number < rows_.first_row()) return;
         std::vector<std::string> fields;
         split_tabs(line, rows_.column_count(), fields);
         rows_.take(fields, line, position, number, out);  // line_form fills in the record
@@ -133,8 +135,8 @@ class headed_tsv final : public line_form {
 
 class csv final : public record_form {
   public:
-    csv(std::string heading, char separator, const document_fields& fields)
-        : separator_(separator), rows_(std::move(heading), separator, fields) {}
+    csv(std::string beginning, char separator, const document_fields& fields)
+        : separator_(separator), rows_(std::move(beginning), separator, fields) {}
 
     std::size_t last_end(std::string_view bytes) const override {
         std::size_t last = 0;
@@ -171,8 +173,8 @@ class csv final : public record_form {
             if (record.empty()) continue;
             if (whole.size() > position.limit.bytes) {
                 reject(out, position.path, number, position.limit.reason());
-            } else if (number == 1) {
-                continue;  // the heading
+            } else if (number < rows_.first_row()) {
+                continue;
             } else if (!split_csv(record, separator_, fields)) {
                 // Everything that follows is in that field, and the number of documents in it is unknown.
                 note(out, {position.path, number, "a quoted field has no closing quote", true, false, true});
@@ -189,10 +191,10 @@ class csv final : public record_form {
 
 }  // namespace
 
-std::shared_ptr<const record_form> table_form(std::string heading, char separator,
+std::shared_ptr<const record_form> table_form(std::string beginning, char separator,
                                               const document_fields& fields) {
-    if (separator == '\t') return std::make_shared<headed_tsv>(std::move(heading), fields);
-    return std::make_shared<csv>(std::move(heading), separator, fields);
+    if (separator == '\t') return std::make_shared<headed_tsv>(std::move(beginning), fields);
+    return std::make_shared<csv>(std::move(beginning), separator, fields);
 }
 
 }  // namespace quern::io

@@ -17,9 +17,10 @@ std::string_view without_line_end(std::string_view record) {
     return record;
 }
 
-}  // namespace
-
-namespace {
+std::string_view without_mark(std::string_view text) {
+    constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
+    return text.starts_with(byte_order_mark) ? text.substr(byte_order_mark.size()) : text;
+}
 
 /// The names of a heading: without blanks around them, and the same in lower case.
 struct heading_names {
@@ -124,13 +125,29 @@ void split_tabs(std::string_view line, std::size_t max, std::vector<std::string>
     fields.emplace_back(line);
 }
 
+std::size_t separator_line(std::string_view head) {
+    const std::size_t end = head.find('\n') + 1;
+    std::string_view line = without_line_end(head.substr(0, end));
+    if (line.size() == 7 && line.starts_with('"') && line.ends_with('"')) line = line.substr(1, 5);
+    constexpr std::string_view signs = ",;|:!#$%&*+-./<>?@^~";
+    return line.size() == 5 && line.starts_with("sep=") && signs.find(line[4]) != signs.npos ? end : 0;
+}
+
+std::string_view heading_of(std::string_view beginning) {
+    beginning = without_mark(beginning);
+    return without_line_end(beginning.substr(separator_line(beginning)));
+}
+
 char csv_separator(std::string_view head) {
+    head = without_mark(head);
+    if (separator_line(head) != 0) return head[head.find('=') + 1];
     const std::string_view line = head.substr(0, head.find('\n'));
     return line.find(',') == line.npos && line.find(';') != line.npos ? ';' : ',';
 }
 
-char table_separator(std::string_view heading) {
-    return heading.find('\t') == heading.npos ? csv_separator(heading) : '\t';
+char table_separator(std::string_view beginning) {
+    const bool has_tab = heading_of(beginning).find('\t') != beginning.npos;
+    return has_tab && separator_line(without_mark(beginning)) == 0 ? '\t' : csv_separator(beginning);
 }
 
 std::size_t csv_record_end(std::string_view bytes, char separator) {
@@ -211,16 +228,20 @@ std::optional<std::string_view> take_record(std::string_view& head, bool whole, 
 
 }  // namespace
 
-std::optional<std::string> table_heading(std::string_view head, bool whole, char separator,
-                                         const document_fields& fields) {
-    const auto first = take_record(head, whole, separator);
+std::optional<std::string> table_beginning(std::string_view head, bool whole, char separator,
+                                           const document_fields& fields) {
+    std::string_view rest = head.substr(separator == '\t' ? 0 : separator_line(head));
+    const auto first = take_record(rest, whole, separator);
     if (!first || !table_columns::of(fields_of(*first, separator), fields)) return std::nullopt;
-    return std::string(*first);
+    std::string beginning(head.substr(0, head.size() - rest.size()));
+    if (!beginning.ends_with('\n')) beginning += '\n';
+    return beginning;
 }
 
 bool looks_like_csv(std::string_view head, bool whole, const document_fields& fields) {
     const char separator = csv_separator(head);
-    if (!table_heading(head, whole, separator, fields)) return false;
+    if (!table_beginning(head, whole, separator, fields)) return false;
+    head.remove_prefix(separator_line(head));
     const auto first = take_record(head, whole, separator), second = take_record(head, whole, separator);
     return !second || second->empty() ||
            fields_of(*second, separator).size() == fields_of(*first, separator).size();

@@ -34,11 +34,18 @@ struct table_columns {
 /// The fields of a line; the last of `max` takes the rest, including tabs.
 void split_tabs(std::string_view line, std::size_t max, std::vector<std::string>& fields);
 
-/// Of CSV, by its first line: a semicolon if that has one and no comma, else a comma.
+/// Of CSV: the one that a first line `sep=;` names, as Excel writes and reads it; else by the heading: a semicolon if that
+/// has one and no comma, else a comma.
 char csv_separator(std::string_view head);
 
-/// Of a table by its heading: a tab if it has one, else as above.
-char table_separator(std::string_view heading);
+/// Of a table by its beginning: the one that a first line names, else a tab if the heading has one, else as above.
+char table_separator(std::string_view beginning);
+
+/// The bytes of a first line `sep=;`, with its end; 0 without one.
+std::size_t separator_line(std::string_view head);
+
+/// The heading at the end of a table's beginning (document::record_heading), without its line end.
+std::string_view heading_of(std::string_view beginning);
 
 /// The end of the first record of `bytes`, after its line end; 0 if its end is not included. A line end between quotes
 /// is part of a field.
@@ -56,10 +63,10 @@ class csv_scan {
 /// A record without its line end. False: its last field has an unclosed quote.
 bool split_csv(std::string_view record, char separator, std::vector<std::string>& fields);
 
-/// The heading at the beginning of `head`, without its line end; empty if the first record is not one. `whole`: nothing
-/// follows.
-std::optional<std::string> table_heading(std::string_view head, bool whole, char separator,
-                                         const document_fields& fields = {});
+/// What stands before the first row of `head`: a line `sep=;`, if it has one, and the heading, with its line end. Empty if
+/// the first record is not a heading. `whole`: nothing follows.
+std::optional<std::string> table_beginning(std::string_view head, bool whole, char separator,
+                                           const document_fields& fields = {});
 /// Whether it begins CSV: with a heading, and a second record, if any, of as many fields. Lines of prose hardly ever
 /// agree. A file whose name says that it is CSV needs only the heading.
 bool looks_like_csv(std::string_view head, bool whole, const document_fields& fields = {});

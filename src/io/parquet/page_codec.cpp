@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "io/parquet/page_codec.hpp"
 
+#include <brotli/decode.h>
 #include <isa-l/igzip_lib.h>
 #include <lz4.h>
 #include <snappy.h>
@@ -47,6 +48,14 @@ void gunzip(std::string_view packed, std::span<char> plain) {
     if (made != plain.size()) throw_damaged("gzip");
 }
 
+bool unbrotli(std::string_view packed, std::span<char> plain) {
+    std::size_t made = plain.size();
+    const BrotliDecoderResult code =
+        BrotliDecoderDecompress(packed.size(), reinterpret_cast<const std::uint8_t*>(packed.data()), &made,
+                                reinterpret_cast<std::uint8_t*>(plain.data()));
+    return code == BROTLI_DECODER_RESULT_SUCCESS && made == plain.size();
+}
+
 bool unlz4(std::string_view packed, std::span<char> plain) {
     const int result = LZ4_decompress_safe(packed.data(), plain.data(), static_cast<int>(packed.size()),
                                            static_cast<int>(plain.size()));
@@ -75,7 +84,7 @@ bool unlz4_framed(std::string_view packed, std::span<char> plain) {
 }  // namespace
 
 bool is_supported(codec which) {
-    return which <= codec::lz4_raw && which != codec::lzo && which != codec::brotli;
+    return which <= codec::lz4_raw && which != codec::lzo;
 }
 
 void decompress(codec which, std::string_view packed, std::span<char> plain) {
@@ -89,6 +98,9 @@ void decompress(codec which, std::string_view packed, std::span<char> plain) {
             return;
         case codec::gzip:
             return gunzip(packed, plain);
+        case codec::brotli:
+            if (!unbrotli(packed, plain)) throw_damaged("brotli");
+            return;
         case codec::zstd:
             if (!decompress_zstd(packed, plain)) throw_damaged("zstd");
             return;
@@ -99,7 +111,6 @@ void decompress(codec which, std::string_view packed, std::span<char> plain) {
             if (!unlz4(packed, plain)) throw_damaged("LZ4");
             return;
         case codec::lzo:
-        case codec::brotli:
             break;
     }
     throw fault("pages compressed by " + name_of(which) + " are not read");

@@ -21,7 +21,7 @@ constexpr std::size_t entries_at_once = 4096;
 /// The codecs that nothing here writes become zstd, and the old framing of LZ4 the new one.
 codec written_codec(codec read) {
     if (read == codec::lz4_framed) return codec::lz4_raw;
-    return is_supported(read) ? read : codec::zstd;
+    return is_supported(read) && read != codec::brotli ? read : codec::zstd;
 }
 
 std::vector<std::string_view> path_of(const schema& columns, std::uint32_t node) {

@@ -46,7 +46,7 @@ std::optional<document> read_record(const io::record_form& form, std::string rec
     record.resize(bytes + io::unit_padding);
     io::parsed_unit parsed;
     io::unit_position position;
-    position.first_line = 2;  // the first may be a heading
+    position.first_line = std::uint64_t{1} << 32U;  // behind any heading
     form.parse(std::string_view(record).substr(0, bytes), position, parsed);
     if (parsed.documents.size() != 1) return std::nullopt;
     return std::move(parsed.documents.front());
@@ -62,7 +62,10 @@ std::uint8_t record_file::kind_of(const document& d) {
     if (d.record.empty() || d.record_kind == document::record_form::json) return json_kind;
     if (d.record_kind == document::record_form::tsv) return tsv_kind;
     if (d.record_kind == document::record_form::path) return path_kind;
-    const auto same = [&](const auto& heading) { return *heading == *d.record_heading; };
+    const auto same = [&](const auto& heading) {
+        return io::heading_of(*heading) == io::heading_of(*d.record_heading) &&
+               io::table_separator(*heading) == io::table_separator(*d.record_heading);
+    };
     const auto at = std::ranges::find_if(headings_, same);
     const auto number = static_cast<std::size_t>(at - headings_.begin());
     if (at == headings_.end() && number == max_headings) return json_kind;
@@ -136,8 +139,7 @@ void record_file::write_converted(const std::function<bool(std::size_t)>& wanted
     std::vector<std::shared_ptr<const io::record_form>> forms(first_table_kind);
     forms[tsv_kind] = io::tsv_form();
     for (const auto& heading : headings_) {
-        forms.push_back(
-            io::table_form(heading->substr(0, heading->size() - 1), io::table_separator(*heading), fields_));
+        forms.push_back(io::table_form(*heading, io::table_separator(*heading), fields_));
     }
     for (std::size_t i = 0; i < ends_.size(); ++i) {
         if (!wanted(i)) continue;

@@ -15,6 +15,7 @@
 #include "base/hash.hpp"
 #include "io/corpus/folder_walk.hpp"
 #include "io/corpus/record_text.hpp"
+#include "io/corpus/table_columns.hpp"
 #include "ops/text_quality/masking.hpp"
 #include "quern/base/error.hpp"
 #include "quern/base/rows.hpp"
@@ -72,7 +73,7 @@ const std::vector<std::string>& bad_words_of(const rule_choice& rules) {
 bool is_tab_separated(const document& d) {
     using form = document::record_form;
     return d.record_kind == form::tsv || (d.record_kind == form::table && d.record_heading &&
-                                          d.record_heading->find('\t') != std::string::npos);
+                                          io::table_separator(*d.record_heading) == '\t');
 }
 
 /// Gives the document another text, in its record too.

@@ -52,6 +52,16 @@ TEST(table, csv_is_read_as_rfc_4180_has_it) {
     EXPECT_EQ(all.documents[3].title, "last");
 }
 
+TEST(table, a_first_line_names_the_separator) {
+    const auto all = read_file("a.csv", "\xEF\xBB\xBFsep=;\r\nid;te,xt;text\r\n1;2;\"a;\r\nb\"\r\n2;3\r\n");
+    EXPECT_THAT(ids(all), ElementsAre("1"));
+    EXPECT_EQ(all.documents[0].text, "a;\r\nb");
+    EXPECT_THAT(issues(all), ElementsAre("5: 2 fields, where the heading has 3"));
+    EXPECT_THAT(ids(read_file("a.csv", "sep=|\nid|text\nx|y\n")), ElementsAre("x"));
+    EXPECT_THAT(ids(read_file("a.csv", "\"sep=,\"\nid,text\nx,y")), ElementsAre("x"));
+    EXPECT_THAT(ids(read_file("a.csv", "\"id\",\"a\nb\",text\n1,2,3\n")), ElementsAre("1"));
+}
+
 TEST(table, csv_says_what_is_wrong) {
     const auto all = read_file("a.csv", "id,text\n1,a\n2\n3,b,c\n,d\n5,e\n6,\"open\n7,f\n");
     EXPECT_THAT(ids(all), ElementsAre("1", "5"));
@@ -101,6 +111,9 @@ TEST(table, records_and_fields_agree_on_hard_bytes) {
     EXPECT_EQ(csv_separator("id;text\n1;a, b\n"), ';');
     EXPECT_EQ(csv_separator("id;text,more\n"), ',');
     EXPECT_EQ(csv_separator("text"), ',');
+    EXPECT_EQ(csv_separator("sep=;\r\nid,text\r\n"), ';');
+    EXPECT_EQ(csv_separator("\"sep=|\"\nid,text\n"), '|');
+    EXPECT_EQ(csv_separator("sep=a\nid;text\n"), ',');
     EXPECT_TRUE(split_csv("", ',', fields));
     EXPECT_THAT(fields, ElementsAre(""));
     EXPECT_TRUE(split_csv("a,", ',', fields));

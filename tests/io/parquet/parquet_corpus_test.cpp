@@ -112,6 +112,17 @@ TEST(parquet, columns_are_chosen_by_name) {
     EXPECT_THAT(issues(all), ::testing::Contains("3: the id is null"));
 }
 
+TEST(parquet, brotli_is_read) {
+    const parsed_unit all = read_all({file("special_brotli.parquet")});
+    ASSERT_EQ(all.documents.size(), 3U);
+    EXPECT_EQ(all.documents[2].text, "a text");
+    EXPECT_EQ(issues(all), std::vector<std::string>{});
+    const temporary_folder folder;
+    std::string damaged = bytes_of(file("special_brotli.parquet"));
+    for (std::size_t at = 24; at < 40; ++at) damaged[at] = '\x55';
+    EXPECT_NE(read_all({folder.write("damaged.parquet", damaged)}).issues.size(), 0U);
+}
+
 TEST(parquet, what_cannot_be_read_is_refused_with_a_remedy) {
     corpus_options options;
     options.fields.text = {"body"};
@@ -124,9 +135,12 @@ TEST(parquet, what_cannot_be_read_is_refused_with_a_remedy) {
     EXPECT_THAT(refusal(file("plain.parquet"), options),
                 HasSubstr("name a column within it, such as \"meta.url\""));
     EXPECT_THAT(refusal(file("special_nested_text.parquet")), HasSubstr("\"text\" is a list"));
-    EXPECT_THAT(refusal(file("special_brotli.parquet")),
-                HasSubstr("compressed by brotli, which is not read; write"));
     const temporary_folder folder;
+    std::string lzo = bytes_of(file("special_brotli.parquet"));
+    const std::string_view name_and_codec = "\x04text\x15\x08";  // of the column; 3 is LZO, as 6
+    lzo.at(lzo.rfind(name_and_codec) + 6) = '\x06';
+    EXPECT_THAT(refusal(folder.write("lzo.parquet", lzo)),
+                HasSubstr("compressed by LZO, which is not read; write"));
     const std::string whole = bytes_of(file("plain.parquet"));
     EXPECT_THAT(refusal(folder.write("cut.parquet", whole.substr(0, whole.size() - 1))),
                 HasSubstr("cut off"));

@@ -104,7 +104,13 @@ INSTANTIATE_TEST_SUITE_P(files, row_writer_test,
 TEST(rows_of_parquet, refuses_another_schema_and_no_file) {
     EXPECT_THROW(copied({}, {}), usage_error);
     EXPECT_THROW(copied({opened("plain"), opened("special_repeated_text")}, {}), usage_error);
-    EXPECT_THROW(copied({opened("special_brotli")}, {true}), invalid_input);
+}
+
+TEST(rows_of_parquet, brotli_becomes_zstd) {
+    const std::string bytes = copied({opened("special_brotli")}, {true, false, true});
+    const auto made = parquet_file::over(bytes, "made", 1 << 20);
+    EXPECT_EQ(made->metadata().groups.at(0).chunks.at(0).compression, codec::zstd);
+    EXPECT_EQ(read_column(made, 0).size(), 2U);
 }
 
 TEST(rows_of_parquet, rows_that_a_file_only_claims_are_not_counted) {
