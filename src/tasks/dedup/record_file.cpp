@@ -46,7 +46,7 @@ std::optional<document> read_record(const io::record_form& form, std::string rec
     record.resize(bytes + io::unit_padding);
     io::parsed_unit parsed;
     io::unit_position position;
-    position.first_line = std::uint64_t{1} << 32U;  // behind any heading
+    position.first_line = std::uint64_t{1} << 32U;  // after any heading
     form.parse(std::string_view(record).substr(0, bytes), position, parsed);
     if (parsed.documents.size() != 1) return std::nullopt;
     return std::move(parsed.documents.front());
