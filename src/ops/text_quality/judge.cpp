@@ -73,6 +73,7 @@ bool any_on(std::span<const chosen_rule> rules, std::uint32_t base, std::uint32_
 
 int compare(measured value, const decimal& limit) {
     using wide = unsigned __int128;
+    if (value.denominator == 0) value = {0, 1};
     const wide left = wide{value.numerator} * limit.denominator,
                right = wide{limit.numerator} * value.denominator;
     return left < right ? -1 : left > right ? 1 : 0;

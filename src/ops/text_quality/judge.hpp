@@ -80,7 +80,7 @@ class judge {
     verdict verdict_;
 };
 
-/// num / den compared with a limit: -1, 0, 1.
+/// num / den, which is 0 if den is, compared with a limit: -1, 0, 1.
 int compare(measured value, const decimal& limit);
 
 /// Sentences of a line: each ends with marks that end sentences and with what closes after them. Marks of ASCII end one
