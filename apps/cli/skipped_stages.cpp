@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "skipped_stages.hpp"
 
-#include <algorithm>
-#include <iterator>
-#include <span>
+#include <array>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,8 +11,12 @@
 namespace quern::cli {
 namespace {
 
-/// The last stage, ngrams, runs only with --ngrams.
-constexpr auto skippable_stages = std::span(build_stage_names).first<std::size(build_stage_names) - 1>();
+/// The last stage, ngrams, runs only with --ngrams; in its place stands `all`.
+constexpr auto skippable_stages = [] {
+    auto names = std::to_array(build_stage_names);
+    names.back() = "all";
+    return names;
+}();
 
 /// Comma-separated names, or `all`.
 std::set<build_stage> parse_stages(std::string_view text) {
@@ -25,7 +27,7 @@ std::set<build_stage> parse_stages(std::string_view text) {
         if (name == "all")
             stages.insert(all_build_stages.begin(), all_build_stages.end());
         else
-            stages.insert(parse_name<build_stage>(name, skippable_stages));
+            stages.insert(parse_name<build_stage>(name, skippable_stages));  // knows `all`, for its error
         begin = end + 1;
     }
     return stages;
@@ -37,9 +39,7 @@ void declare_skip(command_line& line, std::set<build_stage>& skip) {
     line.option("--skip", "STAGE,...",
                 "Skip stages: duplicates, ranks, thesaurus, vectors; or all. The index is always built.", "",
                 [&skip](const std::string& value) { skip = parse_stages(value); });
-    std::vector<std::string> stages(skippable_stages.begin(), skippable_stages.end());
-    stages.emplace_back("all");
-    line.offer("--skip", stages);
+    line.offer("--skip", std::vector<std::string>(skippable_stages.begin(), skippable_stages.end()));
 }
 
 }  // namespace quern::cli

@@ -74,7 +74,7 @@ END
     [ "$(property some documents)" -eq 7 ]
     [[ $(property some stages) != *ranks* ]]
     ends_with 2 quern build mills.jsonl -o none --skip rank
-    says "invalid value 'rank' (expected one of duplicates, ranks, thesaurus, vectors)"
+    says "invalid value 'rank' (expected one of duplicates, ranks, thesaurus, vectors, all)"
     ends_with 2 quern build mills.jsonl -o none --skip ''
     [ ! -e none ]
 }

@@ -310,6 +310,15 @@ refused_in_locked() {
     printf 'a\tone two\nb\tthree\nc\n' >odd.tsv
     ends_with 3 quern build odd.tsv -o other
     says "line 3 has no tab after an id, unlike others; with --input-format tsv"
+    printf ' [{"id":1,"text":"one"}]\n' >array.json
+    ends_with 3 quern build array.json -o other
+    says "without commas or brackets around them (jq -c '.[]' makes them of it)"
+    printf '\n \n' >blank.jsonl
+    ends_with 3 quern build blank.jsonl -o other
+    says "blank.jsonl: holds no documents"
+    printf 'id,text\n1,one\n' >one.csv
+    ends_with 3 quern build - -o other <one.csv
+    says "standard input is read as JSON lines unless --input-format names another form"
     printf '{"uuid":7,"question":"one"}\n' >no.jsonl
     ends_with 3 quern build no.jsonl -o other
     says 'no.jsonl:1: no text: expected "text" (or "contents", "content", "body", "document", "passage", "segment", "abstract", "raw_content"), found "uuid", "question"'

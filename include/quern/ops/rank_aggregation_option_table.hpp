@@ -15,9 +15,10 @@ inline constexpr auto options_of<aggregation_options> = std::array{
     option_for<&aggregation_options::k>(
         "top", "K|all", {.min = 1, .all = std::numeric_limits<std::uint32_t>::max()}, "Objects to write.")
         .with_letter('k'),
-    option_for<&aggregation_options::score>(
-        "aggregate", "RULE", aggregate_names,
-        "sum, min, max, product, mean or rrf (reciprocal ranks) of the weighted scores."),
+    option_for<&aggregation_options::score>("aggregate", "RULE", aggregate_names,
+                                            "sum, min, max, product, mean (divided by the sum of the "
+                                            "weights) or rrf (reciprocal ranks) of the weighted "
+                                            "scores."),
     option_for<&aggregation_options::constant>("constant", "C", {.min = 0},
                                                "Constant of reciprocal ranks: 1 / (C + rank)."),
     option_for<&aggregation_options::method>(

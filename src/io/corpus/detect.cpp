@@ -288,8 +288,11 @@ std::optional<corpus_form> detect(std::string_view head, bool whole, std::string
     }
     const std::string text = utf8_head(head);
     const std::string_view body = after_blanks(text);
+    if (body.empty() && whole && kind == file_kind::unknown) return corpus_form::jsonl;  // no documents
     if (body.starts_with('[') && after_blanks(body.substr(1)).starts_with('{')) {
-        why = "a JSON array; JSON lines have one object a line, without commas or brackets around them";
+        why =
+            "a JSON array; JSON lines have one object a line, without commas or brackets around them "
+            "(jq -c '.[]' makes them of it)";
         return std::nullopt;
     }
     if (body.starts_with('{') && is_json_alone(body, whole, path, fields)) return corpus_form::jsonl;

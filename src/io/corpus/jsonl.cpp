@@ -116,9 +116,12 @@ class jsonl final : public line_form {
         }
         if (is_object && names_any_) note_names(line, found, out);
         if (!reason.empty()) {
-            const bool array = number == 1 && line.starts_with('[');
-            return reject(out, position.path, number,
-                          array ? "a JSON array; JSON lines have one object a line" : std::move(reason));
+            if (number == 1 && line.starts_with('[')) {
+                reason = "a JSON array; JSON lines have one object a line";
+            } else if (number == 1 && !line.starts_with('{') && position.path == "-") {
+                reason += "; standard input is read as JSON lines unless --input-format names another form";
+            }
+            return reject(out, position.path, number, std::move(reason));
         }
         if (!repaired.empty()) repair(out, position.path, number, std::move(repaired));
         document made;
