@@ -7,16 +7,20 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <map>
+#include <random>
 #include <set>
 #include <thread>
 #include <tuple>
 #include <utility>
 
+#include "io/files/joined_files.hpp"
 #include "quern/base/error.hpp"
 #include "quern/tasks/signature.hpp"
 #include "reference/word_methods_reference.hpp"
+#include "tasks/dedup/scratch_texts.hpp"
 #include "temporary_folder.hpp"
 
 namespace quern::dedup_test {
@@ -174,6 +178,40 @@ TEST_F(dedup_test, the_same_for_threads_memory_and_units) {
         EXPECT_EQ(named(again), named(once));
         EXPECT_EQ(kept(again), kept(once));
     }
+}
+
+TEST(scratch_texts, are_what_threads_wrote_in_any_order) {
+    const temporary_folder folder;
+    std::mt19937_64 random(1);
+    std::vector<std::vector<document>> units(40);  // 70 MB: several files
+    std::vector<std::uint64_t> begins;
+    std::string all;
+    for (auto& unit : units) {
+        begins.push_back(all.size());
+        unit.resize(random() % 3000);
+        for (document& d : unit) {
+            d.text.assign(random() % (unit.size() < 100 ? 100'000 : 1'700),
+                          static_cast<char>(random() % 128));
+            all += d.text;
+        }
+    }
+    const std::string overlap(12'345, 'o');
+    {
+        scratch_texts texts(folder.path(), overlap);
+        std::vector<std::jthread> threads;
+        for (std::size_t t = 0; t < 3; ++t) {
+            threads.emplace_back([&, t] {
+                for (std::size_t i = units.size(); i-- > 0;)
+                    if (i % 3 == t) texts.write(begins[i], units[i]);
+            });
+        }
+        threads.clear();
+        io::joined_files joined;
+        for (const auto& [path, bytes] : texts.finish()) joined.append(path, bytes);
+        EXPECT_TRUE(std::ranges::equal(joined.bytes(), overlap + all));
+    }
+    EXPECT_TRUE(fs::is_empty(folder.path()));
+    EXPECT_TRUE(scratch_texts(folder.path(), {}).finish().empty());
 }
 
 TEST_F(dedup_test, a_store_fed_in_pieces_holds_the_same_pairs) {

@@ -9,7 +9,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <vector>
 
+#include "device/cpu/parallel.hpp"
 #include "quern/base/error.hpp"
 
 namespace quern::io {
@@ -81,8 +83,41 @@ bool raw_input::go_back(std::uint64_t offset) {
     return true;
 }
 
+namespace {
+
+constexpr std::size_t part_bytes = std::size_t{1} << 20;
+
+/// read_some() of a file by several threads: many parse faster than one copies from the system's cache.
+std::size_t read_in_parts(int number, std::span<char> out, const std::string& name, const context& ctx) {
+    const off_t begin = ::lseek(number, 0, SEEK_CUR);
+    if (begin < 0) return read_some(number, out, name);
+    const std::size_t parts = out.size() / part_bytes;
+    std::vector<std::size_t> got(parts);
+    cpu_place place(ctx);
+    for_each_piece(place, parts, [&](std::size_t p) {
+        const item_range mine = piece_of(out.size(), parts, p);
+        for (std::size_t at = mine.begin; at < mine.end; at = mine.begin + got[p]) {
+            const ssize_t bytes =
+                ::pread(number, out.data() + at, mine.end - at, begin + static_cast<off_t>(at));
+            if (bytes < 0 && errno == EINTR) continue;
+            if (bytes < 0) throw io_error(name, "cannot read", errno);
+            if (bytes == 0) break;
+            got[p] += static_cast<std::size_t>(bytes);
+        }
+    });
+    std::size_t total = 0;
+    for (std::size_t p = 0; p < parts && total == piece_of(out.size(), parts, p).begin; ++p) total += got[p];
+    if (::lseek(number, begin + static_cast<off_t>(total), SEEK_SET) < 0)
+        throw io_error(name, "cannot read", errno);
+    return total;
+}
+
+}  // namespace
+
 std::size_t raw_input::read_file(std::span<char> out) {
     if (out.empty() || (may_block_ && !wait_for_bytes())) return 0;
+    if (!may_block_ && out.size() >= 2 * part_bytes && ctx_.thread_count() > 1)
+        return read_in_parts(number_, out, name_, ctx_);
     return read_some(number_, out, name_);
 }
 

@@ -2,10 +2,12 @@
 #include "io/corpus/record_reader.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <utility>
 
+#include "device/cpu/parallel.hpp"
 #include "io/corpus/encoding.hpp"
 #include "io/corpus/repeated_ids.hpp"
 #include "io/lines/line_ends.hpp"
@@ -154,7 +156,21 @@ class record_reader final : public corpus_reader {
         bytes = std::move(after);
     }
 
-    void count_lines(std::string_view bytes) { position_.first_line += count_line_ends(bytes); }
+    void count_lines(std::string_view bytes) {
+        constexpr std::size_t part_bytes = std::size_t{1} << 20;
+        if (bytes.size() < 2 * part_bytes) {
+            position_.first_line += count_line_ends(bytes);
+            return;
+        }
+        cpu_place place(ctx_);
+        std::atomic<std::uint64_t> ends = 0;
+        const std::size_t parts = pieces_for(place, bytes.size(), part_bytes);
+        for_each_piece(place, parts, [&](std::size_t p) {
+            const item_range mine = piece_of(bytes.size(), parts, p);
+            ends += count_line_ends(bytes.substr(mine.begin, mine.end - mine.begin));
+        });
+        position_.first_line += ends;
+    }
 
     std::unique_ptr<corpus_unit> finish(byte_buffer bytes, std::vector<input_issue> before) {
         unit_position position = position_;

@@ -5,6 +5,7 @@
 #include "quern/tasks/dedup.hpp"
 
 #include <fmt/format.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <limits>
@@ -14,6 +15,8 @@
 #include "base/grouped.hpp"
 #include "base/release.hpp"
 #include "device/files/scratch_folder.hpp"
+#include "device/large_array.hpp"
+#include "device/memory_budget.hpp"
 #include "quern/base/error.hpp"
 #include "quern/tasks/dedup_tasks.hpp"
 #include "report/duplicate_report.hpp"
@@ -30,6 +33,7 @@
 #include "tasks/dedup/old_documents.hpp"
 #include "tasks/dedup/preference.hpp"
 #include "tasks/dedup/record_file.hpp"
+#include "tasks/dedup/scratch_texts.hpp"
 #include "tasks/dedup/text_blocks.hpp"
 #include "tasks/dedup/word_blocks.hpp"
 #include "tasks/dedup/word_table.hpp"
@@ -42,6 +46,7 @@ struct dedup_result::state {
     explicit state(const context& ctx) : scratch(ctx) {}
 
     scratch_folder scratch;
+    std::optional<scratch_texts> texts;  ///< mapped by the table
     document_table table;
     std::vector<bool> is_new;              ///< by position
     std::vector<std::uint32_t> positions;  ///< of the corpus's documents, in order
@@ -62,6 +67,12 @@ namespace {
 
 constexpr std::uint64_t everything = std::numeric_limits<std::uint64_t>::max();
 
+/// ulimit -v: then none is reserved for what may come.
+bool is_address_space_limited() {
+    rlimit addresses{};
+    return ::getrlimit(RLIMIT_AS, &addresses) == 0 && addresses.rlim_cur != RLIM_INFINITY;
+}
+
 /// The work of one call; the members' names give the order.
 class dedup_run {
   public:
@@ -69,6 +80,7 @@ class dedup_run {
     dedup_run(const dedup_options& options, const std::filesystem::path& job, const context& ctx)
         : options_(options),
           job_(job),
+          compares_(job.empty()),
           ctx_(pinned_to_device(ctx, options.duplicates.method, statistics_)),
           sources_(options.prefer) {
         request_ = {options, options.keep_records || !options.kept_folder.empty(), work_of(options),
@@ -101,6 +113,7 @@ class dedup_run {
 
     /// Reads the corpus, and writes its texts as blocks.
     void write_blocks(std::uint64_t blocks, task_results& results) {
+        compares_ = false;
         read_once();
         if (words_) return write_word_blocks(words_->words(), words_->vocabulary(), blocks, results, ctx_);
         write_text_blocks(found_->table.texts(), options_.duplicates.unit, blocks, results, ctx_);
@@ -145,15 +158,12 @@ class dedup_run {
 
     /// Reads everything, or as much as is kept at once; false at the end.
     bool read_batch(document_reader& reader) {
+        if (!keeps_batches()) return read_everything(reader);
         constexpr std::uint64_t max_bytes = 64 << 20;
         document_table& table = found_->table;
-        const bool is_kept = keeps_batches();
-        const auto number =
-            is_kept ? found_->folder->batch_number() : static_cast<std::uint32_t>(options_.against.size());
-        shard_writer texts(is_kept ? found_->folder->notes() : found_->scratch.path(), number,
-                           table.overlap(), found_->scratch.file("ids"));
-        const std::uint64_t bytes = is_kept ? std::min(options_.shard_bytes, max_bytes) : everything;
-        const bool more = reader.read(bytes, [&](document& d) {
+        shard_writer texts(found_->folder->notes(), found_->folder->batch_number(), table.overlap(),
+                           found_->scratch.file("ids"));
+        const bool more = reader.read(std::min(options_.shard_bytes, max_bytes), [&](document& d) {
             const document_reader::verdict v = reader.settle(d, table);
             if (v != document_reader::verdict::taken) return v;
             table.add(d.id, d.text.size());
@@ -163,10 +173,43 @@ class dedup_run {
         });
         if (!more) refuse_nothing(reader);
         table.map_texts(texts.finish_texts());
-        if (found_->folder) {
-            const auto next = more ? std::optional(reader.place()) : std::nullopt;
-            found_->folder->end_batch(is_kept ? &texts : nullptr, reader.record(), next);
+        const auto next = more ? std::optional(reader.place()) : std::nullopt;
+        found_->folder->end_batch(&texts, reader.record(), next);
+        return more;
+    }
+
+    /// Documents get their positions one by one. Then threads write their texts, and make their sketches while the texts
+    /// are at hand, as far as these fit a quarter of the memory.
+    bool read_everything(document_reader& reader) {
+        document_table& table = found_->table;
+        const std::uint32_t before = table.size();
+        scratch_texts& texts = found_->texts.emplace(found_->scratch.path(), table.overlap());
+        const edit_unit unit = options_.duplicates.unit;
+        std::uint64_t sketched = 0;
+        const bool automatic = options_.duplicates.method == duplicate_method::automatic;
+        if (before == 0 && automatic && compares_ && !is_address_space_limited()) {
+            sketches_ = io::large_array<text_sketch>(sketch_memory_, "sketches of texts");
+            sketched = sketch_memory_.limit() / sizeof(text_sketch);
         }
+        const auto admit = [&](document& d) {
+            const document_reader::verdict v = reader.settle(d, table);
+            if (v != document_reader::verdict::taken) return v;
+            table.add(d.id, d.text.size());
+            if (table.size() <= sketched) sketches_.grow(table.size());
+            take(d, table.size() - 1);
+            return v;
+        };
+        const auto work = [&](const document_reader::taken_documents& some) {
+            texts.write(some.begin, some.documents);
+            for (std::size_t i = 0; i < some.documents.size() && some.first + i < sketched; ++i) {
+                ctx_.check_stop();
+                sketches_[some.first + i] = sketch_text(some.documents[i].text, unit);
+            }
+        };
+        const bool more = reader.read(everything, admit, {}, work);
+        refuse_nothing(reader);
+        table.map_texts(texts.finish());
+        if (found_->folder) found_->folder->end_batch(nullptr, reader.record(), {});
         return more;
     }
 
@@ -342,7 +385,8 @@ class dedup_run {
     }
     /// For what compares and groups them.
     context after_documents() const {
-        return with_remaining_memory(ctx_, held_bytes(), "the table of documents");
+        return with_remaining_memory(ctx_, held_bytes() + sketches_.size() * sizeof(text_sketch),
+                                     "the table of documents");
     }
 
     /// Called at the end of the corpus. A list of a program may be empty; files without documents are a mistake.
@@ -381,8 +425,10 @@ class dedup_run {
                 near_duplicates(words, words_->vocabulary(), options_.duplicates, scope, after_documents());
         } else {
             const document_table& table = found_->table;
-            found = near_duplicates(table.texts(), table.sketches(options_.duplicates.unit),
-                                    options_.duplicates, scope, after_documents());
+            text_sketches known = table.sketches(options_.duplicates.unit);
+            if (!sketches_.empty()) known.chunks = {sketches_.span()};
+            found = near_duplicates(table.texts(), known, options_.duplicates, scope, after_documents());
+            sketches_ = {};
         }
         statistics_.counts["compared"] += found.counts.compared;
         statistics_.counts["candidates"] += found.counts.candidates;
@@ -437,7 +483,7 @@ class dedup_run {
             }
         }
         const std::size_t staying = order.size();
-        std::ranges::sort(by_preference, preferred);
+        if (!std::ranges::is_sorted(by_preference, preferred)) std::ranges::sort(by_preference, preferred);
         order.insert(order.end(), by_preference.begin(), by_preference.end());
         release(by_preference);
         const kept_order preferred_order{order, staying};
@@ -482,12 +528,16 @@ class dedup_run {
 
     const dedup_options& options_;
     const std::filesystem::path& job_;
+    bool compares_;  ///< its own texts
     run_statistics statistics_;
     context ctx_;
     stage_clock clock_{statistics_};
     std::unique_ptr<dedup_result::state> found_ = std::make_unique<dedup_result::state>(ctx_);
     corpus_request request_;
     std::uint32_t first_new_ = 0;  ///< document of the corpus, after those of `against`
+    memory_budget sketch_memory_{ctx_.memory_limit() / 4};
+    io::large_array<text_sketch>
+        sketches_;  ///< of the first documents, made while they were read, until they are compared
     std::optional<word_table> words_;
     reading_record record_;
     source_ranks sources_;

@@ -50,7 +50,8 @@ document_reader::verdict document_reader::settle(document& d, const document_tab
     return found == document_ids::outcome::fresh ? verdict::taken : verdict::repeated;
 }
 
-bool document_reader::read(std::uint64_t bytes, const admission& admit, const redirection& redirected) {
+bool document_reader::read(std::uint64_t bytes, const admission& admit, const redirection& redirected,
+                           const work_on_taken& work) {
     std::uint64_t taken = 0;
     bool ended = false;
     pipeline<unit_in_work> line(units_at_once(ctx_));
@@ -80,6 +81,12 @@ bool document_reader::read(std::uint64_t bytes, const admission& admit, const re
     });
     parser_.add_to(line);
     line.in_order([&](unit_in_work& unit) { admit_unit(unit, admit, redirected); });
+    if (work) {
+        line.in_parallel([&](unit_in_work& unit) {
+            ctx_.check_stop();
+            work({unit.first, unit.begin, unit.parsed.documents});
+        });
+    }
     if (words_ != nullptr) {
         line.in_parallel([this](unit_in_work& unit) {
             for (const document& d : unit.parsed.documents) {
@@ -105,6 +112,10 @@ void document_reader::admit_unit(unit_in_work& unit, const admission& admit, con
         if (v == verdict::repeated) record_.reject_repeated(d, ids_.reason());
         return v != verdict::taken;
     });
+    unit.first = taken_;
+    unit.begin = taken_bytes_;
+    taken_ += unit.parsed.documents.size();
+    for (const document& d : unit.parsed.documents) taken_bytes_ += d.text.size();
     if (redirected) std::ranges::for_each(unit.parsed.redirects, redirected);
     record_.refuse_early(request_.input);
 }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -47,11 +48,20 @@ class document_reader {
     using admission = std::function<verdict(document&)>;
     /// The same for redirects, each after the documents of its unit.
     using redirection = std::function<void(const redirect&)>;
+    /// Documents that were taken one after the other.
+    struct taken_documents {
+        std::uint64_t first;  ///< how many this reader took before them
+        std::uint64_t begin;  ///< the bytes of the texts of those
+        std::span<const document> documents;
+    };
+    /// Called once for each document that was taken, after its admission, in any order, by several threads.
+    using work_on_taken = std::function<void(const taken_documents&)>;
 
     /// Continues reading for about `bytes` of plain input; false at the end of the input. Throws invalid_input as soon
     /// as it is certain (for a share, at the end) that too much was rejected. If files are kept whole, what was read ends
     /// with an input or with a file with records of a folder, place() says where to go on, and record() is of that.
-    bool read(std::uint64_t bytes, const admission& admit, const redirection& redirected = {});
+    bool read(std::uint64_t bytes, const admission& admit, const redirection& redirected = {},
+              const work_on_taken& work = {});
 
     document_ids& ids() { return ids_; }
     /// Assigns an id with a table of documents of this reader, or from before; not of an earlier set.
@@ -68,6 +78,7 @@ class document_reader {
         std::unique_ptr<io::corpus_unit> raw;
         io::parsed_unit parsed;
         word_table::piece words;
+        std::uint64_t first = 0, begin = 0;  ///< of its taken documents
     };
     void admit_unit(unit_in_work& unit, const admission& admit, const redirection& redirected);
 
@@ -79,7 +90,8 @@ class document_reader {
     std::unique_ptr<io::corpus_reader> corpus_;
     document_ids ids_;
     reading_record record_;
-    std::uint64_t consumed_before_ = 0;  ///< the unit that is cut next
+    std::uint64_t taken_ = 0, taken_bytes_ = 0;  ///< documents, and their texts
+    std::uint64_t consumed_before_ = 0;          ///< the unit that is cut next
     bool keeps_files_whole_ = false;
     io::corpus_place place_;
     std::unique_ptr<io::corpus_unit> waiting_;  ///< cut already: the first of the next file

@@ -37,6 +37,11 @@ void document_table::map_texts(const std::filesystem::path& file) {
     mapped_ = size();
 }
 
+void document_table::map_texts(std::span<const scratch_texts::file> files) {
+    for (const auto& [path, bytes] : files) texts_.append(path, bytes);
+    mapped_ = size();
+}
+
 void document_table::map_stored(const std::filesystem::path& file, std::optional<io::section_view> sketches,
                                 edit_unit unit) {
     const std::uint32_t first = mapped_;

@@ -15,6 +15,7 @@
 #include "io/store/section.hpp"
 #include "quern/ops/text_sketches.hpp"
 #include "tasks/corpus/document_id_table.hpp"
+#include "tasks/dedup/scratch_texts.hpp"
 
 namespace quern {
 
@@ -42,6 +43,8 @@ class document_table {
     std::string_view overlap() const;
     /// Adds the file with the texts of all documents added since the last call.
     void map_texts(const std::filesystem::path& file);
+    /// The same for several files that follow each other.
+    void map_texts(std::span<const scratch_texts::file> files);
     /// The same for a file of a store. Its texts are checked when they are read, by their sketches, if it has any;
     /// `unit` is the one they were made with. Only at the beginning, before any other documents.
     void map_stored(const std::filesystem::path& file, std::optional<io::section_view> sketches,

@@ -358,6 +358,20 @@ TEST(near_duplicates, refuses_options_out_of_range) {
     refused([](auto& o, auto&) { o.method = duplicate_method::shingle; });
 }
 
+TEST(near_duplicates, sketches_of_some_new_texts_change_nothing) {
+    const corpus texts{"one text", "", "one text", "another text", "one texts", "", "an other text"};
+    const std::vector<text_sketch> all = sketch_texts(texts.list(), 0, edit_unit::byte, context::cpu());
+    duplicate_options options;
+    options.threshold = {1, 10};
+    const auto truth = near_duplicates(texts.list(), options, {}, context::cpu()).pairs;
+    EXPECT_EQ(truth.size(), 5u);
+    for (std::size_t count = 0; count <= all.size(); ++count) {
+        text_sketches known;
+        known.chunks = {std::span(all).first(count / 2), std::span(all).first(count).subspan(count / 2)};
+        EXPECT_EQ(near_duplicates(texts.list(), known, options, {}, context::cpu()).pairs, truth);
+    }
+}
+
 TEST(near_duplicates, refuses_sketches_of_other_texts) {
     const corpus texts{"a", "b"};
     const auto refused = [&](std::vector<text_sketch> sketches) {

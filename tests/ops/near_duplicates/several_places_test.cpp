@@ -163,7 +163,7 @@ TEST(join_units, cover_the_rows_once) {
     const unit_texts<std::uint8_t> units(place, texts.list(), sketches);
     const text_classes classes(place, sketches, 0, sketches.size(), true);
     const gram_rules rules = learn_rules(place, units, classes);
-    const join_input<std::uint8_t> input(units, sketches, classes, rules, {}, {5, 100}, true);
+    const join_input<std::uint8_t> input(place, units, sketches, classes, rules, {}, {5, 100}, true);
     for (const std::size_t places : {1, 2, 5}) {
         for (const std::optional<std::uint64_t>& bytes :
              {std::optional<std::uint64_t>(), std::optional<std::uint64_t>(1),

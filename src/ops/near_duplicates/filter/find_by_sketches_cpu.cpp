@@ -303,7 +303,7 @@ std::vector<duplicate_pair> find_by_sketches(cpu_place& place, const text_list& 
     // With a flag for each class: skipped, and connected.
     const budget_share counted(place.memory(), (sketch_sizes::bytes_of_a_class + 2) * classes.size(),
                                "sizes of sketches");
-    const sketch_sizes sizes(classes, options.threshold, cost.cheaper());
+    const sketch_sizes sizes(place, classes, options.threshold, cost.cheaper());
     std::optional<link_search> search;
     if (wants_links(scope)) search.emplace(place, sketches.size());
     // The rest is for candidates, which links do not collect, and for the buffers of threads.

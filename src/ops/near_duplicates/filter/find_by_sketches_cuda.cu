@@ -180,8 +180,8 @@ class device_join final : public rows_join<Unit> {
 }  // namespace
 
 template <class Unit>
-std::unique_ptr<copied_texts<Unit>> copy_texts(cuda_place& place,
-                                               const std::optional<unit_list<Unit>>& texts) {
+std::unique_ptr<copied_texts<Unit>> room_for_texts(cuda_place& place,
+                                                   const std::optional<unit_list<Unit>>& texts) {
     return std::make_unique<whole_texts<Unit>>(place, texts);
 }
 
@@ -203,9 +203,9 @@ std::vector<duplicate_pair> find_by_sketches(cuda_place& place, const text_list&
     return search.find_on(only, {}, copies.wait());
 }
 
-template std::unique_ptr<copied_texts<std::uint8_t>> copy_texts(
+template std::unique_ptr<copied_texts<std::uint8_t>> room_for_texts(
     cuda_place&, const std::optional<unit_list<std::uint8_t>>&);
-template std::unique_ptr<copied_texts<std::uint32_t>> copy_texts(
+template std::unique_ptr<copied_texts<std::uint32_t>> room_for_texts(
     cuda_place&, const std::optional<unit_list<std::uint32_t>>&);
 template std::unique_ptr<rows_join<std::uint8_t>> make_rows_join(cuda_place&, cpu_place&,
                                                                  const join_input<std::uint8_t>&,

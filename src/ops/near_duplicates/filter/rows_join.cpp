@@ -5,6 +5,7 @@
 #include <limits>
 #include <numeric>
 
+#include "device/cpu/parallel.hpp"
 #include "ops/near_duplicates/filter/pair_bounds.hpp"
 
 namespace quern::near_duplicates_detail {
@@ -53,25 +54,42 @@ class counts_join final : public rows_join<Unit> {
 }  // namespace
 
 template <class Unit>
-join_input<Unit>::join_input(const unit_texts<Unit>& the_texts, const sketch_list& the_sketches,
-                             const text_classes& the_classes, const gram_rules& the_rules,
-                             std::span<const std::uint8_t> skipped, const decimal& rate, bool new_with_new)
+join_input<Unit>::join_input(cpu_place& host, const unit_texts<Unit>& the_texts,
+                             const sketch_list& the_sketches, const text_classes& the_classes,
+                             const gram_rules& the_rules, std::span<const std::uint8_t> skipped,
+                             const decimal& rate, bool new_with_new)
     : texts(the_texts),
       sketches(the_sketches),
       classes(the_classes),
       rules(the_rules),
       threshold(rate),
       within_new(new_with_new),
-      sizes(the_classes, rate, second_filter::bitmaps),
+      sizes(host, the_classes, rate, second_filter::bitmaps),
       kinds(the_classes.size()),
       scales(the_classes.size()) {
-    for (std::uint32_t c = 0; c < classes.size(); ++c) {
+    const auto is_row = [&](std::uint32_t c) {
+        return (kinds[c] & new_members) != 0 && (skipped.empty() || skipped[c] == 0);
+    };
+    const std::size_t pieces = pieces_for(host, classes.size(), 4096);
+    const auto for_each_class = [&](const auto& work) {
+        for_each_piece(host, pieces, [&](std::size_t p) {
+            const item_range mine = piece_of(classes.size(), pieces, p);
+            for (auto c = static_cast<std::uint32_t>(mine.begin); c < mine.end; ++c) work(p, c);
+        });
+    };
+    std::vector<std::size_t> begins(pieces + 1);  // of the rows of a piece
+    for_each_class([&](std::size_t p, std::uint32_t c) {
         kinds[c] = static_cast<std::uint8_t>((classes.has_old(c) ? old_members : 0) |
                                              (classes.has_new(c) ? new_members : 0));
         const scale_range own = sizes.scales(c);
         scales[c] = {static_cast<std::uint8_t>(own.first), static_cast<std::uint8_t>(own.last)};
-        if (classes.has_new(c) && (skipped.empty() || skipped[c] == 0)) rows.push_back(c);
-    }
+        begins[p + 1] += is_row(c) ? 1 : 0;
+    });
+    std::partial_sum(begins.begin(), begins.end(), begins.begin());
+    rows.resize(begins.back());
+    for_each_class([&](std::size_t p, std::uint32_t c) {
+        if (is_row(c)) rows[begins[p]++] = c;
+    });
 }
 
 template <class Unit>

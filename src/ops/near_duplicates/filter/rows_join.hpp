@@ -21,7 +21,7 @@ namespace quern::near_duplicates_detail {
 template <class Unit>
 struct join_input {
     /// `skipped`: classes whose pairs are known; empty: none. Cost: O(classes).
-    join_input(const unit_texts<Unit>& the_texts, const sketch_list& the_sketches,
+    join_input(cpu_place& host, const unit_texts<Unit>& the_texts, const sketch_list& the_sketches,
                const text_classes& the_classes, const gram_rules& the_rules,
                std::span<const std::uint8_t> skipped, const decimal& rate, bool new_with_new);
 
@@ -45,7 +45,7 @@ struct join_input {
     }
 };
 
-/// All texts of a call in the memory of a place, if it holds them; on the CPU none are copied.
+/// All texts of a call in the memory of a place, if it holds them; on the CPU none are copied. One thread, but for opens_to().
 template <class Unit>
 class copied_texts {
   public:
@@ -54,16 +54,24 @@ class copied_texts {
     virtual const device_texts<Unit>* on_device() const { return nullptr; }
     /// Of a text, if they are there.
     virtual std::uint64_t begin(std::uint32_t /*text*/) const { return 0; }
+
+    /// Whether `other` can pass texts to this place without the host in between. For one thread, while neither copies.
+    virtual bool opens_to(copied_texts& /*other*/) { return false; }
+    /// Copies all texts from the host.
+    virtual void bring_all() {}
+    /// Copies part `index` of as many as there are places, and passes it to all others, each of which opens to this one.
+    virtual void bring_part(std::size_t /*index*/,
+                            std::span<const std::unique_ptr<copied_texts>> /*places*/) {}
 };
-/// `texts`: none if they are not in the host's memory as units. The host's offsets outlive the copy.
+/// Room for `texts`: none if they are not in the host's memory as units. The host's texts outlive it.
 template <class Unit>
-std::unique_ptr<copied_texts<Unit>> copy_texts(cpu_place& /*place*/,
-                                               const std::optional<unit_list<Unit>>& /*texts*/) {
+std::unique_ptr<copied_texts<Unit>> room_for_texts(cpu_place& /*place*/,
+                                                   const std::optional<unit_list<Unit>>& /*texts*/) {
     return std::make_unique<copied_texts<Unit>>();
 }
 template <class Unit>
-std::unique_ptr<copied_texts<Unit>> copy_texts(cuda_place& place,
-                                               const std::optional<unit_list<Unit>>& texts);
+std::unique_ptr<copied_texts<Unit>> room_for_texts(cuda_place& place,
+                                                   const std::optional<unit_list<Unit>>& texts);
 
 /// Receives candidates as texts, and the number of pairs that were compared for them.
 using take_joined = std::function<void(std::span<const candidate>, std::uint64_t compared)>;

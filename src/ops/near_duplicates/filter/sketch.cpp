@@ -2,6 +2,7 @@
 #include "ops/near_duplicates/filter/sketch.hpp"
 
 #include <algorithm>
+#include <atomic>
 
 #include "base/hash.hpp"
 #include "device/array.hpp"
@@ -113,30 +114,42 @@ sketch_list::sketch_list(cpu_place& place, const text_list& texts, const text_sk
                          std::uint32_t first_new)
     : texts_(texts), known_(known), first_new_(first_new), were_known_(known.size() >= first_new) {
     if (were_known_) {
-        check_known();
-        chunks_ = known.chunks;
+        check_known(place);
+        for (const auto& chunk : known.chunks)
+            if (!chunk.empty()) chunks_.push_back(chunk);
     }
     std::size_t count = 0;
     for (const auto& chunk : chunks_) begins_.push_back(static_cast<std::uint32_t>(count += chunk.size()));
     memory_.emplace(place.memory(), array_bytes<text_sketch>(texts.size() - count), "sketches of texts");
     made_ = sketch_texts(texts, static_cast<std::uint32_t>(count), unit, place.ctx());
-    chunks_.emplace_back(made_);
-    begins_.push_back(static_cast<std::uint32_t>(count + made_.size()));
+    if (!made_.empty() || chunks_.empty()) {
+        chunks_.emplace_back(made_);
+        begins_.push_back(static_cast<std::uint32_t>(count + made_.size()));
+    }
     if (!were_known_) link_old_texts(place);
 }
 
-void sketch_list::check_known() const {
+void sketch_list::check_known(cpu_place& place) const {
     if (known_.size() > texts_.size()) throw usage_error("there are more sketches than texts");
-    std::uint32_t text = 0;
+    std::atomic<bool> is_too_long = false, is_not_linked = false;
+    std::uint32_t first = 0;
     for (const auto& chunk : known_.chunks) {
-        for (const text_sketch& sketch : chunk) {
-            if (sketch.length > texts_.length(text))
-                throw usage_error("a sketch has more units than its text has bytes");
-            if (text < first_new_ && sketch.first_equal > text)
-                throw usage_error("the sketch of an old text lacks the first text that is equal");
-            ++text;
-        }
+        const std::size_t pieces = pieces_for(place, chunk.size(), 4096);
+        for_each_piece(place, pieces, [&](std::size_t p) {
+            const item_range mine = piece_of(chunk.size(), pieces, p);
+            bool is_long = false, is_unlinked = false;
+            for (std::size_t i = mine.begin; i < mine.end; ++i) {
+                const auto text = first + static_cast<std::uint32_t>(i);
+                is_long |= chunk[i].length > texts_.length(text);
+                is_unlinked |= text < first_new_ && chunk[i].first_equal > text;
+            }
+            if (is_long) is_too_long = true;
+            if (is_unlinked) is_not_linked = true;
+        });
+        first += static_cast<std::uint32_t>(chunk.size());
     }
+    if (is_too_long) throw usage_error("a sketch has more units than its text has bytes");
+    if (is_not_linked) throw usage_error("the sketch of an old text lacks the first text that is equal");
 }
 
 void sketch_list::link_old_texts(cpu_place& place) {

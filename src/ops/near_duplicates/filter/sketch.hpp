@@ -124,7 +124,7 @@ class sketch_list {
     }
 
   private:
-    void check_known() const;
+    void check_known(cpu_place& place) const;
     void link_old_texts(cpu_place& place);
 
     text_list texts_;

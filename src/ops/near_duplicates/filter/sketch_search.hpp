@@ -61,6 +61,21 @@ struct first_place {
 template <class Unit>
 using place_copies = std::vector<std::unique_ptr<copied_texts<Unit>>>;
 
+/// Each place copies a part from the host, and passes it to the others; where they cannot, each copies all.
+template <class Unit, class Places>
+place_copies<Unit> copy_texts(Places& places, const std::optional<unit_list<Unit>>& texts) {
+    place_copies<Unit> copies(places.size());
+    places.on_each(
+        [&](auto& place, cpu_place&, std::size_t index) { copies[index] = room_for_texts(place, texts); });
+    bool pass_on = copies.size() > 1;
+    for (const auto& to : copies)
+        for (const auto& from : copies) pass_on = pass_on && (to == from || to->opens_to(*from));
+    places.on_each([&](auto&, cpu_place&, std::size_t index) {
+        pass_on ? copies[index]->bring_part(index, copies) : copies[index]->bring_all();
+    });
+    return copies;
+}
+
 /// Copies bytes without old texts to all places while the host does its part, if there are many.
 template <class Unit, class Places>
 class early_copies {
@@ -70,10 +85,7 @@ class early_copies {
         if constexpr (sizeof(Unit) == 1) {
             if (scope.first_new != 0 || list.bytes.size() < sharing.early) return;
             copying_.start([this, &places, texts = std::optional(as_bytes(list))] {
-                copies_.resize(places.size());
-                places.on_each([&](auto& place, cpu_place&, std::size_t index) {
-                    copies_[index] = copy_texts(place, texts);
-                });
+                copies_ = copy_texts(places, texts);
             });
         }
     }
@@ -121,8 +133,8 @@ class sketch_search {
         if (scope_.first_new != 0 && !is_cheap_on_host()) {
             const text_classes classes(host_, sketches_, 0, sketches_.size(), true);
             const gram_rules rules = learn_rules(host_, texts_, classes);
-            join(places, {texts_, sketches_, classes, rules, {}, threshold_, scope_.within_new}, sharing,
-                 meter);
+            join(places, {host_, texts_, sketches_, classes, rules, {}, threshold_, scope_.within_new},
+                 sharing, meter);
             append_copies(classes, equal_);
             return result();
         }
@@ -133,7 +145,8 @@ class sketch_search {
         if (scope_.first_new != 0) compare_with_old(places, rules, cost.cheaper(), meter);
         const std::vector<std::uint8_t> skipped = lead_to_old(fresh_, equal_);
         if (scope_.within_new)
-            join(places, {texts_, sketches_, fresh_, rules, skipped, threshold_, true}, sharing, meter);
+            join(places, {host_, texts_, sketches_, fresh_, rules, skipped, threshold_, true}, sharing,
+                 meter);
         return result();
     }
 
@@ -163,7 +176,7 @@ class sketch_search {
     template <class Places>
     void compare_with_old(Places& places, const gram_rules& rules, second_filter filter,
                           progress_meter& meter) {
-        const sketch_sizes sizes(fresh_, threshold_, filter);
+        const sketch_sizes sizes(host_, fresh_, threshold_, filter);
         const take_candidates take = [&](std::span<const candidate> candidates) {
             places[0].run(
                 [&](auto& place, cpu_place& host) { decide(place, host, nullptr, candidates, {}); });
@@ -180,10 +193,9 @@ class sketch_search {
     void join(Places& places, const join_input<Unit>& input, const join_sharing& sharing,
               progress_meter& meter) {
         if (input.rows.empty() || input.classes.size() < 2) return;
-        copies_.resize(places.size());
+        if (copies_.empty()) copies_ = copy_texts(places, texts_.whole());
         std::vector<std::unique_ptr<rows_join<Unit>>> joins(places.size());
         places.on_each([&](auto& place, cpu_place& host, std::size_t index) {
-            if (!copies_[index]) copies_[index] = copy_texts(place, texts_.whole());
             joins[index] = make_rows_join(place, host, input, *copies_[index]);
         });
         std::optional<std::uint64_t> bytes;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "device/array.hpp"
+#include "device/between_places.hpp"
 #include "device/cpu/parallel.hpp"
 #include "ops/near_duplicates/filter/device_sketcher.hpp"
 #include "ops/near_duplicates/filter/rows_join.hpp"
@@ -20,25 +21,49 @@ namespace quern::near_duplicates_detail {
 template <class Unit>
 class whole_texts final : public copied_texts<Unit> {
   public:
-    whole_texts(cuda_place& place, const std::optional<unit_list<Unit>>& all) {
+    whole_texts(cuda_place& place, const std::optional<unit_list<Unit>>& all) : place_(place) {
         if (!all || all->size() < 2) return;
         const std::uint64_t bytes = all->units.size_bytes() + all->offsets.size_bytes();
         if (bytes > place.memory().left() / 3) return;
-        units_ = array_from<cuda_place, Unit>(place, all->units, "texts to compare");
+        units_ = cuda_array<Unit>(place, all->units.size(), "texts to compare");
         offsets_ = array_from<cuda_place, std::uint64_t>(place, all->offsets, "texts to compare");
         on_device_ = {units_.span(), offsets_.span()};
-        host_offsets_ = all->offsets;
+        on_host_ = *all;
     }
 
-    const device_texts<Unit>* on_device() const override {
-        return host_offsets_.empty() ? nullptr : &on_device_;
+    const device_texts<Unit>* on_device() const override { return has_room() ? &on_device_ : nullptr; }
+    std::uint64_t begin(std::uint32_t text) const override { return on_host_.offsets[text]; }
+
+    bool opens_to(copied_texts<Unit>& other) override {
+        auto& writer = static_cast<whole_texts&>(other);
+        return has_room() && writer.has_room() && open_for(writer.place_, place_, units_.span());
     }
-    std::uint64_t begin(std::uint32_t text) const override { return host_offsets_[text]; }
+    void bring_all() override {
+        if (has_room()) copy_in<Unit>(place_, on_host_.units, units_.span());
+    }
+    void bring_part(std::size_t index, std::span<const std::unique_ptr<copied_texts<Unit>>> places) override {
+        constexpr std::size_t at_once = (std::size_t{256} << 20) / sizeof(Unit);
+        const item_range mine = piece_of(on_host_.units.size(), places.size(), index);
+        for (std::size_t begin = mine.begin; begin < mine.end; begin += at_once) {
+            const std::size_t count = std::min(at_once, mine.end - begin);
+            const device_span<Unit> here = units_.span().subspan(begin, count);
+            copy_in<Unit>(place_, on_host_.units.subspan(begin, count), here);
+            for (const auto& each : places) {
+                auto& other = static_cast<whole_texts&>(*each);
+                if (&other == this) continue;
+                copy_across(place_, device_span<const Unit>(here), other.place_,
+                            other.units_.span().subspan(begin, count));
+            }
+        }
+    }
 
   private:
+    bool has_room() const { return !on_host_.offsets.empty(); }
+
+    cuda_place& place_;
     cuda_array<Unit> units_;
     cuda_array<std::uint64_t> offsets_;
-    std::span<const std::uint64_t> host_offsets_;
+    unit_list<Unit> on_host_{};
     device_texts<Unit> on_device_{};
 };
 

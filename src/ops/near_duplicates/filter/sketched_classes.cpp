@@ -4,36 +4,53 @@
 #include <oneapi/tbb/enumerable_thread_specific.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "device/cpu/parallel.hpp"
 #include "ops/near_duplicates/filter/pair_bounds.hpp"
 
 namespace quern::near_duplicates_detail {
 
-sketch_sizes::sketch_sizes(const text_classes& classes, const decimal& threshold, second_filter second)
-    : classes_(classes), second_(second) {
-    ends_.reserve(std::size_t{classes.size()} + 1);
-    if (second == second_filter::pair_counts) {
-        for (std::uint32_t c = 0; c < classes.size(); ++c)
-            ends_.push_back(ends_.back() + unit_buckets + pair_buckets);
-        return;
-    }
-    scales_.reserve(classes.size());
-    length_window window{};
-    for (std::uint32_t c = 0; c < classes.size(); ++c) {
-        const std::uint32_t length = classes.length(c);
-        if (c == 0 || length != classes.length(c - 1)) window = lengths_near(threshold, length);
-        const std::uint64_t shortest = std::max<std::uint64_t>(window.shortest, classes.length(0)),
-                            longest = std::min<std::uint64_t>(window.longest, classes.lengths().back());
-        const unsigned own = scale_of(length), first = scale_of(shortest);
-        const unsigned last = classes.any_old() ? scale_of(longest) : own;
-        scales_.push_back({static_cast<std::uint8_t>(first), static_cast<std::uint8_t>(last)});
-        std::uint64_t words = bitmap_words(own);
-        for (unsigned s = first; s <= last; ++s) words += bitmap_words(s);
-        static_assert(other_bytes == unit_buckets + sizeof(std::uint64_t) +
-                                         sizeof(std::uint32_t) * sketched_classes::max_scales);
-        ends_.push_back(ends_.back() + sizeof(std::uint64_t) * words + other_bytes);
-    }
+sketch_sizes::sketch_sizes(cpu_place& place, const text_classes& classes, const decimal& threshold,
+                           second_filter second)
+    : classes_(classes), second_(second), ends_(classes.size() + std::size_t{1}) {
+    static_assert(other_bytes == unit_buckets + sizeof(std::uint64_t) +
+                                     sizeof(std::uint32_t) * sketched_classes::max_scales);
+    const std::uint32_t n = classes.size();
+    const bool has_bitmaps = second == second_filter::bitmaps;
+    if (has_bitmaps) scales_.resize(n);
+    const std::size_t pieces = pieces_for(place, n, 4096);
+    std::vector<std::uint64_t> before(pieces + 1);  // the bytes of earlier pieces
+    for_each_piece(place, pieces, [&](std::size_t p) {
+        const item_range mine = piece_of(n, pieces, p);
+        std::uint64_t bytes = 0;
+        length_window window{};
+        for (auto c = static_cast<std::uint32_t>(mine.begin); c < mine.end; ++c) {
+            if (has_bitmaps) {
+                const std::uint32_t length = classes.length(c);
+                if (c == mine.begin || length != classes.length(c - 1))
+                    window = lengths_near(threshold, length);
+                const std::uint64_t shortest = std::max<std::uint64_t>(window.shortest, classes.length(0)),
+                                    longest =
+                                        std::min<std::uint64_t>(window.longest, classes.lengths().back());
+                const unsigned own = scale_of(length), first = scale_of(shortest);
+                const unsigned last = classes.any_old() ? scale_of(longest) : own;
+                scales_[c] = {static_cast<std::uint8_t>(first), static_cast<std::uint8_t>(last)};
+                std::uint64_t words = bitmap_words(own);
+                for (unsigned s = first; s <= last; ++s) words += bitmap_words(s);
+                bytes += sizeof(std::uint64_t) * words + other_bytes;
+            } else {
+                bytes += unit_buckets + pair_buckets;
+            }
+            ends_[c + std::size_t{1}] = bytes;
+        }
+        before[p + 1] = bytes;
+    });
+    std::partial_sum(before.begin(), before.end(), before.begin());
+    for_each_piece(place, pieces, [&](std::size_t p) {
+        const item_range mine = piece_of(n, pieces, p);
+        for (std::size_t c = mine.begin; c < mine.end; ++c) ends_[c + 1] += before[p];
+    });
 }
 
 class_range sketch_sizes::first_of(class_range range, std::uint64_t bytes) const {

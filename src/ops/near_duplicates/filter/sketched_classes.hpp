@@ -167,7 +167,8 @@ class sketch_sizes {
   public:
     static constexpr std::uint64_t bytes_of_a_class = 10;  ///< of memory, for the caller to count
     /// Cost: O(classes).
-    sketch_sizes(const text_classes& classes, const decimal& threshold, second_filter second);
+    sketch_sizes(cpu_place& place, const text_classes& classes, const decimal& threshold,
+                 second_filter second);
 
     second_filter second() const { return second_; }
 
@@ -190,7 +191,7 @@ class sketch_sizes {
     };
     const text_classes& classes_;
     second_filter second_;
-    std::vector<std::uint64_t> ends_{0};
+    std::vector<std::uint64_t> ends_;
     std::vector<small_range> scales_;
 };
 

@@ -82,29 +82,19 @@ text_classes::text_classes(cpu_place& place, const sketch_list& sketches, std::u
       first_new_(sketches.first_new()),
       any_old_(begin < first_new_) {
     const std::uint32_t n = end - begin;
-    const cpu_array<std::uint64_t> keys(place, n, "the hashes of texts");
-    const cpu_array<std::uint32_t> lengths(place, n, "the lengths of texts"),
-        order(place, n, "texts in order");
+    const cpu_array<std::uint64_t> keys(place, n, "the hashes of texts");  // the length, and half of the hash
+    const cpu_array<std::uint32_t> order(place, n, "texts in order");
     const std::size_t pieces = pieces_for(place, n, 4096);
     for_each_piece(place, pieces, [&](std::size_t p) {
         const item_range mine = piece_of(n, pieces, p);
         for (std::size_t i = mine.begin; i < mine.end; ++i) {
             const auto text = begin + static_cast<std::uint32_t>(i);
-            keys.data()[i] = sketches[text].hash;
+            const text_sketch& sketch = sketches[text];
+            keys.data()[i] = std::uint64_t{sketch.length} << 32 | sketch.hash >> 32;
             order.data()[i] = text;
         }
     });
-    primitives::sort_pairs(place, keys.span(), order.span());
-    for_each_piece(place, pieces, [&](std::size_t p) {
-        const item_range mine = piece_of(n, pieces, p);
-        for (std::size_t i = mine.begin; i < mine.end; ++i)
-            lengths.data()[i] = sketches[order.data()[i]].length;
-    });
-    primitives::sort_pairs(place, lengths.span(), order.span());  // stable: by (length, hash, text)
-    for_each_piece(place, pieces, [&](std::size_t p) {
-        const item_range mine = piece_of(n, pieces, p);
-        for (std::size_t i = mine.begin; i < mine.end; ++i) keys.data()[i] = sketches[order.data()[i]].hash;
-    });
+    primitives::sort_pairs(place, keys.span(), order.span());  // stable
 
     const auto are_equal = [&](std::uint32_t a, std::uint32_t b) {
         if (a == b) return true;
@@ -112,28 +102,46 @@ text_classes::text_classes(cpu_place& place, const sketch_list& sketches, std::u
             return sketches[a].first_equal == sketches[b].first_equal;
         return sketches.are_equal(a, b);
     };
-    members_.reserve(n);
-    begins_.reserve(n + std::size_t{1});  // pages that are never written take no memory
-    lengths_.reserve(n);
-    std::vector<std::uint32_t> rest, others;
-    for (std::uint32_t i = 0; i < n;) {
-        // A run of texts with equal length and hash, nearly always equal.
-        const std::uint32_t length = lengths.data()[i];
-        std::uint32_t past_end = i + 1;
-        while (past_end < n && lengths.data()[past_end] == length && keys.data()[past_end] == keys.data()[i])
-            ++past_end;
-        rest.assign(order.data() + i, order.data() + past_end);
-        while (!rest.empty()) {
-            begins_.push_back(static_cast<std::uint32_t>(members_.size()));
-            lengths_.push_back(length);
-            others.clear();
-            for (const std::uint32_t text : rest)
-                (are_equal(rest.front(), text) ? members_ : others).push_back(text);
-            rest.swap(others);
+    // Texts with one key stay where they are, in the order of their classes.
+    const std::span<const std::uint64_t> sorted = keys.span();
+    members_.resize(n);
+    std::vector<std::vector<std::uint32_t>> begins(pieces);  // of the classes that begin in a piece
+    for_each_piece(place, pieces, [&](std::size_t p) {
+        place.ctx().check_stop();
+        const item_range mine = piece_of(n, pieces, p);
+        std::vector<std::uint32_t> rest, others;
+        std::size_t i = mine.begin;
+        while (i != 0 && i < mine.end && sorted[i] == sorted[i - 1]) ++i;  // of the piece before
+        while (i < mine.end) {
+            // Texts of one length and nearly always of one hash, nearly always equal.
+            std::size_t past_end = i + 1;
+            while (past_end < n && sorted[past_end] == sorted[i]) ++past_end;
+            rest.assign(order.data() + i, order.data() + past_end);
+            while (!rest.empty()) {
+                begins[p].push_back(static_cast<std::uint32_t>(i));
+                others.clear();
+                for (const std::uint32_t text : rest) {
+                    if (are_equal(rest.front(), text)) {
+                        members_[i++] = text;
+                    } else {
+                        others.push_back(text);
+                    }
+                }
+                rest.swap(others);
+            }
         }
-        i = past_end;
-    }
-    begins_.push_back(static_cast<std::uint32_t>(members_.size()));
+    });
+    std::vector<std::size_t> firsts(pieces + 1);
+    for (std::size_t p = 0; p < pieces; ++p) firsts[p + 1] = firsts[p] + begins[p].size();
+    begins_.resize(firsts[pieces] + 1);
+    lengths_.resize(firsts[pieces]);
+    for_each_piece(place, pieces, [&](std::size_t p) {
+        for (std::size_t i = 0; i < begins[p].size(); ++i) {
+            begins_[firsts[p] + i] = begins[p][i];
+            lengths_[firsts[p] + i] = static_cast<std::uint32_t>(sorted[begins[p][i]] >> 32);
+        }
+    });
+    begins_.back() = n;
 }
 
 class_range window_of(const text_classes& classes, const decimal& threshold, std::uint32_t b) {
