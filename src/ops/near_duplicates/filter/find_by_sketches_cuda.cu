@@ -200,7 +200,7 @@ std::vector<duplicate_pair> find_by_sketches(cuda_place& place, const text_list&
     one_place<cuda_place> only{place, host};
     early_copies<Unit, one_place<cuda_place>> copies(only, list, scope, {});
     sketch_search<Unit> search(host, list, known, options, scope, counts);
-    return search.find_on(only, {}, copies.wait());
+    return search.find_on(only, {}, copies);
 }
 
 template std::unique_ptr<copied_texts<std::uint8_t>> room_for_texts(

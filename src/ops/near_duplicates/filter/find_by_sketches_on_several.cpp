@@ -24,14 +24,14 @@ std::vector<duplicate_pair> find_by_sketches(const chosen_device& chosen, const 
     early_copies<Unit, place_set> copies(places, list, scope, sharing);
     sketch_search<Unit> search(host, list, known, options, scope, counts);
     if (search.to_compare() >= sharing.least || places.size() == 1)
-        return search.find_on(places, sharing, copies.wait());
+        return search.find_on(places, sharing, copies);
     chosen_device alone = chosen;
     alone.more.clear();
     if (alone.cuda) alone.name = "cuda:" + std::to_string(alone.ordinal);
     where = name_and_reason(alone);
     host.ctx().log(log_level::info, "so few pairs are compared on one device, " + alone.name);
     first_place first{places};
-    return search.find_on(first, sharing, copies.wait());
+    return search.find_on(first, sharing, copies);
 }
 
 template std::vector<duplicate_pair> find_by_sketches<std::uint8_t>(

@@ -36,6 +36,10 @@ struct one_place {
     std::size_t size() const { return 1; }
     one_place& operator[](std::size_t) { return *this; }
     template <class Work>
+    void visit(const Work& work) {
+        work(place, host);
+    }
+    template <class Work>
     void run(const Work& work) {
         work(place, host);
     }
@@ -76,7 +80,8 @@ place_copies<Unit> copy_texts(Places& places, const std::optional<unit_list<Unit
     return copies;
 }
 
-/// Copies bytes without old texts to all places while the host does its part, if there are many.
+/// Copies bytes without old texts to all places while the host does its part, if there are many. Nothing else uses the places
+/// until wait().
 template <class Unit, class Places>
 class early_copies {
   public:
@@ -122,19 +127,17 @@ class sketch_search {
     /// Pairs that lengths allow.
     std::uint64_t to_compare() const { return to_compare_; }
 
-    /// Call it once. `places`: a place_set, first_place or one_place. `copies`: those that were made early.
-    template <class Places>
-    std::vector<duplicate_pair> find_on(Places& places, const join_sharing& sharing,
-                                        place_copies<Unit> copies) {
-        copies_ = std::move(copies);
+    /// Call it once. `places`: a place_set, first_place or one_place. `early`: the copies that are being made.
+    template <class Places, class Early>
+    std::vector<duplicate_pair> find_on(Places& places, const join_sharing& sharing, Early& early) {
         const context* ctx = nullptr;  // its callbacks exclude those of the other places
-        places[0].run([&](auto& place, cpu_place&) { ctx = &place.ctx(); });
+        places[0].visit([&](auto& place, cpu_place&) { ctx = &place.ctx(); });
         progress_meter meter(*ctx, "compare", to_compare_, "pairs");
         if (scope_.first_new != 0 && !is_cheap_on_host()) {
             const text_classes classes(host_, sketches_, 0, sketches_.size(), true);
             const gram_rules rules = learn_rules(host_, texts_, classes);
             join(places, {host_, texts_, sketches_, classes, rules, {}, threshold_, scope_.within_new},
-                 sharing, meter);
+                 sharing, early, meter);
             append_copies(classes, equal_);
             return result();
         }
@@ -145,7 +148,7 @@ class sketch_search {
         if (scope_.first_new != 0) compare_with_old(places, rules, cost.cheaper(), meter);
         const std::vector<std::uint8_t> skipped = lead_to_old(fresh_, equal_);
         if (scope_.within_new)
-            join(places, {host_, texts_, sketches_, fresh_, rules, skipped, threshold_, true}, sharing,
+            join(places, {host_, texts_, sketches_, fresh_, rules, skipped, threshold_, true}, sharing, early,
                  meter);
         return result();
     }
@@ -189,10 +192,11 @@ class sketch_search {
         });
     }
 
-    template <class Places>
-    void join(Places& places, const join_input<Unit>& input, const join_sharing& sharing,
+    template <class Places, class Early>
+    void join(Places& places, const join_input<Unit>& input, const join_sharing& sharing, Early& early,
               progress_meter& meter) {
         if (input.rows.empty() || input.classes.size() < 2) return;
+        copies_ = early.wait();
         if (copies_.empty()) copies_ = copy_texts(places, texts_.whole());
         std::vector<std::unique_ptr<rows_join<Unit>>> joins(places.size());
         places.on_each([&](auto& place, cpu_place& host, std::size_t index) {
