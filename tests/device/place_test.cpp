@@ -230,7 +230,7 @@ device::machine with_one_gpu(const std::function<bool()>& check) {
             }};
 }
 
-TEST(choice_ahead, tries_the_gpu_meanwhile_and_logs_when_asked) {
+TEST(choice_ahead, tries_the_gpu_meanwhile_and_logs_in_the_end) {
     logging_context automatic({});
     std::atomic<bool> may_answer = false;
     const auto check = [&] {
