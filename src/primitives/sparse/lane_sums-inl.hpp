@@ -107,19 +107,12 @@ HWY_INLINE void add_products(vector a, vector x, lane_sums<double>& sums) {
 }
 
 /// add_products starting from empty sums.
-HWY_INLINE lane_sums<float> first_products(vector a, vector x, lane_sums<float>* /*type*/) {
-    const vector product = hn::Mul(a, x);
-    return {hn::Add(product, hn::Zero(doubles())), hn::Abs(product)};  // −0 becomes +0
-}
 HWY_INLINE lane_sums<double> first_products(vector a, vector x, lane_sums<double>* /*type*/) {
     vector rest;
     const vector product = product_of_two(a, x, rest);
     return {product, hn::Abs(product), rest};
 }
 
-HWY_INLINE lane_sums<float> joined(const lane_sums<float>& a, const lane_sums<float>& b) {
-    return {hn::Add(a.s, b.s), hn::Add(a.t, b.t)};
-}
 HWY_INLINE lane_sums<double> joined(const lane_sums<double>& a, const lane_sums<double>& b) {
     lane_sums<double> sums;
     vector rest;
@@ -129,10 +122,6 @@ HWY_INLINE lane_sums<double> joined(const lane_sums<double>& a, const lane_sums<
     return sums;
 }
 
-template <class Move>
-HWY_INLINE lane_sums<float> moved(const lane_sums<float>& a, const lane_sums<float>& b, Move&& move) {
-    return {move(a.s, b.s), move(a.t, b.t)};
-}
 template <class Move>
 HWY_INLINE lane_sums<double> moved(const lane_sums<double>& a, const lane_sums<double>& b, Move&& move) {
     return {move(a.s, b.s), move(a.t, b.t), move(a.c, b.c)};
@@ -203,26 +192,49 @@ HWY_INLINE checked_sums<float> joined(const checked_sums<float>& a, const checke
     const vector sum = sum_of_two(a.s, b.s, rest);
     return {sum, hn::Add(hn::Add(a.lost, b.lost), hn::Abs(rest))};
 }
+HWY_INLINE checked_sums<double> joined(const checked_sums<double>& a, const checked_sums<double>& b) {
+    vector rest, lost, more_lost;
+    const vector sum = sum_of_two(a.s, b.s, rest);
+    vector c = sum_of_two(a.c, b.c, lost);
+    c = sum_of_two(c, rest, more_lost);
+    return {sum, c, hn::Add(hn::Add(a.lost, b.lost), hn::Add(hn::Abs(lost), hn::Abs(more_lost)))};
+}
 template <class Move>
 HWY_INLINE checked_sums<float> moved(const checked_sums<float>& a, const checked_sums<float>& b,
                                      Move&& move) {
     return {move(a.s, b.s), move(a.lost, b.lost)};
 }
+template <class Move>
+HWY_INLINE checked_sums<double> moved(const checked_sums<double>& a, const checked_sums<double>& b,
+                                      Move&& move) {
+    return {move(a.s, b.s), move(a.c, b.c), move(a.lost, b.lost)};
+}
+/// What a product that small may have lost: far less than 1.
+HWY_INLINE vector lost_of_small(vector a, vector x, vector product) {
+    const doubles d;
+    const mask zero = hn::Or(hn::Eq(a, hn::Zero(d)), hn::Eq(x, hn::Zero(d)));
+    const mask small = hn::AndNot(zero, hn::Lt(hn::Abs(product), hn::Set(d, 0x1p-900)));
+    return hn::IfThenElseZero(small, hn::Set(d, 1));
+}
+/// One product in each lane.
+HWY_INLINE checked_sums<float> checked_products(vector a, vector x) {
+    return {hn::Add(hn::Mul(a, x), hn::Zero(doubles())), hn::Zero(doubles())};  // −0 becomes +0
+}
+/// Sums whose error has a bound by their number of additions.
+HWY_INLINE checked_sums<float> checked_by_bound(const lane_sums<float>& sums, double terms) {
+    return {sums.s, hn::Mul(sums.t, hn::Set(doubles(), (terms + 8) * 0x1.1p-53))};
+}
 HWY_INLINE void add_checked(vector a, vector x, checked_sums<float>& sums) {
     sums = joined(sums, {hn::Mul(a, x), hn::Zero(doubles())});
 }
 HWY_INLINE void add_checked(vector a, vector x, checked_sums<double>& sums) {
-    const doubles d;
     vector product_rest, sum_rest, lost, more_lost;
     const vector product = product_of_two(a, x, product_rest);
     sums.s = sum_of_two(sums.s, product, sum_rest);
     sums.c = sum_of_two(sums.c, product_rest, lost);
     sums.c = sum_of_two(sums.c, sum_rest, more_lost);
     sums.lost = hn::Add(sums.lost, hn::Add(hn::Abs(lost), hn::Abs(more_lost)));
-    // Of so small a product the rest may have lost digits: far fewer than 1.
-    const mask zero = hn::Or(hn::Eq(a, hn::Zero(d)), hn::Eq(x, hn::Zero(d)));
-    const mask small = hn::AndNot(zero, hn::Lt(hn::Abs(product), hn::Set(d, 0x1p-900)));
-    sums.lost = hn::Add(sums.lost, hn::IfThenElseZero(small, hn::Set(d, 1)));
+    sums.lost = hn::Add(sums.lost, lost_of_small(a, x, product));
 }
 
 /// A bound of the error of sum ± lost, and of the rounding of both.
@@ -251,8 +263,9 @@ HWY_INLINE mask settle(const checked_sums<double>& sums, double* y) {
     return hn::And(hn::Eq(low, high), hn::Le(hn::Abs(sum), hn::Set(d, 0x1p1020)));
 }
 /// Of the lanes `left`: stores the exact sums in y, and returns their lanes.
-HWY_INLINE std::uint64_t settle_checked(const checked_sums<float>& sums, std::uint64_t left, float* y) {
-    float found[width];
+template <class Value>
+HWY_INLINE std::uint64_t settle_checked(const checked_sums<Value>& sums, std::uint64_t left, Value* y) {
+    Value found[width];
     const std::uint64_t settled = bits_of(settle(sums, found)) & left;
     for (std::uint64_t rest = settled; rest != 0; rest &= rest - 1) {
         const auto lane = hwy::Num0BitsBelowLS1Bit_Nonzero64(rest);

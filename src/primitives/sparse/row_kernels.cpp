@@ -52,20 +52,38 @@ HWY_INLINE Sums folded(const Sums* rows) {
 #endif
 }
 
+/// The sum of a row in the lanes of a vector, and its number of additions. Of a row of floats that has no more entries than a
+/// vector, only the sum of the lanes may round; so lanes of floats are joined with the errors of these additions.
+template <class Value>
+struct row_lanes {
+    using sums = std::conditional_t<std::is_same_v<Value, float>, checked_sums<float>, lane_sums<double>>;
+};
+HWY_INLINE checked_sums<float> lanes_of(const lane_sums<float>& sums, std::size_t terms) {
+    return checked_by_bound(sums, static_cast<double>(terms));
+}
+HWY_INLINE lane_sums<double> lanes_of(const lane_sums<double>& sums, std::size_t /*terms*/) {
+    return sums;
+}
+HWY_INLINE checked_sums<float> lanes_of(vector a, vector x, float /*type*/) {
+    return checked_products(a, x);
+}
+HWY_INLINE lane_sums<double> lanes_of(vector a, vector x, double /*type*/) {
+    return first_products(a, x, static_cast<lane_sums<double>*>(nullptr));
+}
+
 /// A row that may be read past its end. Most rows of most matrices have no more entries than a vector, and then no branch
 /// distinguishes them.
 template <class Value>
-HWY_INLINE lane_sums<Value> sum_readable_row(const entries<Value>& from, std::size_t begin, std::size_t end) {
-    constexpr lane_sums<Value>* type = nullptr;
+HWY_INLINE typename row_lanes<Value>::sums sum_readable_row(const entries<Value>& from, std::size_t begin,
+                                                            std::size_t end) {
     vector a, x;
     if (HWY_LIKELY(end - begin <= width)) {
         ask_for(from, begin + ahead);
         load_factors(from, begin, end - begin, a, x);
-        return first_products(a, x, type);
+        return lanes_of(a, x, Value());
     }
-    load_factors(from, begin, a, x);
-    lane_sums<Value> sums = first_products(a, x, type);
-    std::size_t at = begin + width;
+    lane_sums<Value> sums = no_sums<Value>();
+    std::size_t at = begin;
     for (; at + width <= end; at += width) {
         ask_for(from, at + ahead);
         load_factors(from, at, a, x);
@@ -73,46 +91,60 @@ HWY_INLINE lane_sums<Value> sum_readable_row(const entries<Value>& from, std::si
     }
     load_factors(from, at, end - at, a, x);
     add_products(a, x, sums);
-    return sums;
+    return lanes_of(sums, end - begin);
 }
 
-/// Rows of floats, those of the lanes `left`, by sums that know whether they are exact: `rows` where a vector held all products,
-/// otherwise sums made again. Stores the Values of the exact ones, and returns their lanes. The entries must be readable past the
-/// rows' ends.
-HWY_INLINE std::uint64_t settle_exact(const entries<float>& from, const std::uint64_t* begins,
-                                      const lane_sums<float>* rows, std::uint64_t left, float* y) {
-    checked_sums<float> checked[width];
+/// Stores the settled Values of the folded rows, and returns the others' lanes.
+HWY_INLINE std::uint64_t left_open(const checked_sums<float>& rows, const std::int64_t* /*terms*/, float* y) {
+    return ~bits_of(settle(rows, y));
+}
+HWY_INLINE std::uint64_t left_open(const lane_sums<double>& rows, const std::int64_t* terms, double* y) {
+    const doubles d;
+    const vector n = hn::ConvertTo(d, hn::Load(indices64(), terms));
+    const mask empty = hn::Eq(n, hn::Zero(d));  // its sum is +0, which has no bound
+    return ~bits_of(hn::Or(settle(rows, hn::Add(n, hn::Set(d, width)), y), empty));
+}
+
+/// Whether a sum that knows all its errors may settle an open row: not one of a vector of floats, which had such a sum, nor one of
+/// doubles whose products may all be zero.
+HWY_INLINE bool may_settle(std::uint64_t count, float /*sum*/) {
+    return count > width;
+}
+HWY_INLINE bool may_settle(std::uint64_t /*count*/, double sum) {
+    return sum != 0;
+}
+
+/// Stores the Values of those rows of the lanes `left` that such sums settle, and returns their lanes. The entries must be readable
+/// past the rows' ends.
+template <class Value>
+HWY_INLINE std::uint64_t settle_exact(const entries<Value>& from, const std::uint64_t* begins,
+                                      std::uint64_t left, Value* y) {
+    checked_sums<Value> checked[width];
+    std::uint64_t summed = 0;
     for (std::size_t j = 0; j < width; ++j) {
         const std::size_t lane = fold_order[j];
-        checked[j] = {rows[j].s, hn::Zero(doubles())};
-        if (begins[lane + 1] - begins[lane] <= width || (left >> lane & 1) == 0) continue;
-        checked[j] = no_checked_sums<float>();
+        checked[j] = no_checked_sums<Value>();
+        if ((left >> lane & 1) == 0 || !may_settle(begins[lane + 1] - begins[lane], y[lane])) continue;
+        summed |= std::uint64_t{1} << lane;
         for (std::size_t at = begins[lane]; at < begins[lane + 1]; at += width) {
             vector a, x;
             load_factors(from, at, std::min<std::size_t>(width, begins[lane + 1] - at), a, x);
             add_checked(a, x, checked[j]);
         }
     }
-    return settle_checked(folded(checked), left, y);
+    return summed == 0 ? 0 : settle_checked(folded(checked), summed, y);
 }
 
 /// Stores the settled rows, and appends the positions of the others among the current `count` rows, relative to `first`.
 /// `readable`: entries may be read past the rows' ends.
 template <class Value>
 HWY_INLINE std::size_t finish_rows(const entries<Value>& from, const std::uint64_t* begins, bool readable,
-                                   const lane_sums<Value>* rows, const std::int64_t* terms, std::size_t count,
-                                   std::size_t first, Value* y, std::uint32_t* open) {
-    const doubles d;
-    const lane_sums<Value> sums = folded(rows);
-    const vector n = hn::ConvertTo(d, hn::Load(indices64(), terms));
-    const mask empty = hn::Eq(n, hn::Zero(d));  // its sum is +0, which has no bound if Value is double
+                                   const typename row_lanes<Value>::sums* rows, const std::int64_t* terms,
+                                   std::size_t count, std::size_t first, Value* y, std::uint32_t* open) {
     Value few[width];
     Value* const found = count == width ? y + first : few;
-    const mask settled = hn::Or(settle(sums, hn::Add(n, hn::Set(d, width)), found), empty);
-    std::uint64_t left = ~bits_of(settled) & ((std::uint64_t{1} << count) - 1);
-    if constexpr (std::is_same_v<Value, float>) {
-        if (HWY_UNLIKELY(left != 0) && readable) left &= ~settle_exact(from, begins, rows, left, found);
-    }
+    std::uint64_t left = left_open(folded(rows), terms, found) & ((std::uint64_t{1} << count) - 1);
+    if (HWY_UNLIKELY(left != 0) && readable) left &= ~settle_exact(from, begins, left, found);
     if (HWY_UNLIKELY(count != width)) std::copy_n(few, count, y + first);
     std::size_t opened = 0;
     for (; HWY_UNLIKELY(left != 0); left &= left - 1)
@@ -127,7 +159,7 @@ HWY_INLINE std::size_t rows_of(const entries<Value>& from, const std::uint64_t* 
     for (std::size_t first = 0; first < rows; first += width) {
         const std::size_t count = std::min(width, rows - first);
         const std::uint64_t* const begins = offsets + first;
-        lane_sums<Value> sums[width];
+        typename row_lanes<Value>::sums sums[width];
         HWY_ALIGN std::int64_t terms[width] = {};
         const bool readable = count == width && begins[width] + 2 * width <= from.readable;
         if (HWY_LIKELY(readable)) {
@@ -139,10 +171,11 @@ HWY_INLINE std::size_t rows_of(const entries<Value>& from, const std::uint64_t* 
         } else {
             for (std::size_t j = 0; j < width; ++j) {
                 const std::size_t lane = fold_order[j];
-                sums[j] = no_sums<Value>();
+                sums[j] = lanes_of(no_sums<Value>(), 0);
                 if (lane >= count) continue;
                 terms[lane] = static_cast<std::int64_t>(begins[lane + 1] - begins[lane]);
-                sums[j] = sum_row(from, begins[lane], begins[lane + 1]);
+                sums[j] =
+                    lanes_of(sum_row(from, begins[lane], begins[lane + 1]), begins[lane + 1] - begins[lane]);
             }
         }
         opened += finish_rows(from, begins, readable, sums, terms, count, first, y, open + opened);
