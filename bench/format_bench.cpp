@@ -155,6 +155,7 @@ std::uint64_t decode_bodies(const char* path) {
 
 int main(int count, char** arguments) try {
     mallopt(M_MMAP_THRESHOLD, 1 << 20);  // as the program does
+    mallopt(M_TRIM_THRESHOLD, 8 << 20);
     const std::string_view what = count == 3 ? arguments[1] : "";
     const char* const path = arguments[2];
     const std::clock_t start = std::clock();
