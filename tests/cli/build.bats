@@ -98,15 +98,15 @@ large_corpus() {
     python3 - <<'END'
 import json, random
 random.seed(1)
-words = ["".join(random.choice("abcdefghijklmnopqrstuvwxyz") for _ in range(6)) for _ in range(3000)]
+words = ["".join(random.choice("abcdefghijklmnopqrstuvwxyz") for _ in range(6)) for _ in range(1000)]
 texts = []
-for i in range(3000):
+for i in range(1000):
     if i % 5 == 4:
         text = random.choice(texts) + " end"
     else:
         text = " ".join(random.choice(words) for _ in range(random.randrange(50, 800)))
     texts.append(text)
-    links = ["d%d" % random.randrange(3000) for _ in range(3)]
+    links = ["d%d" % random.randrange(1000) for _ in range(3)]
     print(json.dumps({"id": "d%d" % i, "text": text, "links": links}))
 END
 }
@@ -145,7 +145,7 @@ killed_after() {
 
 @test "killed at random moments, a build of a hundred shards gives the bytes of one file" {
     local documents=600 most=600 trials=1 kills=0
-    [ -z "${QUERN_LONG:-}" ] || documents=3000 most=3000 trials=20
+    [ -z "${QUERN_LONG:-}" ] || documents=1000 most=1000 trials=20
     large_corpus | sed "${documents}q" >one.jsonl
     mkdir many
     split -n l/100 -d -a 2 --additional-suffix=.jsonl one.jsonl many/p
@@ -190,8 +190,8 @@ killed_after() {
 
 @test "--update adds to a store; killed, it resumes, and the old store stays until the end" {
     large_corpus >large.jsonl
-    head -n 2000 large.jsonl >old.jsonl
-    tail -n 1000 large.jsonl >new.jsonl
+    head -n 700 large.jsonl >old.jsonl
+    tail -n 300 large.jsonl >new.jsonl
     quern build old.jsonl new.jsonl -o both --quiet
     quern build old.jsonl -o store --quiet
     quern build old.jsonl -o old --quiet

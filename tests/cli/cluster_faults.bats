@@ -20,7 +20,7 @@ END
 # a_large_corpus: large.jsonl, work for seconds.
 a_large_corpus() {
     local i
-    for i in $(seq 60); do sed "s/\"id\": \"/&$i-/" small.jsonl; done >large.jsonl
+    for i in $(seq 30); do sed "s/\"id\": \"/&$i-/" small.jsonl; done >large.jsonl
 }
 
 # on_a_small_disk SIZE SCRIPT: runs the script where the folder disk/ holds SIZE; `grow SIZE` makes it larger.

@@ -44,18 +44,18 @@ same_but_statistics() { # same_but_statistics FOLDER OTHER
     same_but_statistics roomy tight
     json tight/stats.json 'd["counts"]["spilled_bytes"] > 1 << 20' | grep True
     json roomy/stats.json 'd["counts"]["spilled_bytes"]' | grep -x 0
-    quern words corpus.jsonl -o roomy --force --measure lsa --vectors 50 --lsa-of documents --memory 1G --quiet
-    for threads in 1 2 8; do # what is counted against the budget does not depend on which thread does what
-        within 8M 0 words corpus.jsonl -o tight --force --measure lsa --vectors 50 --lsa-of documents --quiet \
+    quern words corpus.jsonl -o roomy --force --measure lsa --vectors 12 --lsa-of documents --memory 1G --quiet
+    for threads in 1 8; do # what is counted against the budget does not depend on which thread does what
+        within 8M 0 words corpus.jsonl -o tight --force --measure lsa --vectors 12 --lsa-of documents --quiet \
             --threads "$threads"
         same_but_statistics roomy tight
     done
 }
 
 @test "the stages of a build spill to disk and give the same store" {
-    zipf 1500 400 >corpus.jsonl
+    zipf 600 400 >corpus.jsonl
     quern build corpus.jsonl -o roomy --skip duplicates --memory 1G --quiet
-    within 24M 0 build corpus.jsonl -o tight --skip duplicates --quiet
+    within 16M 0 build corpus.jsonl -o tight --skip duplicates --quiet
     same_but_statistics roomy tight
 }
 
@@ -72,13 +72,15 @@ few_words() {
 }
 
 @test "scratch files of words and of the stages of a build are mapped, and count as memory" {
-    few_words 120000 >corpus.jsonl # 6.1 million entries: 49 MB, and 49 MB turned over
-    within 32M 0 words corpus.jsonl -o space --measure lsa --vectors 50 --lsa-of documents --quiet
+    few_words 6000 >few.jsonl
+    for i in $(seq 20); do sed "s/\"id\":\"/&$i-/" few.jsonl; done >corpus.jsonl # 6.1 million entries: 49 MB, and 49 MB turned over
+    within 32M 0 words corpus.jsonl -o space --measure lsa --vectors 12 --lsa-of documents --quiet
     within 16M 0 build corpus.jsonl -o store --skip duplicates --quiet
 }
 
 @test "scratch files of n-grams are mapped, and count as memory" {
-    zipf 8000 1000 >corpus.jsonl
+    zipf 1000 1000 >some.jsonl
+    for i in $(seq 7); do sed "s/\"id\":\"/&$i-/" some.jsonl; done >corpus.jsonl
     quern ngrams corpus.jsonl --order 2 --min-count 50 -o roomy --memory 2G --quiet
     within 16M 0 ngrams corpus.jsonl --order 2 --min-count 50 -o tight --quiet
     cmp roomy tight
@@ -92,7 +94,7 @@ few_words() {
 }
 
 @test "a model of n-grams by many threads takes no more memory" {
-    zipf 6000 1000 >corpus.jsonl
+    zipf 3000 1000 >corpus.jsonl
     quern ngrams corpus.jsonl --order 3 --arpa roomy.arpa --quiet --threads 2 --memory 1G
     within 64M 0 ngrams corpus.jsonl --order 3 --arpa tight.arpa --quiet --threads 64
     cmp roomy.arpa tight.arpa
@@ -135,15 +137,15 @@ few_words() {
     python3 - <<'END'
 import os, struct
 
-for name, rows in ("vectors.fbin", 250_000), ("queries.fbin", 100):
+for name, rows in ("vectors.fbin", 200_000), ("queries.fbin", 100):
     values = bytearray(os.urandom(rows * 400))
     values[3::4] = b"\x3f" * (rows * 100)  # numbers from 0.5 to 2
     open(name, "wb").write(struct.pack("<II", rows, 100) + values)
 END
-    within 8M 0 nearest vectors.fbin --queries queries.fbin -o near.tsv --quiet # 100 MB
+    within 8M 0 nearest vectors.fbin --queries queries.fbin -o near.tsv --quiet # 80 MB
     quern nearest vectors.fbin --queries queries.fbin -o roomy.tsv --memory 1G --quiet
     cmp near.tsv roomy.tsv
-    seq 100000 | awk '{ printf "{\"id\":\"%d\",\"text\":\"", $1; for (i = 0; i < 300; ++i) printf "%d ", i % 100; print "\"}" }' >corpus.jsonl
+    seq 100000 | awk 'BEGIN { for (i = 0; i < 300; ++i) text = text i % 100 " " } { print "{\"id\":\"" $1 "\",\"text\":\"" text "\"}" }' >corpus.jsonl
     within 24M 0 dedup corpus.jsonl --method shingle --groups groups.tsv --quiet # 120 MB of numbers of words
 }
 
@@ -153,13 +155,13 @@ END
     says "graph.mtx: a graph of 4,000,000 links and 50,000 nodes needs 81.1 MiB of memory; 64 MiB are free"
 }
 
-# large_document FORM: one of 12 MB in that form, and a small one behind it.
+# large_document FORM: one of 6 MB in that form, and a small one behind it.
 large_document() {
     python3 - "$1" <<'END'
 import sys
 
 form = sys.argv[1]
-text = "some words of a long text, and more of them. " * 270_000
+text = "some words of a long text, and more of them. " * 135_000
 around = {
     "jsonl": ('{"id":"large","text":"', '"}\n', '{"id":"small","text":"kept"}\n'),
     "tsv": ("large\t", "\n", "small\tkept\n"),
@@ -182,7 +184,7 @@ END
     while IFS=: read -r form pack; do
         large_document "$form" | $pack >packed
         rm -rf store
-        within 64M 0 build packed -o store --input-format "$form" --skip all --max-errors 1 --threads 4
+        within 32M 0 build packed -o store --input-format "$form" --skip all --max-errors 1 --threads 4
         [[ $stderr == *"packed:1: "*"memory"* || $stderr == *"a page of more than"* ]] || {
             echo "$form, $pack: $stderr"
             return 1
@@ -202,7 +204,7 @@ lines:cat
 END
     rm -rf store
     large_document jsonl >corpus
-    within 512M 0 build corpus -o store --skip all # where it fits, it is read
+    within 256M 0 build corpus -o store --skip all # where it fits, it is read
     [ "$(quern search store kept --quiet | wc -l)" -eq 1 ]
     [ "$(quern search store "long text" --quiet | wc -l)" -eq 1 ]
 }
@@ -237,16 +239,16 @@ END
 }
 
 @test "characters that expand to many take no more memory" {
-    python3 -c 'print(chr(0xFDFA) * 4_000_000, end="")' >text
+    python3 -c 'print(chr(0xFDFA) * 2_000_000, end="")' >text
     zstd -q text
     [ "$(wc -c <text.zst)" -lt 5000 ]
     while read -r memory command; do
         # shellcheck disable=SC2086 # words of a command
         within "$memory" 0 $command --input-format folder --quiet
     done <<'END'
-256M build text.zst -o store --skip all
-256M dictionary text.zst -o words.dict
-512M ngrams text.zst --order 2
+128M build text.zst -o store --skip all
+128M dictionary text.zst -o words.dict
+256M ngrams text.zst --order 2
 END
 }
 

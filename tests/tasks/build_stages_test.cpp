@@ -49,7 +49,7 @@ std::string line_of(const std::string& id, const std::string& text, const std::s
 
 /// A reproducible corpus in which every third document is an earlier one with a few letters changed, and some are
 /// empty.
-std::string generated_corpus(std::uint32_t documents) {
+std::string generated_corpus(std::uint32_t documents, std::uint32_t words = 3000) {
     std::string lines;
     std::vector<std::string> texts;
     testing::made_numbers next(7);
@@ -64,7 +64,7 @@ std::string generated_corpus(std::uint32_t documents) {
             }
         } else {
             for (std::uint32_t w = 0; w < 40; ++w) {
-                text += "w" + std::to_string(next() % 3000) + (w % 11 == 10 ? ". " : " ");
+                text += "w" + std::to_string(next() % words) + (w % 11 == 10 ? ". " : " ");
             }
         }
         texts.push_back(text);
@@ -187,7 +187,7 @@ TEST_F(build_stages_test, keeps_what_dedup_keeps) {
 }
 
 TEST_F(build_stages_test, bytes_depend_on_the_collection_alone) {
-    auto options = options_for(generated_corpus(3000));
+    auto options = options_for(generated_corpus(1500, 1500));
     build(options, context_with(1));
     const auto expected = files_of(options.store);
     EXPECT_GT(expected.size(), 20U);
@@ -673,7 +673,7 @@ class failed_build_test : public build_stages_test {
         build(requested, ctx);
     }
 
-    const std::string corpus_ = generated_corpus(1200);
+    const std::string corpus_ = generated_corpus(400, 600);
 };
 
 TEST_F(failed_build_test, in_the_index_keeps_what_is_known_of_copies) {

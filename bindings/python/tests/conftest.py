@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the tests share. QUERN: the program; QUERN_SOURCE: the tree of the project; QUERN_LONG=1: 1000 random cases of a test instead of
-200."""
+100."""
 
 import os
 import pathlib
@@ -16,7 +16,7 @@ try:
 except ModuleNotFoundError:  # the environment of Ray has none, and its tests have no random cases
     pass
 else:
-    cases = 1000 if os.environ.get("QUERN_LONG") else 200
+    cases = 1000 if os.environ.get("QUERN_LONG") else 100
     # A busy machine makes tests slower, and never fail.
     settings.register_profile("quern", max_examples=cases, deadline=None, suppress_health_check=[HealthCheck.too_slow])
     settings.load_profile("quern")
