@@ -158,11 +158,11 @@ interrupted() {
 
 @test "a memory budget is kept" {
     if grep -q -e __asan_init -e __tsan_init "$QUERN"; then skip "sanitizers need memory of their own"; fi
-    endless_corpus | head -n 1500000 >large.jsonl
-    quern build large.jsonl -o store --skip all --quiet --memory 256M --stats stats.json
+    endless_corpus | head -n 500000 >large.jsonl
+    quern build large.jsonl -o store --skip all --quiet --memory 96M --stats stats.json
     peak=$(json stats.json "d['peak_memory_bytes']")
     echo "peak $peak"
-    [ "$peak" -le $((256 << 20)) ]
+    [ "$peak" -le $((96 << 20)) ]
 }
 
 @test "results of many topics keep to the memory budget" {
