@@ -23,8 +23,8 @@ namespace quern {
 
 /// The same from `probability(n)` of the word's n-gram and `back_off(n)` of that before it.
 template <class Probability, class Back_off>
-double logarithm_of(unsigned known, unsigned known_before, const Probability& probability,
-                    const Back_off& back_off) {
+constexpr double logarithm_of(unsigned known, unsigned known_before, const Probability& probability,
+                              const Back_off& back_off) {
     double sum = -std::numeric_limits<double>::infinity();
     for (; known != 0; --known) {
         const float own = probability(known);

@@ -35,9 +35,8 @@ class byte_reader {
         return result;
     }
     template <class Value>
-    std::span<const Value> values(std::uint64_t count) {
-        const char* const at = take(count, sizeof(Value));
-        return {reinterpret_cast<const Value*>(at), count};
+    const Value* values(std::uint64_t count) {
+        return reinterpret_cast<const Value*>(take(count, sizeof(Value)));
     }
     bool at_end() const { return bytes_.empty(); }
 
@@ -54,7 +53,7 @@ class byte_reader {
 
 }  // namespace
 
-compact_model::compact_model(std::string_view bytes) {
+compact_model::compact_model(std::string_view bytes) : bytes_(bytes.size()) {
     const auto refuse = [] { throw invalid_value("a language model has parts that do not fit", 0); };
     byte_reader from(bytes);
     const auto head = from.value<model_head>();
@@ -70,16 +69,21 @@ compact_model::compact_model(std::string_view bytes) {
         made.size = of.size;
         made.word_bits = of.word_bits;
         made.record_bits = of.word_bits + of.probability_bits + of.back_off_bits;
-        made.probabilities = {of.probability_bits, from.values<float>(of.probability_values)};
-        if (!is_last) made.back_offs = {of.back_off_bits, from.values<float>(of.back_off_values)};
-        made.records = from.values<std::uint64_t>(words_of_bits(of.size * made.record_bits)).data();
+        const auto codes = [&](unsigned bits, std::uint64_t values) {
+            return value_codes{bits, from.values<float>(values), values};
+        };
+        made.probabilities = codes(of.probability_bits, of.probability_values);
+        if (!is_last) made.back_offs = codes(of.back_off_bits, of.back_off_values);
+        made.records = from.values<std::uint64_t>(words_of_bits(of.size * made.record_bits));
         if (is_last) continue;
         if (n == 1) {
             made.first_children = from.values<std::uint32_t>(of.size + 1);
         } else {
-            made.child_bits = from.values<std::uint64_t>(words_of_bits(of.size + of.children)).data();
+            made.child_bits = from.values<std::uint64_t>(words_of_bits(of.size + of.children));
             made.child_samples = from.values<std::uint64_t>(of.samples);
             made.far_children = from.values<std::uint64_t>(of.far);
+            made.samples = of.samples;
+            made.far = of.far;
             if (of.samples != (of.size + sample_nodes - 1) / sample_nodes) refuse();
         }
     }
@@ -94,15 +98,15 @@ bool compact_model::children_fit(unsigned n) const {
     const level& of = levels_[n - 1];
     const std::uint64_t below = levels_[n].size;
     if (n == 1)
-        return of.first_children.front() == 0 && of.first_children.back() == below &&
-               std::ranges::is_sorted(of.first_children);
+        return of.first_children[0] == 0 && of.first_children[of.size] == below &&
+               std::is_sorted(of.first_children, of.first_children + of.size + 1);
     std::uint64_t node = 0, far = 0;
     const auto begin_fits = [&](std::uint64_t begin) {  // of the children of `node`
         if (node % sample_nodes == 0 && node < of.size) {
             const std::uint64_t sample = of.child_samples[node / sample_nodes];
             if ((sample & is_far) == 0) return sample == node + begin;
             far = sample ^ is_far;
-            if (far > of.far_children.size() || of.far_children.size() - far < sample_nodes + 1) return false;
+            if (far > of.far || of.far - far < sample_nodes + 1) return false;
         }
         const std::uint64_t sample = of.child_samples[std::min(node, of.size - 1) / sample_nodes];
         return (sample & is_far) == 0 ||
@@ -124,11 +128,6 @@ bool compact_model::children_fit(unsigned n) const {
     return node == of.size && (of.child_bits[(bits - 1) / 64] >> ((bits - 1) % 64) & 1) != 0;
 }
 
-float compact_model::value_codes::value(std::uint64_t code) const {
-    if (!table.empty()) return code < table.size() ? table[code] : 0;
-    return std::bit_cast<float>(static_cast<std::uint32_t>(code | (bits == 31 ? std::uint64_t{1} << 31 : 0)));
-}
-
 float compact_model::probability(unsigned n, std::uint32_t node) const {
     const level& of = levels_[n - 1];
     return of.probabilities.value(
@@ -139,32 +138,6 @@ float compact_model::back_off(unsigned n, std::uint32_t node) const {
     return of.back_offs.value(
         bits_at(of.records, node * std::uint64_t{of.record_bits} + of.word_bits + of.probabilities.bits,
                 of.back_offs.bits));
-}
-
-compact_model::range compact_model::children(unsigned n, std::uint32_t node) const {
-    const level& of = levels_[n - 1];
-    if (n == 1) return {of.first_children[node], of.first_children[node + 1]};
-    const std::uint64_t sample = of.child_samples[node / sample_nodes];
-    if ((sample & is_far) != 0) {
-        const std::uint64_t* const begins = &of.far_children[(sample ^ is_far) + node % sample_nodes];
-        return {begins[0], begins[1]};
-    }
-    // The first bit of the node: after as many ones as there are nodes before it in the sample.
-    std::uint64_t at = sample, word = of.child_bits[at / 64] >> (at % 64) << (at % 64);
-    std::uint64_t before = node % sample_nodes, next = at / 64;
-    for (std::uint64_t ones = static_cast<std::uint64_t>(std::popcount(word)); before != 0 && ones < before;
-         ones = static_cast<std::uint64_t>(std::popcount(word))) {
-        before -= ones;
-        word = of.child_bits[++next];
-    }
-    if (before != 0) {
-        for (; before > 1; --before) word &= word - 1;
-        at = next * 64 + static_cast<std::uint64_t>(std::countr_zero(word)) + 1;
-        word &= word - 1;
-    }
-    while (word == 0) word = of.child_bits[++next];
-    const std::uint64_t end = next * 64 + static_cast<std::uint64_t>(std::countr_zero(word));
-    return {at - node, end - node};
 }
 
 void compact_model::prefetch_children(unsigned n, std::uint32_t node) const {
@@ -196,7 +169,7 @@ void compact_model::aim(const level& next, child_search& search) const {
 
 compact_model::child_search compact_model::search_of(unsigned n, std::uint32_t node,
                                                      std::uint32_t word) const {
-    const auto [begin, end] = children(n, node);
+    const auto [begin, end] = levels_[n - 1].children(node);
     const level& next = levels_[n];
     child_search search{begin, end, 0, std::uint64_t{1} << next.word_bits, 0, key_of(word, next.word_bits),
                         0};

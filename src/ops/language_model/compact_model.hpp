@@ -17,6 +17,7 @@
 
 #include "ops/language_model/back_off_model.hpp"
 #include "ops/language_model/compact_layout.hpp"
+#include "ops/language_model/compact_level.hpp"
 
 namespace quern {
 
@@ -36,6 +37,9 @@ class compact_model {
     unsigned order() const { return static_cast<unsigned>(levels_.size()); }
     std::uint64_t size(unsigned n) const { return levels_[n - 1].size; }
     unsigned quantised_bits() const { return quantised_bits_; }
+    std::uint64_t bytes() const { return bytes_; }  ///< that it was made of
+    /// The parts of each length, the shortest first; they point into the bytes.
+    std::span<const compact_layout::level> levels() const { return levels_; }
 
     /// As those of back_off_model.
     double score(std::uint32_t word, history& before) const;
@@ -48,7 +52,7 @@ class compact_model {
     void prefetch_word(std::uint32_t word) const {
         const level& of = levels_[0];
         prefetch_record(of, word);
-        if (!of.first_children.empty()) __builtin_prefetch(&of.first_children[word]);
+        if (of.first_children != nullptr) __builtin_prefetch(&of.first_children[word]);
     }
     /// Prefetches what prefetch_children reads; prefetch_children prefetches what search_of reads.
     void prefetch_node(unsigned n, std::uint32_t node) const {
@@ -69,28 +73,8 @@ class compact_model {
     float back_off(unsigned n, std::uint32_t node) const;
 
   private:
-    /// Values as codes of so many bits.
-    struct value_codes {
-        unsigned bits = 0;
-        std::span<const float>
-            table;  ///< empty: the codes are the values' bits, the sign dropped if there are 31
-        float value(std::uint64_t code) const;
-    };
-    struct level {
-        std::uint64_t size = 0;
-        unsigned word_bits = 0, record_bits = 0;
-        value_codes probabilities, back_offs;
-        const std::uint64_t* records = nullptr;
-        std::span<const std::uint32_t> first_children;  ///< of the first level
-        const std::uint64_t* child_bits = nullptr;      ///< of the levels between
-        std::span<const std::uint64_t> child_samples;
-        std::span<const std::uint64_t> far_children;
-    };
-    struct range {
-        std::uint64_t begin, end;
-    };
+    using level = compact_layout::level;
     bool children_fit(unsigned n) const;
-    range children(unsigned n, std::uint32_t node) const;
     void aim(const level& next, child_search& search) const;
     static void prefetch_record(const level& of, std::uint64_t i) {
         __builtin_prefetch(reinterpret_cast<const char*>(of.records) + i * of.record_bits / 8);
@@ -98,6 +82,7 @@ class compact_model {
 
     std::vector<level> levels_;
     unsigned quantised_bits_ = 0;
+    std::uint64_t bytes_ = 0;
 };
 
 }  // namespace quern
