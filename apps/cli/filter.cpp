@@ -126,7 +126,7 @@ void describe(command_line& line, filter_request& request) {
                 "Write an HTML page: counts by rule, and examples of what each rule removed.", "",
                 [&](const std::string& value) { request.report = file_name(value); });
     line.option("sample_removed", request.options);
-    declare_common(line, request.common, {.output = false});
+    declare_common(line, request.common, {.output = false, .gpu = true});
     declare_corpus(line, request.corpus);
     declare_cluster(line, request.cluster);
     line.example(
@@ -203,7 +203,7 @@ int run_filter(const command& self, const std::vector<std::string>& arguments) {
         throw usage_error(
             "there is nothing to do (expected --rules, --rules-file, --language, --perplexity or --mask)");
     for (const char* const name : {"--below", "--above", "--below-percentile", "--above-percentile",
-                                   "--reference", "--perplexity-measure", "--model-words"})
+                                   "--reference", "--perplexity-measure", "--model-words", "--gpu-memory"})
         line.require_used(name, !options.perplexity.empty(), "requires --perplexity");
     const bool has_percentile = options.below_percentile || options.above_percentile;
     if (has_percentile && (options.below || options.above))

@@ -33,6 +33,7 @@ void check_request(command_line& line, const perplexity_options& options,
         line.require_used(name, generates, "requires --generate");
     for (const char* const name : {"--weights", "--tune"})
         line.require_used(name, !options.interpolate.empty(), "requires --interpolate");
+    line.require_used("--gpu-memory", !generates, "has no effect with --generate, which runs on the CPU");
     if (inputs.empty() && !generates) throw usage_error("CORPUS is required");
     if (!inputs.empty() && generates) throw usage_error("--generate reads no CORPUS");
     if (generates && !options.interpolate.empty())
@@ -114,7 +115,7 @@ int run_perplexity(const command& self, const std::vector<std::string>& argument
     line.section("Corpus options");
     declare_corpus(line, corpus);
     declare_text(line, text);
-    declare_common(line, common);
+    declare_common(line, common, {.gpu = true});
     line.example("quern perplexity news.arpa crawl.jsonl -o scores.tsv", "A row for each document.");
     line.example("quern perplexity kenlm.arpa.gz sentences.txt --tokenized --sentences",
                  "A row for each line, scored as KenLM scores it.");
@@ -128,7 +129,7 @@ int run_perplexity(const command& self, const std::vector<std::string>& argument
 
     session job(self, common);
     job.follow_links = corpus.follow_links;
-    job.choose_device("perplexity", offered_places::cpu_only);
+    if (generated.count != 0) job.choose_device("perplexity --generate", offered_places::cpu_only);
     options.model = file_name(model);
     options.inputs.assign(inputs.begin(), inputs.end());
     take_reading_rules(corpus, options);

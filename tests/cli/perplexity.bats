@@ -157,3 +157,16 @@ model() {
     ends_with 2 quern model own.model -o other.model
     says "is a compact model already"
 }
+
+@test "--device: few texts stay on the CPU; what has no code for a GPU is refused" {
+    model
+    printf 'a b\n' >text.txt
+    quern perplexity model.arpa text.txt --tokenized --quiet --device cpu >rows
+    quern perplexity model.arpa text.txt --tokenized --quiet --stats stats.json | cmp rows -
+    [ "$(json stats.json "d['device']")" = cpu ]
+    ends_with 2 quern perplexity model.arpa --generate 1 --device cuda
+    says "perplexity --generate runs on cpu only"
+    echo '{"id":"x","text":"a"}' >x.jsonl
+    ends_with 2 quern filter x.jsonl --rules length.min-words=1 --device cuda
+    says "filter runs on cpu only"
+}

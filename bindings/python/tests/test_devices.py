@@ -360,6 +360,20 @@ def test_ranked_lists_of_the_gpu():
 # ---- Graphs and lists that stay ----
 
 
+def test_language_models(tmp_path):
+    texts = made_texts(2_000)
+    arpa, compact = tmp_path / "a.arpa", tmp_path / "a.model"
+    quern.NgramModel.fit(texts[::2], order=3, smoothing="absolute").to_arpa(arpa)
+    quern.LanguageModel.make_compact(arpa, compact)
+    for model in (arpa, compact):
+        on_cpu, on_gpu = (quern.perplexity(model, texts, device=device) for device in ("cpu", "cuda"))
+        for column in ("words", "unknown", "log10", "perplexity", "bits_per_byte"):
+            assert (on_cpu[column] == on_gpu[column]).all()
+    limit = float(numpy.median(on_cpu["perplexity"]))
+    kept = [quern.filter(texts, perplexity=compact, below=limit, device=device).fingerprint for device in ("cpu", "cuda")]
+    assert kept[0] == kept[1]
+
+
 @pytest.mark.parametrize("weighted", [False, True])
 def test_graphs_stay_on_the_gpu(weighted):
     draw = numpy.random.default_rng(10)

@@ -133,10 +133,10 @@ class filter_result {
     std::unique_ptr<state> state_;
 };
 
-/// Reads the corpus once. On the CPU. Titles are not judged. Throws usage_error (missing inputs, options out of range, no
-/// rule, an unreadable list), invalid_input (too much rejected, no documents), out_of_memory, io_error, interrupted. Contract
-/// class: exact; the language is that of CLD2, also in integers. Cost: the segmentation of words, if a rule counts them, and
-/// one pass for each group of rules.
+/// Reads the corpus once. On the CPU, except that a language model may score texts on a GPU, as for perplexity(). Titles are not
+/// judged. Throws usage_error (missing inputs, options out of range, no rule, an unreadable list), invalid_input (too much rejected,
+/// no documents), device_error, out_of_memory, io_error, interrupted. Contract class: exact; the language is that of CLD2, also in
+/// integers. Cost: the segmentation of words, if a rule counts them, and one pass for each group of rules.
 filter_result filter(const filter_options& options, const context& ctx);
 
 /// Whether `options.kept_folder` is there already, written by a run with the same inputs and options, so that nothing is

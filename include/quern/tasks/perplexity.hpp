@@ -75,9 +75,9 @@ struct perplexity_result {
 /// totals are then those of the weights found. Beyond a quarter of the memory, probabilities go to the scratch folder.
 ///
 /// Calls `sink` for every row, documents in input order, one at a time; the same rows for any number of threads.
-/// Throws usage_error, invalid_input (the model or the corpus, with file and line), out_of_memory if the model exceeds
-/// half of the budget, io_error, interrupted. Cost: one pass; about 0.2 to 1 microseconds a word, and 12 to 16 bytes of
-/// memory for each n-gram (twice that while the model is read).
+/// On the CPU, or on a GPU (`automatic`: if it saves time). Throws usage_error, invalid_input (the model or the corpus, with file and
+/// line), out_of_memory if the model exceeds half of the budget or a requested GPU's, device_error, io_error, interrupted. Cost: one
+/// pass; about 0.2 to 1 microseconds a word, and 12 to 16 bytes of memory for each n-gram (twice that while the model is read).
 perplexity_result perplexity(const perplexity_options& options, const context& ctx,
                              const std::function<void(const perplexity_row&)>& sink);
 

@@ -20,6 +20,7 @@
 #include "quern/base/error.hpp"
 #include "quern/base/rows.hpp"
 #include "quern/tasks/perplexity.hpp"
+#include "tasks/language_model/device_scorer.hpp"
 #include "tasks/shared/file_checksum.hpp"
 #include "tasks/shared/remaining_memory.hpp"
 #include "text/language_detection.hpp"
@@ -226,6 +227,8 @@ document_filter::document_filter(const filter_options& options, context& ctx)
         languages_.push_back(text::detectable_language(language));
     if (models_) {
         ctx = with_remaining_memory(ctx, models_->memory_bytes(), "the language model");
+        if (options.verdicts.empty())
+            device_ = hold_on_device(*models_, bytes_of_inputs(options.inputs), ctx, "filter");
         scorer_.emplace(*models_, model_text(options), options.words_of_model == model_words::tokenized,
                         false);
     }
@@ -274,46 +277,81 @@ void document_filter::list_rules() {
     }
 }
 
-judged document_filter::apply(document& d, worker& mine) {
-    judged result;
+std::vector<judged> document_filter::apply(std::span<document* const> documents, const context& ctx) {
+    worker& mine = *workers_.local();
+    std::vector<judged> results(documents.size());
+    struct passed {  // the rules
+        std::size_t document;
+        std::string text;  ///< if a rule changed it
+    };
+    std::vector<passed> left;
+    std::optional<document_scorer::series> series;
+    if (scorer_) series.emplace(*scorer_);
+    for (std::size_t i = 0; i < documents.size(); ++i) {
+        ctx.check_stop();
+        document& d = *documents[i];
+        judged& made = results[i];
+        if (judge_by_rules(d, mine, made)) continue;
+        const std::string_view text = mine.rules.text();
+        made.is_changed = mine.rules.is_changed();
+        if (!series) {
+            mask(d, text, mine, made);
+            continue;
+        }
+        document scored;
+        scored.text = text;
+        series->add(scored);
+        left.push_back({i, made.is_changed ? std::move(scored.text) : std::string()});
+    }
+    if (!series) return results;
+    const std::vector<std::vector<text_score>> scores = series->finish();
+    for (std::size_t i = 0; i < left.size(); ++i) {
+        document& d = *documents[left[i].document];
+        judged& made = results[left[i].document];
+        const std::string_view text = made.is_changed ? left[i].text : d.text;
+        if (!judge_by_model(scores[i].front(), text.size(), made)) mask(d, text, mine, made);
+    }
+    return results;
+}
+
+bool document_filter::judge_by_rules(const document& d, worker& mine, judged& made) const {
     if (!languages_.empty()) {
         const text::detected_language found = text::language_of(d.text);
         if (std::ranges::none_of(languages_,
                                  [&](const auto& l) { return text::is_language(found.code, l); })) {
-            result.reason = 0;
-            result.value = found.code;
-            return result;
+            made.reason = 0;
+            made.value = found.code;
+            return true;
         }
         if (text_quality::compare({found.percent, 100}, options_.language_score) < 0) {
-            result.reason = 1;
-            result.value = shortest(found.percent / 100.0);
-            return result;
+            made.reason = 1;
+            made.value = shortest(found.percent / 100.0);
+            return true;
         }
     }
     const text_quality::verdict verdict = mine.rules.apply(d.text);
-    if (verdict.rule) {
-        result.reason = number_of_[*verdict.rule];
-        result.value = value_text(verdict.value);
-        return result;
-    }
-    std::string_view text = mine.rules.text();
-    result.is_changed = mine.rules.is_changed();
-    if (scorer_ && judge_by_model(text, result)) return result;
+    if (!verdict.rule) return false;
+    made.reason = number_of_[*verdict.rule];
+    made.value = value_text(verdict.value);
+    return true;
+}
+
+/// Masks the text of a document that is kept, `text`, and gives it to the document if it is another.
+void document_filter::mask(document& d, std::string_view text, worker& mine, judged& made) const {
     if (options_.mask_emails) {
         mine.masked.clear();
-        result.emails =
+        made.emails =
             static_cast<std::uint32_t>(text_quality::mask_emails(text, text::is_word_character, mine.masked));
-        if (result.emails != 0) text = mine.masked;
+        if (made.emails != 0) text = mine.masked;
     }
     if (options_.mask_ips) {
         mine.again.clear();
-        result.ips = static_cast<std::uint32_t>(text_quality::mask_public_ips(text, mine.again));
-        if (result.ips != 0) text = mine.again;
+        made.ips = static_cast<std::uint32_t>(text_quality::mask_public_ips(text, mine.again));
+        if (made.ips != 0) text = mine.again;
     }
-    result.is_changed = result.is_changed || result.emails != 0 || result.ips != 0;
-    if (result.is_changed) rewrite(d, text, options_.fields);
-    if (options_.wants_texts && options_.decided) result.text = d.text;
-    return result;
+    made.is_changed = made.is_changed || made.emails != 0 || made.ips != 0;
+    if (made.is_changed) rewrite(d, text, options_.fields);
+    if (options_.wants_texts && options_.decided) made.text = d.text;
 }
 
 judged document_filter::accept(document& d, judged found, std::string_view text) const {
@@ -325,14 +363,11 @@ judged document_filter::accept(document& d, judged found, std::string_view text)
     return found;
 }
 
-/// Whether the document is removed.
-bool document_filter::judge_by_model(std::string_view text, judged& made) {
-    document scored;
-    scored.text = text;
-    const text_score score = scorer_->scores_of(scored).front();
+/// Whether a document of so many bytes is removed.
+bool document_filter::judge_by_model(const text_score& score, std::uint64_t bytes, judged& made) const {
     const double value = options_.measure == perplexity_measure::perplexity ? score.perplexity()
                          : score.scored == 0 ? std::numeric_limits<double>::quiet_NaN()
-                                             : score.bits_per_byte(text.size());
+                                             : score.bits_per_byte(bytes);
     std::int32_t rule = first_of_model_;
     const auto removes = [&](bool is_limited, bool is_kept) {
         if (!is_limited) return false;

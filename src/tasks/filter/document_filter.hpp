@@ -8,11 +8,13 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "ops/text_quality/judge.hpp"
+#include "quern/base/choose_device.hpp"
 #include "quern/base/context.hpp"
 #include "quern/base/document.hpp"
 #include "quern/tasks/filter.hpp"
@@ -45,16 +47,20 @@ class document_filter {
         std::string name, limit;
         std::string measure, limit_in_words;
     };
-    /// Reads the lists of words and the language model, whose memory is taken from `ctx`. `options` must outlive it. Throws
-    /// usage_error, io_error, out_of_memory.
+    /// Reads the lists of words and the language model, whose memory is taken from `ctx`, and which is held on the device that
+    /// `ctx` requests. `options` must outlive it. Throws usage_error, io_error, device_error, out_of_memory.
     document_filter(const filter_options& options, context& ctx);
+
+    /// Of the model; the CPU if there is none.
+    const chosen_device& device() const { return device_; }
 
     /// In the order in which they apply: judged::reason is a number of these.
     const std::vector<listed_rule>& rules() const { return listed_; }
     /// Refuses what is wrong before the work.
     void begin() { workers_.local(); }
-    /// Judges a document, and changes its text if a rule or a mask does. Any thread.
-    judged apply(document& d) { return apply(d, *workers_.local()); }
+    /// Judges documents, and changes the text of one if a rule or a mask does. Texts that pass the rules are scored together.
+    /// Any thread.
+    std::vector<judged> apply(std::span<document* const> documents, const context& ctx);
     /// What apply() found in another process, where it changed the text to `text`. Any thread. Throws usage_error for a rule that
     /// does not apply.
     judged accept(document& d, judged found, std::string_view text) const;
@@ -70,14 +76,16 @@ class document_filter {
 
     void add_rule(std::string name, std::string limit, std::string measure, std::string in_words);
     void list_rules();
-    judged apply(document& d, worker& mine);
-    bool judge_by_model(std::string_view text, judged& made);
+    bool judge_by_rules(const document& d, worker& mine, judged& made) const;
+    bool judge_by_model(const text_score& score, std::uint64_t bytes, judged& made) const;
+    void mask(document& d, std::string_view text, worker& mine, judged& made) const;
 
     const filter_options& options_;
     rule_choice rules_;
     bad_words bad_;
     std::optional<model_mixture> models_;
     std::optional<document_scorer> scorer_;
+    chosen_device device_{false, 0, "cpu", "no model scores texts", {}};
     std::int32_t first_of_model_ = 0;  ///< rule
     std::vector<std::string> languages_;
     std::vector<std::int32_t> number_of_;  ///< by rule: among the applied ones

@@ -34,6 +34,7 @@
 #include "tasks/filter/document_filter.hpp"
 #include "tasks/filter/removed_examples.hpp"
 #include "tasks/filter/verdicts.hpp"
+#include "tasks/language_model/device_scorer.hpp"
 #include "tasks/shared/pinned_to_device.hpp"
 #include "tasks/shared/stage_clock.hpp"
 #include "text/language_detection.hpp"
@@ -102,8 +103,14 @@ class filter_run {
   public:
     filter_run(const filter_options& options, const context& ctx)
         : options_(options),
-          ctx_(pinned_to_device(ctx, "filter", statistics_, offered_places::cpu_only)),
+          ctx_(options.perplexity.empty()
+                   ? pinned_to_device(ctx, "filter", statistics_, offered_places::cpu_only)
+                   : with_requested_device(ctx, "filter")),
           filter_(options, ctx_) {
+        if (!options.perplexity.empty()) {
+            statistics_.device = filter_.device().name;
+            statistics_.device_reason = filter_.device().reason;
+        }
         for (const document_filter::listed_rule& rule : filter_.rules())
             state_->removed.push_back({rule.name, rule.limit, 0});
         if (options.keep_examples) state_->examples.emplace(state_->removed.size(), options.sample_removed);
@@ -189,10 +196,10 @@ class filter_run {
         corpus.begin(line);
         if (verdicts_) take_verdicts(line);
         line.in_parallel([&](unit_in_work& unit) {
+            judge(unit);
             for (std::size_t i = 0; i < unit.parsed.documents.size(); ++i) {
                 document& d = unit.parsed.documents[i];
-                ctx_.check_stop();
-                judged& found = unit.results.emplace_back(judge(unit, i));
+                const judged& found = unit.results[i];
                 if (found.is_changed && folder_ && d.line == 0) refuse_rewriting(d);
                 if (found.reason < 0 && kept_ && !folder_) kept_writer::prepare(d);
                 if (found.reason >= 0 && !options_.keep_examples) release(d.text);
@@ -224,11 +231,19 @@ class filter_run {
         });
     }
 
-    judged judge(unit_in_work& unit, std::size_t i) {
-        document& d = unit.parsed.documents[i];
-        if (!verdicts_) return filter_.apply(d);
-        verdict_of_text& verdict = unit.verdicts[i];
-        return filter_.accept(d, std::move(verdict.found), verdict.text);
+    void judge(unit_in_work& unit) {
+        std::vector<document>& documents = unit.parsed.documents;
+        if (!verdicts_) {
+            std::vector<document*> all;
+            for (document& d : documents) all.push_back(&d);
+            unit.results = filter_.apply(all, ctx_);
+            return;
+        }
+        for (std::size_t i = 0; i < documents.size(); ++i) {
+            ctx_.check_stop();
+            verdict_of_text& verdict = unit.verdicts[i];
+            unit.results.push_back(filter_.accept(documents[i], std::move(verdict.found), verdict.text));
+        }
     }
 
     void take(const document& d, const judged& found, shard_writer* notes) {

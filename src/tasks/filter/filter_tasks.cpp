@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/hash.hpp"
 #include "device/cpu/pipeline.hpp"
@@ -84,16 +85,22 @@ void run_filter_task(const filter_options& options, const task_file& file, task_
     line.in_parallel([&](unit_to_judge& unit) {
         unit.verdicts.clear();
         unit.documents = 0;
+        std::vector<document*> mine;
+        std::vector<std::uint64_t> hashes;
         for (document& d : unit.parsed.documents) {
-            judging.check_stop();
             const std::uint64_t hash = hash64(d.text);
             if (part_of_text(hash, shard.parts) != shard.part) continue;
-            verdict_of_text verdict;
-            verdict.found = filter.apply(d);
-            if (verdict.found.is_changed) verdict.text = std::move(d.text);
-            append_finding(unit.verdicts, hash, bytes_of_verdict(verdict));
-            ++unit.documents;
+            mine.push_back(&d);
+            hashes.push_back(hash);
         }
+        std::vector<judged> found = filter.apply(mine, judging);
+        for (std::size_t i = 0; i < mine.size(); ++i) {
+            verdict_of_text verdict;
+            verdict.found = std::move(found[i]);
+            if (verdict.found.is_changed) verdict.text = std::move(mine[i]->text);
+            append_finding(unit.verdicts, hashes[i], bytes_of_verdict(verdict));
+        }
+        unit.documents = mine.size();
         unit.parsed.documents.clear();
     });
     line.in_order([&](unit_to_judge& unit) {

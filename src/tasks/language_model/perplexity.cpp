@@ -3,18 +3,19 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "base/canonical_math.hpp"
 #include "base/release.hpp"
 #include "device/cpu/pipeline.hpp"
 #include "device/files/scratch_folder.hpp"
-#include "quern/base/choose_device.hpp"
 #include "quern/base/error.hpp"
 #include "quern/base/resident_memory.hpp"
 #include "quern/tasks/perplexity_option_table.hpp"
 #include "tasks/corpus/admitted_corpus.hpp"
 #include "tasks/corpus/own_output.hpp"
+#include "tasks/language_model/device_scorer.hpp"
 #include "tasks/language_model/model_weights.hpp"
 #include "tasks/language_model/text_scorer.hpp"
 #include "tasks/shared/remaining_memory.hpp"
@@ -23,20 +24,26 @@
 namespace quern {
 namespace {
 
+constexpr std::string_view operation = "perplexity";
+
 class perplexity_run {
   public:
     perplexity_run(const perplexity_options& options, const context& ctx,
                    const std::function<void(const perplexity_row&)>& sink)
         : options_(options),
-          ctx_(ctx),
+          ctx_(with_requested_device(ctx, operation)),
           sink_(sink),
-          models_(read_mixture(options, ctx)),
-          reading_(with_remaining_memory(ctx, models_.memory_bytes(), "the language model")),
+          models_(read_mixture(options, ctx_)),
+          reading_(with_remaining_memory(ctx_, models_.memory_bytes(), "the language model")),
           scorer_(models_, options.text, options.tokenized, options.sentences) {
         if (options.tune) {
             scratch_.emplace(reading_);
             probabilities_.emplace(*scratch_, "probabilities", reading_.memory_limit() / 4);
         }
+        const chosen_device chosen =
+            hold_on_device(models_, bytes_of_inputs(options.inputs), reading_, operation);
+        result_.statistics.device = chosen.name;
+        result_.statistics.device_reason = chosen.reason;
         clock_.end_stage("model", 0);
     }
 
@@ -140,7 +147,7 @@ class perplexity_run {
     }
 
     const perplexity_options& options_;
-    const context& ctx_;
+    const context ctx_;
     const std::function<void(const perplexity_row&)>& sink_;
     perplexity_result result_;
     stage_clock clock_{result_.statistics};
@@ -159,7 +166,6 @@ perplexity_result perplexity(const perplexity_options& options, const context& c
     require_documents(options);
     if (options.model.empty()) throw usage_error("no language model given");
     for (const auto& input : options.inputs) refuse_own_output(input);
-    require_cpu(ctx, "perplexity");
     check_ranges(options);
     if (options.interpolate.empty() && (options.tune || !options.weights.empty()))
         throw usage_error("weights are those of several models; give another one to interpolate");

@@ -75,11 +75,32 @@ model_mixture read_mixture(const perplexity_options& options, const context& ctx
     return result;
 }
 
-part_scorer::part_scorer(const word_model& of, bool marks, bool saves_pages)
-    : model_(of),
-      marks_(marks),
-      scorer_(of.file ? decltype(scorer_)(block_scorer(of.file->ngrams, saves_pages))
-                      : decltype(scorer_)(block_scorer(of.ngrams))) {}
+part_scorer::part_scorer(const model_mixture& of, std::size_t index)
+    : model_(of.models[index]),
+      device_(of.device.get()),
+      index_(index),
+      marks_(of.marks),
+      scorer_(model_.file ? decltype(scorer_)(block_scorer(model_.file->ngrams, of.saves_pages))
+                          : decltype(scorer_)(block_scorer(model_.ngrams))) {}
+
+/// A GPU knows nothing of earlier calls: it gets the words before the next ones again, as far as they matter.
+void part_scorer::forget_scored_words() {
+    words_before_ = device_ == nullptr ? 0 : std::min<std::size_t>(numbers_.size(), model_.order() - 1);
+    const auto scored = static_cast<std::ptrdiff_t>(numbers_.size() - words_before_);
+    numbers_.erase(numbers_.begin(), numbers_.begin() + scored);
+    begins_.erase(begins_.begin(), begins_.begin() + scored);
+    part_of_.assign(words_before_, 0);
+}
+
+void part_scorer::score_words() {
+    logarithms_.resize(numbers_.size());
+    if (device_ != nullptr)
+        device_->score(index_, numbers_, begins_, logarithms_);
+    else
+        std::visit([&](auto& scorer) { scorer.score(numbers_, begins_, logarithms_); }, scorer_);
+    for (std::size_t i = words_before_; i < part_of_.size(); ++i)
+        scores_[part_of_[i]].logarithm = logarithms_[i];
+}
 
 std::span<const part_scorer::score> part_scorer::scores_of(std::span<const text_part> parts) {
     words_.clear();
@@ -88,9 +109,7 @@ std::span<const part_scorer::score> part_scorer::scores_of(std::span<const text_
     word_numbers_.resize(words_.size());
     model_.numbers_of(words_, word_numbers_.data());
 
-    numbers_.clear();
-    part_of_.clear();
-    begins_.clear();
+    forget_scored_words();
     scores_.assign(parts.size(), {});
     std::size_t word = 0;
     for (std::uint32_t i = 0; i < parts.size(); ++i) {
@@ -116,15 +135,16 @@ std::span<const part_scorer::score> part_scorer::scores_of(std::span<const text_
         part_of_.push_back(i);
         begins_.push_back(std::exchange(begins_next_, false) ? 1 : 0);
     }
-    logarithms_.resize(numbers_.size());
-    std::visit([&](auto& scorer) { scorer.score(numbers_, begins_, logarithms_); }, scorer_);
-    for (std::size_t i = 0; i < part_of_.size(); ++i) scores_[part_of_[i]].logarithm = logarithms_[i];
+    score_words();
     return scores_;
 }
 
 text_scorer::text_scorer(const model_mixture& of)
-    : of_(of), parts_at_once_(of.saves_pages ? many_parts : few_parts) {
-    for (const word_model& model : of.models) scorers_.emplace_back(model, of.marks, of.saves_pages);
+    : of_(of),
+      parts_at_once_(of.device != nullptr ? parts_for_device
+                     : of.saves_pages     ? many_parts
+                                          : few_parts) {
+    for (std::size_t i = 0; i < of.models.size(); ++i) scorers_.emplace_back(of, i);
 }
 
 void text_scorer::keep_words() {
@@ -220,7 +240,7 @@ void document_scorer::series::add(const document& d) {
     }
     if (!split) scorer_.end();
     ends_.push_back(ends);
-    if (of_.models_.saves_pages)
+    if (of_.models_.scores_many_texts())
         scorer_.keep_words();
     else
         take_scores();

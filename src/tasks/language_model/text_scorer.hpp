@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -16,6 +17,7 @@
 #include "quern/tasks/perplexity.hpp"
 #include "tasks/corpus/document_words.hpp"
 #include "tasks/language_model/arpa_file.hpp"
+#include "tasks/language_model/device_scorer.hpp"
 
 namespace quern {
 
@@ -41,7 +43,11 @@ struct model_mixture {
     bool saves_pages =
         false;  ///< whether mapped models are large for the memory, so that many words are scored at once
 
+    std::shared_ptr<device_scorer> device;  ///< of a GPU that scores by these models; null: the CPU does
+
     std::uint64_t memory_bytes() const;
+    /// Whether the words of many texts are scored at once.
+    bool scores_many_texts() const { return saves_pages || device != nullptr; }
 };
 
 /// Reads the models of the options. Throws as read_model does; usage_error for weights that do not fit, and for marks that a
@@ -57,8 +63,8 @@ struct text_part {
 /// The scores of the parts of texts by one model.
 class part_scorer {
   public:
-    /// `saves_pages`: as of block_scorer.
-    part_scorer(const word_model& of, bool marks, bool saves_pages);
+    /// By model number `index` of the mixture, which must outlive it.
+    part_scorer(const model_mixture& of, std::size_t index);
 
     struct score {
         bool is_known = false;  ///< the model has the word, and it is not <unk>
@@ -70,12 +76,18 @@ class part_scorer {
     std::span<const score> scores_of(std::span<const text_part> parts);
 
   private:
+    void forget_scored_words();
+    void score_words();
+
     const word_model& model_;
+    device_scorer* const device_;
+    const std::size_t index_;
     bool marks_;
     std::variant<block_scorer<back_off_model>, block_scorer<compact_model>> scorer_;
     bool begins_next_ = true;  ///< the next word has none before it
     std::vector<std::string_view> words_;
     std::vector<std::uint32_t> word_numbers_;
+    std::size_t words_before_ = 0;  ///< with a GPU: words of earlier parts at the front of the next three
     std::vector<std::uint32_t> numbers_,
         part_of_;  ///< of the words and marks in the model's text: numbers, and their parts
     std::vector<std::uint8_t> begins_;
@@ -103,7 +115,7 @@ class text_scorer {
     std::function<void(std::span<const double>)> on_word;
 
   private:
-    static constexpr std::size_t few_parts = 1024, many_parts = 8192;
+    static constexpr std::size_t few_parts = 1024, many_parts = 8192, parts_for_device = 65536;
 
     void add(text_part part) {
         parts_.push_back(part);
