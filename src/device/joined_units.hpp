@@ -12,13 +12,13 @@
 #include <algorithm>
 #include <condition_variable>
 #include <cstddef>
-#include <exception>
 #include <limits>
 #include <map>
 #include <mutex>
 #include <optional>
 #include <utility>
 
+#include "device/first_failure.hpp"
 #include "device/own_threads.hpp"
 #include "device/place_set.hpp"
 
@@ -47,11 +47,7 @@ class unit_results {
     /// The exception being handled is that of this unit; of none: of what is done before or after units.
     void fail(std::optional<std::size_t> unit) {
         const std::lock_guard hold(mutex_);
-        const std::size_t at = unit.value_or(begun_);  // those that have begun come first
-        if (at < failed_ || !thrown_) {
-            failed_ = at;
-            thrown_ = std::current_exception();
-        }
+        failure_.keep(unit.value_or(begun_));  // those that have begun come first
         changed_.notify_all();
     }
     /// No further unit begins.
@@ -63,27 +59,25 @@ class unit_results {
     /// The result of the next unit, when it is there; throws what that unit threw.
     Result take() {
         std::unique_lock hold(mutex_);
-        changed_.wait(hold, [&] { return ready_.contains(taken_) || failed_ <= taken_; });
+        changed_.wait(hold, [&] { return ready_.contains(taken_) || failure_.number() <= taken_; });
         auto found = ready_.extract(taken_);
-        if (!found) std::rethrow_exception(thrown_);
+        if (!found) failure_.rethrow();
         ++taken_;
         changed_.notify_all();
         return std::move(found.mapped());
     }
     /// When no thread makes any more: throws what has not been thrown by take().
-    void rethrow() const {
-        if (thrown_) std::rethrow_exception(thrown_);
-    }
+    void rethrow() const { failure_.rethrow(); }
 
   private:
-    bool no_more() const { return stopped_ || thrown_ || begun_ == units_; }
+    bool no_more() const { return stopped_ || failure_.any() || begun_ == units_; }
 
     const std::size_t units_, ahead_;
     std::mutex mutex_;
     std::condition_variable changed_;
-    std::size_t begun_ = 0, taken_ = 0, failed_ = std::numeric_limits<std::size_t>::max();
+    std::size_t begun_ = 0, taken_ = 0;
     bool stopped_ = false;
-    std::exception_ptr thrown_;
+    first_failure failure_;
     std::map<std::size_t, Result> ready_;
 };
 

@@ -14,13 +14,13 @@
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
-#include <exception>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <type_traits>
 #include <vector>
 
+#include "device/first_failure.hpp"
 #include "device/own_threads.hpp"
 #include "device/place.hpp"
 
@@ -86,34 +86,6 @@ class place_set {
                 return work(place, host, unit);
         });
     }
-
-    /// The exception of the first unit that failed.
-    class first_failure {
-      public:
-        bool any() const { return any_.load(std::memory_order_relaxed); }
-        template <class Work>
-        void watch(std::size_t unit, const Work& work) {
-            try {
-                work();
-            } catch (...) {
-                const std::lock_guard lock(mutex_);
-                if (!thrown_ || unit < unit_) {
-                    thrown_ = std::current_exception();
-                    unit_ = unit;
-                }
-                any_.store(true, std::memory_order_relaxed);
-            }
-        }
-        void rethrow() const {
-            if (thrown_) std::rethrow_exception(thrown_);
-        }
-
-      private:
-        std::atomic<bool> any_{false};
-        std::mutex mutex_;
-        std::exception_ptr thrown_;
-        std::size_t unit_ = 0;
-    };
 
     std::string where_;
     std::mutex listening_;  ///< held while a callback of the context is called

@@ -3,11 +3,11 @@
 #pragma once
 
 #include <cstdint>
-#include <exception>
 #include <memory>
 #include <type_traits>
 #include <vector>
 
+#include "device/first_failure.hpp"
 #include "device/meeting.hpp"
 #include "device/place_set.hpp"
 #include "ops/link_rank/sliced_ell_layout.hpp"
@@ -40,18 +40,17 @@ class place_parts {
     template <class Work>
     void together(const Work& work) {
         meeting all_parts(parts_.size());
-        std::vector<std::exception_ptr> thrown(parts_.size());
+        first_failure failure;
         on_each([&](Place&, std::size_t i) {
             try {
                 work(all_parts, i);
             } catch (const meeting::left&) {  // NOLINT(bugprone-empty-catch): another thread has the reason
             } catch (...) {
-                thrown[i] = std::current_exception();
+                failure.keep(i);
                 all_parts.leave();
             }
         });
-        for (const std::exception_ptr& one : thrown)
-            if (one) std::rethrow_exception(one);
+        failure.rethrow();
     }
 
     place_set& places_;

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <exception>
 #include <filesystem>
 #include <functional>
 #include <limits>
@@ -19,6 +18,7 @@
 #include "base/hash.hpp"
 #include "base/id_order.hpp"
 #include "device/cpu/pipeline.hpp"
+#include "device/first_failure.hpp"
 #include "device/memory_budget.hpp"
 #include "quern/base/context.hpp"
 
@@ -45,20 +45,14 @@ std::vector<File> read_files(std::span<const std::filesystem::path> paths, const
         std::max<std::size_t>(1, ctx.thread_count() / std::max<std::size_t>(1, paths.size())));
     memory_budget memory(each.memory_bytes);
     std::vector<std::optional<File>> reading(paths.size());
-    std::vector<std::exception_ptr> failures(paths.size());
+    first_failure failure;
     for_each_index(ctx, paths.size(), [&](std::uint64_t i) {
         const std::size_t f = order[i];
-        try {
-            reading[f].emplace(open(f, each, memory));
-        } catch (...) {
-            failures[f] = std::current_exception();
-        }
+        failure.watch(f, [&] { reading[f].emplace(open(f, each, memory)); });
     });
+    failure.rethrow();
     std::vector<File> files;
-    for (std::size_t f = 0; f < paths.size(); ++f) {
-        if (failures[f]) std::rethrow_exception(failures[f]);
-        files.push_back(std::move(*reading[f]));
-    }
+    for (std::optional<File>& file : reading) files.push_back(std::move(*file));
     return files;
 }
 

@@ -8,12 +8,12 @@
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
-#include <exception>
 #include <functional>
 #include <mutex>
 #include <optional>
 #include <vector>
 
+#include "device/first_failure.hpp"
 #include "quern/ops/ngram_likelihood.hpp"
 
 namespace quern::ngram_detail {
@@ -32,8 +32,8 @@ class range_turns {
         const std::size_t round = min_.size() - 1;
         min_[round] = std::min(min_[round], value);
         changed_.notify_all();
-        changed_.wait(hold, [&] { return failed_ || called_ >= (round + 1) * places_; });
-        if (failed_) throw stopped{};
+        changed_.wait(hold, [&] { return failure_.any() || called_ >= (round + 1) * places_; });
+        if (failure_.any()) throw stopped{};
         return min_[round];
     }
 
@@ -44,7 +44,7 @@ class range_turns {
     std::optional<std::size_t> begin_next(std::size_t ranges) {
         const std::lock_guard hold(mutex_);
         complete_below_.resize(ranges, 0);
-        if (failed_ || begun_ == ranges) return {};
+        if (failure_.any() || begun_ == ranges) return {};
         return begun_++;
     }
     /// Outputs rows of a range, when it is its turn. The n of a range ascend. After an exception of the sink it gets no more.
@@ -52,8 +52,8 @@ class range_turns {
         {
             std::unique_lock hold(mutex_);
             complete_below(range, rows.n);
-            changed_.wait(hold, [&] { return failed_ || turn_[rows.n] == range; });
-            if (failed_) throw stopped{};
+            changed_.wait(hold, [&] { return failure_.any() || turn_[rows.n] == range; });
+            if (failure_.any()) throw stopped{};
         }
         const std::lock_guard one_at_a_time(output_);
         if (refused_) throw stopped{};
@@ -75,15 +75,12 @@ class range_turns {
         } catch (const stopped&) {  // another place has failed
         } catch (...) {
             const std::lock_guard hold(mutex_);
-            if (!failed_) thrown_ = std::current_exception();
-            failed_ = true;
+            failure_.keep(0);
             changed_.notify_all();
         }
     }
     /// Throws what the first place that failed has thrown.
-    void rethrow() const {
-        if (thrown_) std::rethrow_exception(thrown_);
-    }
+    void rethrow() const { failure_.rethrow(); }
 
   private:
     struct stopped {};
@@ -109,8 +106,7 @@ class range_turns {
     std::vector<std::uint64_t> min_;        ///< of each round of min_of_all()
     std::vector<unsigned> complete_below_;  ///< of each range
     std::vector<std::size_t> turn_;         ///< [n]: the range that outputs rows of n words
-    bool failed_ = false;
-    std::exception_ptr thrown_;
+    first_failure failure_;                 ///< the earliest
 };
 
 }  // namespace quern::ngram_detail
