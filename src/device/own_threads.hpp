@@ -4,10 +4,14 @@
 
 #include <cstddef>
 #include <exception>
+#include <mutex>
+#include <string>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "device/first_failure.hpp"
 #include "quern/base/error.hpp"
 
 namespace quern {
@@ -41,36 +45,36 @@ class alongside {
     std::exception_ptr thrown_;
 };
 
-/// Calls work(s) for each of `count`, on one thread each if there are several. Of their exceptions, throws the first bad
-/// value, so that the choice does not depend on the partition; otherwise the first.
-template <class Work>
+/// Calls work(i) for every i below `count`, on one thread each if there are several. Of their exceptions, throws the
+/// invalid_value of the lowest i, else that of the lowest i. No call begins if a thread cannot be created, because calls may
+/// wait for each other.
+template <class Thread = std::jthread, class Work>
 void on_threads_of_their_own(std::size_t count, const Work& work) {
     if (count == 1) return work(0);
-    std::vector<std::exception_ptr> thrown(count);
-    std::vector<std::jthread> threads;  // joined even if one cannot be created
-    for (std::size_t s = 0; s < count; ++s) {
-        threads.emplace_back([&, s] {
-            try {
-                work(s);
-            } catch (...) {
-                thrown[s] = std::current_exception();
-            }
-        });
-    }
-    for (std::jthread& thread : threads) thread.join();
-    // Shards are in the order of their rows: the first bad value is that of the lowest row.
-    std::exception_ptr first;
-    for (const std::exception_ptr& one : thrown) {
-        if (!one) continue;
-        if (!first) first = one;
-        try {
-            std::rethrow_exception(one);
-        } catch (const invalid_value&) {
-            throw;
-        } catch (...) {  // kept in `first`
+    first_failure invalid, other;
+    std::mutex creating;
+    bool all_created = false;
+    try {
+        std::vector<Thread> threads;
+        const std::lock_guard hold(creating);  // released before the threads are joined
+        for (std::size_t i = 0; i < count; ++i) {
+            threads.emplace_back([&, i] {
+                if (const std::lock_guard wait(creating); !all_created) return;
+                try {
+                    work(i);
+                } catch (const invalid_value&) {
+                    invalid.keep(i);
+                } catch (...) {
+                    other.keep(i);
+                }
+            });
         }
+        all_created = true;
+    } catch (const std::system_error& e) {
+        throw error("cannot create " + std::to_string(count) + " threads: " + e.code().message());
     }
-    if (first) std::rethrow_exception(first);
+    invalid.rethrow();
+    other.rethrow();
 }
 
 }  // namespace quern

@@ -4,11 +4,16 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <cerrno>
 #include <cstddef>
 #include <stdexcept>
+#include <system_error>
+#include <thread>
 #include <vector>
 
 #include "device/own_threads.hpp"
+#include "quern/base/error.hpp"
 
 namespace quern::meeting_test {
 namespace {
@@ -48,6 +53,29 @@ TEST(meeting, one_that_leaves_releases_the_others) {
         EXPECT_EQ(ends[0] + ends[1] + ends[2], 4);  // one reason, two released
         EXPECT_THROW(all.meet(), meeting::left);
     }
+}
+
+/// A thread; the third cannot be created.
+class scarce_thread : public std::jthread {
+  public:
+    template <class Work>
+    explicit scarce_thread(const Work& work) : std::jthread(work_of_next(work)) {}
+    static inline int created = 0;
+
+  private:
+    template <class Work>
+    static Work work_of_next(const Work& work) {
+        if (++created == 3) throw std::system_error(EAGAIN, std::generic_category());
+        return work;
+    }
+};
+
+TEST(meeting, does_not_begin_if_a_thread_cannot_be_created) {
+    meeting all(3);
+    std::atomic<int> begun = 0;
+    EXPECT_THROW(on_threads_of_their_own<scarce_thread>(3, [&](std::size_t) { ++begun, all.meet(); }), error);
+    EXPECT_EQ(scarce_thread::created, 3);
+    EXPECT_EQ(begun, 0);
 }
 
 }  // namespace
