@@ -373,9 +373,5 @@ void hits_part<cuda_place>::scores_to(hits_side of, std::span<std::int64_t> scor
 void hits_part<cuda_place>::end() {
     state_->call.reset();
 }
-void hits_part<cuda_place>::release() {
-    state_->call.reset();
-    state_->links.reset();
-}
 
 }  // namespace quern::link_rank_detail

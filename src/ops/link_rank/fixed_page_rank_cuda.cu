@@ -560,6 +560,10 @@ struct rank_part<cuda_place>::state {
         make_arrays(params);
         bring_degrees(place, graph, pairs(), call->spare(), links);
     }
+    void release() {
+        call.reset();
+        links = {};
+    }
     /// Offsets from 0: the range is a graph of its own, whose sources are all nodes.
     void leave_in_order(const fixed_page_rank_params& params) {
         const std::vector<std::uint32_t> bounds = block_bounds(graph, share.count);
@@ -595,7 +599,7 @@ bool rank_part<cuda_place>::can_be_sliced(const link_graph_view& graph,
 
 bool rank_part<cuda_place>::make_links(const fixed_page_rank_params& params, link_order order,
                                        const sliced_ell_layout& layout) {
-    release();
+    state_->release();
     if (order == link_order::original) {
         state_->leave_in_order(params);
         return true;
@@ -605,16 +609,12 @@ bool rank_part<cuda_place>::make_links(const fixed_page_rank_params& params, lin
         state_->place.synchronise();
         return true;
     } catch (const out_of_memory&) {
-        release();
+        state_->release();
         return false;
     }
 }
 sliced_ell_layout rank_part<cuda_place>::layout() const {
     return state_->links.slices ? state_->links.slices->layout() : sliced_ell_layout{};
-}
-void rank_part<cuda_place>::release() {
-    state_->call.reset();
-    state_->links = {};
 }
 
 void rank_part<cuda_place>::prepare(const fixed_page_rank_params& params) {

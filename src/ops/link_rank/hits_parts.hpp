@@ -89,7 +89,6 @@ class hits_part<cuda_place> {
     void await(std::span<const std::unique_ptr<hits_part>> all);
     void scores_to(hits_side of, std::span<std::int64_t> scores);
     void end();
-    void release();
 
   private:
     struct state;
@@ -156,7 +155,6 @@ class hits_part<cpu_place> {
     void end() {
         for (side& one : sides_) one.table = {};
     }
-    void release() {}
 
   private:
     struct side {
@@ -181,7 +179,6 @@ class hits_part<cpu_place> {
 template <class Place>
 class hits_parts : place_parts<hits_part<Place>, Place> {
     using base = place_parts<hits_part<Place>, Place>;
-    using base::on_each;
     using base::parts_;
     using base::together;
 
@@ -194,28 +191,11 @@ class hits_parts : place_parts<hits_part<Place>, Place> {
         fixed_hits_result result;
         result.authorities.resize(nodes_);
         result.hubs.resize(nodes_);
-        try {
-            on_each([&](Place&, std::size_t i) { parts_[i]->prepare(params); });
-            for (const auto& part : parts_) part->open_tables(parts_);
-            iterate(params, ctx, result);
-        } catch (...) {
-            end();
-            throw;
-        }
-        end();
+        base::call(params, [&] { iterate(params, ctx, result); });
         return result;
     }
 
-    /// Frees what calls left.
-    void release() {
-        for (const auto& part : parts_) part->release();
-    }
-
   private:
-    void end() {
-        for (const auto& part : parts_) part->end();
-    }
-
     void iterate(const fixed_hits_params& params, const context& ctx, fixed_hits_result& result) {
         std::vector<wide_natural> sums(parts_.size());
         std::vector<std::uint64_t> changes(parts_.size());

@@ -36,6 +36,23 @@ class place_parts {
         });
     }
 
+    /// iterate(), with the arrays of a call with these params.
+    template <class Params, class Iterate>
+    void call(const Params& params, const Iterate& iterate) {
+        const auto end = [this] {
+            for (const auto& part : parts_) part->end();
+        };
+        try {
+            on_each([&](Place&, std::size_t i) { parts_[i]->prepare(params); });
+            for (const auto& part : parts_) part->open_tables(parts_);
+            iterate();
+        } catch (...) {
+            end();
+            throw;
+        }
+        end();
+    }
+
     /// Calls work(meeting, i) for every part at once. Of their exceptions, throws the first.
     template <class Work>
     void together(const Work& work) {

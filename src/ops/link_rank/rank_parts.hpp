@@ -36,7 +36,6 @@ class rank_part<cuda_place> {
     /// Arranges the links; false if slices do not fit. All parts need the same order and layout.
     bool make_links(const fixed_page_rank_params& params, link_order order, const sliced_ell_layout& layout);
     sliced_ell_layout layout() const;
-    void release();  ///< what make_links made
 
     /// The arrays of a call with these params, which outlive it until end().
     void prepare(const fixed_page_rank_params& params);
@@ -70,7 +69,6 @@ class rank_part<cpu_place> {
     static bool can_be_sliced(const link_graph_view&, const fixed_page_rank_params&) { return false; }
     bool make_links(const fixed_page_rank_params&, link_order, const sliced_ell_layout&) { return true; }
     sliced_ell_layout layout() const { return {}; }
-    void release() {}
 
     void prepare(const fixed_page_rank_params& params) {
         block_ = block_of(graph_, params, first_, end_, offsets_);
@@ -139,28 +137,11 @@ class rank_parts : place_parts<rank_part<Place>, Place> {
         arranged_ = true;
         fixed_page_rank_result result;
         result.ranks.resize(graph_.nodes);
-        try {
-            on_each([&](Place&, std::size_t i) { parts_[i]->prepare(params); });
-            for (const auto& part : parts_) part->open_tables(parts_);
-            iterate(params, ctx, result);
-        } catch (...) {
-            end();
-            throw;
-        }
-        end();
+        base::call(params, [&] { iterate(params, ctx, result); });
         return result;
     }
 
-    /// Frees what calls left.
-    void release() {
-        for (const auto& part : parts_) part->release();
-        arranged_ = false;
-    }
-
   private:
-    void end() {
-        for (const auto& part : parts_) part->end();
-    }
     /// In slices of one layout if they fit every place, else in their order.
     void make_links(const fixed_page_rank_params& params, const sliced_ell_layout& layout) {
         const auto made = [&](link_order order, const sliced_ell_layout& by) {
