@@ -84,7 +84,7 @@ fixed_page_rank_result fixed_page_rank(cuda_place& place, const link_graph_view&
                                        const fixed_page_rank_params& params);
 
 struct cpu_rank_links;   // fixed_page_rank_cpu.cpp
-struct cuda_rank_links;  // fixed_page_rank_cuda.cu
+struct cuda_rank_links;  // rank_state.cuh
 /// The links of a graph as the iteration on a place reads them. Null until the first call makes them.
 template <class Place>
 using kept_rank_links =
