@@ -13,7 +13,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -23,8 +22,9 @@
 #include "device/own_threads.hpp"
 #include "ops/nearest/index/row_source.hpp"
 #include "ops/nearest/index/shard.hpp"
+#include "ops/nearest/ranking/merged_rankings.hpp"
+#include "ops/nearest/ranking/settled_rankings.hpp"
 #include "ops/nearest/ranking/true_order.hpp"
-#include "primitives/merge/merge.hpp"
 
 namespace quern::nearest_detail {
 
@@ -201,14 +201,14 @@ class sharded_index {
             if (!limit) return give_nothing(queries.rows, each);
         }
         if (plan.k == 0) return give_nothing(queries.rows, each);
+        rankings_by_key<Key> to_caller(host_, type_of(vectors_), options_.metric, plan.k, limit, each);
         const std::uint64_t at_once = queries_at_once<Key>(plan, plan.k, queries.rows);
         for (std::uint64_t first = 0; first < queries.rows; first += at_once) {
             host_.ctx().check_stop();
             const std::uint64_t count = std::min(at_once, queries.rows - first);
             const shard_request<Key, View> request =
                 request_for<Key>(queries, plan, first, count, plan.k, limit);
-            const std::vector<ranking_runs<Key>> found = rank_on_shards(request);
-            give<Key>(first, count, found, plan.k, limit, each);
+            to_caller.give(first, rank_on_shards(request));
             host_.ctx().report({"ranking", first + count, queries.rows, "queries"});
         }
     }
@@ -376,7 +376,7 @@ class sharded_index {
     }
 
     /// A ranking on its way to the caller.
-    struct settled {
+    struct ranked_again {
         std::vector<std::uint32_t> ids;
         std::vector<double> distances;
     };
@@ -385,65 +385,34 @@ class sharded_index {
     void give_by_value(const shard_request<Key, View>& request, const search_plan& plan,
                        const true_order<View>& order, const std::vector<ranking_runs<Key>>& found,
                        const vector_set::sink& each) {
-        const std::uint64_t queries = request.queries.rows, pair = sizeof(Key) + 2 * sizeof(std::uint32_t);
-        const bool together = request.k < merged_by_all_from;
-        constexpr std::uint64_t max_places = 1 << 21;
-        const std::uint64_t places =
-            std::min(max_places, host_.memory().left() / 2 / (pair + 2 * sizeof(double)));
-        std::uint64_t at_once =
-            together ? std::clamp<std::uint64_t>(places / request.k, 1, queries) : std::uint64_t{1};
-        if (together && source_) at_once = std::min(at_once, queries_to_copy(request.k));
-        const auto ids = make_array<std::uint32_t>(host_, at_once * request.k, "the rows of rankings");
-        const auto values = make_array<double>(host_, at_once * request.k, "the values of rankings");
-        const auto distances = make_array<double>(host_, at_once * request.k, "the distances of rankings");
-        std::vector<std::uint64_t> sizes(at_once);
-        for (std::uint64_t from = 0; from < queries; from += at_once) {
-            const std::uint64_t now = std::min(at_once, queries - from);
-            const auto ranking_of = [&](std::uint64_t q) {
-                return typename true_order<View>::ranking{values.span().subspan(q * request.k, request.k),
-                                                          ids.span().subspan(q * request.k, request.k),
-                                                          distances.span().subspan(q * request.k, request.k)};
-            };
-            if (together) {
-                std::vector<merged_ranking<Key>> merged(now);
-                for_each_query(now, request.k, [&](std::uint64_t q) {
-                    merged[q] = merge_short<Key>(request.k, found, from + q, ranking_of(q));
-                    if (sizeof(Key) != 8 && !source_)
-                        measure_and_sort(order, from + q, merged[q].size, ranking_of(q));
-                });
-                if constexpr (sizeof(Key) != 8 && std::is_same_v<View, vectors_view>) {
-                    if (source_) measure_copies<Key>(order, from, merged, ranking_of);
-                }
-                for_each_query(now, request.k, [&](std::uint64_t q) {
-                    sizes[q] = settle_short<Key>(request, plan, order, merged[q], from + q, ranking_of(q));
-                });
-            } else {
-                sizes[0] = settle_long<Key>(request, plan, order, found, from, ranking_of(0));
-            }
+        settled_rankings<View, Key> settled(host_, order, options_.metric, source_.get(),
+                                            {request.k, plan.k, request.k == plan.allowed_rows, plan.radius},
+                                            found);
+        for (std::uint64_t from = 0; from < settled.queries(); from += settled.at_once()) {
+            const std::uint64_t now = std::min(settled.at_once(), settled.queries() - from);
+            const std::vector<std::uint64_t> sizes = settled.settle(from, now);
             if (order.was_close() && !grain_of_set_) learn_grain();
-            const std::vector<settled> again = rank_again(request, plan, from, std::span(sizes).first(now));
+            const std::vector<ranked_again> again = rank_again(request, plan, from, sizes);
             for (std::uint64_t q = 0, next = 0; q < now; ++q) {
                 if (sizes[q] == not_proved) {
                     each(from + q, again[next].ids, again[next].distances);
                     ++next;
                 } else {
-                    const auto whole = ranking_of(q);
-                    each(from + q, whole.rows.first(sizes[q]), whole.reported.first(sizes[q]));
+                    const auto whole = settled.first_of(q, sizes[q]);
+                    each(from + q, whole.rows, whole.reported);
                 }
             }
         }
     }
 
-    static constexpr std::uint64_t not_proved = ~std::uint64_t{0};
-
     /// Repeats queries whose order was not proved with longer rankings.
     template <class Key>
-    std::vector<settled> rank_again(const shard_request<Key, View>& request, const search_plan& plan,
-                                    std::uint64_t from, std::span<const std::uint64_t> sizes) {
+    std::vector<ranked_again> rank_again(const shard_request<Key, View>& request, const search_plan& plan,
+                                         std::uint64_t from, std::span<const std::uint64_t> sizes) {
         std::vector<std::uint64_t> which;
         for (std::uint64_t q = 0; q < sizes.size(); ++q)
             if (sizes[q] == not_proved) which.push_back(from + q);
-        std::vector<settled> found(which.size());
+        std::vector<ranked_again> found(which.size());
         if (which.empty()) return found;
         if (!grain_of_set_) learn_grain();
         const gathered_views<View> some(request.queries, which);
@@ -459,148 +428,6 @@ class sharded_index {
             },
             false);
         return found;
-    }
-
-    /// Whether the first `wanted` of a sorted ranking are the nearest of all: every unranked row is farther.
-    template <class Key>
-    bool is_proved(const shard_request<Key, View>& request, const search_plan& plan,
-                   const true_order<View>& order, std::uint64_t query, std::span<const double> values,
-                   std::uint64_t wanted, Key last) const {
-        if (values.size() < request.k || request.k == plan.allowed_rows) return true;  // all are ranked
-        const value_bound bound = order.template bound_of<Key>(query);
-        if (bound.exact()) return true;  // and so is the order of keys
-        return order.values_bound(query).upper(values[wanted - 1]) <
-               bound.lower(value_of_key(options_.metric, last));
-    }
-
-    /// The number of settled ones within the radius.
-    std::uint64_t size_reported(const search_plan& plan, std::span<const double> reported) const {
-        if (!plan.radius) return reported.size();
-        const double radius = *plan.radius;
-        const bool product = options_.metric == vector_metric::ip;
-        const auto end = std::partition_point(reported.begin(), reported.end(), [&](double number) {
-            return product ? number >= radius : number <= radius;
-        });
-        return static_cast<std::uint64_t>(end - reported.begin());
-    }
-
-    /// The rows of one ranking, in a part of its memory.
-    template <class Key>
-    struct merged_ranking {
-        std::uint64_t size = 0;
-        Key last = 0;  ///< key
-    };
-
-    /// work(q) for `queries` of them, by all threads.
-    template <class Work>
-    void for_each_query(std::uint64_t queries, std::uint64_t k, const Work& work) {
-        const std::size_t pieces = std::min<std::uint64_t>(queries, pieces_for(host_, queries * k, 1 << 11));
-        for_each_piece(host_, pieces, [&](std::size_t p) {
-            const auto [begin, end] = piece_of(queries, pieces, p);
-            for (std::uint64_t q = begin; q < end; ++q) work(q);
-        });
-    }
-
-    /// Sets rows; values too, if keys are those of values.
-    template <class Key>
-    merged_ranking<Key> merge_short(std::uint64_t k, const std::vector<ranking_runs<Key>>& found,
-                                    std::uint64_t query,
-                                    const typename true_order<View>::ranking& into) const {
-        const auto runs = runs_of(found, query);
-        const std::uint64_t size = std::min(k, pairs_in<Key>(runs));
-        if (size == 0) return {};
-        std::vector<Key> keys(size);
-        merge_runs<Key>(runs, keys, into.rows.first(size));
-        if constexpr (sizeof(Key) == 8)
-            for (std::uint64_t i = 0; i < size; ++i) into.values[i] = value_of_key(options_.metric, keys[i]);
-        return {size, keys[size - 1]};
-    }
-
-    template <class Key>
-    std::uint64_t settle_short(const shard_request<Key, View>& request, const search_plan& plan,
-                               const true_order<View>& order, const merged_ranking<Key>& merged,
-                               std::uint64_t query, const typename true_order<View>::ranking& into) const {
-        const std::uint64_t size = merged.size, wanted = std::min(plan.k, size);
-        if (size == 0) return 0;
-        const auto values = into.values.first(size);
-        if (!is_proved<Key>(request, plan, order, query, values, wanted, merged.last)) return not_proved;
-        order.settle(query, {values, into.rows.first(size), into.reported.first(size)}, 0, wanted);
-        return size_reported(plan, into.reported.first(wanted));
-    }
-
-    static void measure_and_sort(const true_order<View>& order, std::uint64_t query, std::uint64_t size,
-                                 const typename true_order<View>::ranking& into) {
-        order.measure(query, into.rows.first(size), into.values.first(size));
-        sort_by_value(into.rows.first(size), into.values.first(size));
-    }
-    static void sort_by_value(std::span<std::uint32_t> rows, std::span<double> values) {
-        std::vector<std::pair<double, std::uint32_t>> pairs(rows.size());
-        for (std::size_t i = 0; i < rows.size(); ++i) pairs[i] = {values[i], rows[i]};
-        std::sort(pairs.begin(), pairs.end());
-        for (std::size_t i = 0; i < rows.size(); ++i) std::tie(values[i], rows[i]) = pairs[i];
-    }
-
-    /// The same for rows that the host cannot read: those of many queries are copied at once.
-    template <class Key, class RankingOf>
-    void measure_copies(const true_order<View>& order, std::uint64_t from,
-                        const std::vector<merged_ranking<Key>>& merged, const RankingOf& ranking_of) {
-        std::vector<std::uint64_t> offsets{0};
-        for (const merged_ranking<Key>& one : merged) offsets.push_back(offsets.back() + one.size);
-        std::vector<std::uint32_t> rows(offsets.back());
-        for (std::uint64_t q = 0; q < merged.size(); ++q)
-            std::ranges::copy(ranking_of(q).rows.first(merged[q].size), rows.data() + offsets[q]);
-        row_memory memory;
-        const vectors_view copies = source_->rows(rows, memory);
-        for_each_query(merged.size(), std::max<std::uint64_t>(rows.size() / merged.size(), 1),
-                       [&](std::uint64_t q) {
-                           const std::uint64_t size = merged[q].size;
-                           const auto into = ranking_of(q);
-                           order.measure(from + q, copies, offsets[q], into.values.first(size));
-                           sort_by_value(into.rows.first(size), into.values.first(size));
-                       });
-    }
-    /// How many rankings of k rows each are copied at once, at most.
-    std::uint64_t queries_to_copy(std::uint64_t k) {
-        constexpr std::uint64_t max_bytes = 256 * mebibyte;
-        const std::uint64_t bytes = std::min(max_bytes, host_.memory().left() / 4);
-        return std::max<std::uint64_t>(bytes / (k * (source_->row_bytes() + 8)), 1);
-    }
-
-    /// One ranking by all threads; its keys are those of values.
-    template <class Key>
-    std::uint64_t settle_long(const shard_request<Key, View>& request, const search_plan& plan,
-                              const true_order<View>& order, const std::vector<ranking_runs<Key>>& found,
-                              std::uint64_t query, const typename true_order<View>::ranking& into) {
-        const auto runs = runs_of(found, query);
-        cpu_array<Key> keys;
-        cpu_array<std::uint32_t> ids;
-        ranked_run<Key> all;
-        if (runs.size() == 1) {
-            all = runs[0];
-        } else if (runs.size() > 1) {
-            std::tie(keys, ids) = merged<Key>(runs);
-            all = {keys.span(), ids.span()};
-        }
-        const std::uint64_t size = std::min<std::uint64_t>(request.k, all.keys.size());
-        if (size == 0) return 0;
-        const typename true_order<View>::ranking mine{into.values.first(size), into.rows.first(size),
-                                                      into.reported.first(size)};
-        const std::size_t pieces = pieces_for(host_, size, 1 << 14);
-        for_each_piece(host_, pieces, [&](std::size_t p) {
-            const auto [begin, end] = piece_of(size, pieces, p);
-            for (std::uint64_t i = begin; i < end; ++i)
-                into.values[i] = value_of_key(options_.metric, all.keys[i]);
-            std::copy(all.ids.begin() + static_cast<std::ptrdiff_t>(begin),
-                      all.ids.begin() + static_cast<std::ptrdiff_t>(end), into.rows.data() + begin);
-        });
-        const std::uint64_t wanted = std::min(plan.k, size);
-        if (!is_proved<Key>(request, plan, order, query, mine.values, wanted, all.keys[size - 1]))
-            return not_proved;
-        for_each_piece(host_, pieces, [&](std::size_t p) {
-            const auto [begin, end] = piece_of(wanted, pieces, p);
-            if (begin < end) order.settle(query, mine, begin, end);
-        });
-        return size_reported(plan, mine.reported.first(wanted));
     }
 
     static void give_nothing(std::uint64_t queries, const vector_set::sink& each) {
@@ -630,126 +457,6 @@ class sharded_index {
         std::uint64_t free = host_.memory().left() / 2;
         if (!streams) free = std::min(free, 1024 * mebibyte);
         return std::clamp<std::uint64_t>(free / bytes, 1, std::min(max, std::max<std::uint64_t>(queries, 1)));
-    }
-
-    // ---- Merging and returning ----
-
-    /// From here on all threads merge a ranking.
-    static constexpr std::uint64_t merged_by_all_from = 1 << 17;
-
-    template <class Key>
-    void give(std::uint64_t first_query, std::uint64_t queries, const std::vector<ranking_runs<Key>>& found,
-              std::uint64_t k, const std::optional<Key>& limit, const vector_set::sink& each) {
-        if (k >= merged_by_all_from) {
-            for (std::uint64_t q = 0; q < queries; ++q) give_long(first_query, q, found, k, limit, each);
-            return;
-        }
-        constexpr std::uint64_t max_places = 1 << 21, pair = sizeof(Key) + sizeof(std::uint32_t);
-        const std::uint64_t places =
-            std::min(max_places, host_.memory().left() / 2 / (pair + sizeof(double)));
-        const std::uint64_t at_once = std::clamp<std::uint64_t>(places / k, 1, queries);
-        const auto keys = make_array<Key>(host_, at_once * k, "merging rankings");
-        const auto ids = make_array<std::uint32_t>(host_, at_once * k, "merging rankings");
-        const auto distances = make_array<double>(host_, at_once * k, "the distances of rankings");
-        std::vector<std::uint64_t> sizes(at_once);
-        for (std::uint64_t from = 0; from < queries; from += at_once) {
-            const std::uint64_t now = std::min(at_once, queries - from);
-            const std::size_t pieces = std::min<std::uint64_t>(now, pieces_for(host_, now * k, 1 << 13));
-            for_each_piece(host_, pieces, [&](std::size_t p) {
-                const auto [begin, end] = piece_of(now, pieces, p);
-                for (std::uint64_t q = begin; q < end; ++q) {
-                    const auto runs = runs_of(found, from + q);
-                    const std::uint64_t size = std::min(k, pairs_in<Key>(runs));
-                    const auto my_keys = keys.span().subspan(q * k, size);
-                    if (size != 0) merge_runs<Key>(runs, my_keys, ids.span().subspan(q * k, size));
-                    sizes[q] = size_within<Key>(my_keys, limit);
-                    report<Key>(my_keys.first(sizes[q]), distances.data() + q * k);
-                }
-            });
-            for (std::uint64_t q = 0; q < now; ++q)
-                each(first_query + from + q, ids.span().subspan(q * k, sizes[q]),
-                     distances.span().subspan(q * k, sizes[q]));
-        }
-    }
-
-    template <class Key>
-    void give_long(std::uint64_t first_query, std::uint64_t query,
-                   const std::vector<ranking_runs<Key>>& found, std::uint64_t k,
-                   const std::optional<Key>& limit, const vector_set::sink& each) {
-        const auto runs = runs_of(found, query);
-        cpu_array<Key> keys;
-        cpu_array<std::uint32_t> ids;
-        ranked_run<Key> all;
-        if (runs.size() == 1) {
-            all = runs[0];
-        } else if (runs.size() > 1) {
-            std::tie(keys, ids) = merged<Key>(runs);
-            all = {keys.span(), ids.span()};
-        }
-        const std::uint64_t size =
-            size_within<Key>(all.keys.first(std::min<std::uint64_t>(k, all.keys.size())), limit);
-        const auto distances = make_array<double>(host_, size, "the distances of a ranking");
-        const std::size_t pieces = pieces_for(host_, size, 1 << 16);
-        for_each_piece(host_, pieces, [&](std::size_t p) {
-            const auto [begin, end] = piece_of(size, pieces, p);
-            report<Key>(all.keys.subspan(begin, end - begin), distances.data() + begin);
-        });
-        each(first_query + query, all.ids.first(size), distances.span());
-    }
-
-    template <class Key>
-    static std::vector<ranked_run<Key>> runs_of(const std::vector<ranking_runs<Key>>& found,
-                                                std::uint64_t query) {
-        std::vector<ranked_run<Key>> runs;
-        for (const ranking_runs<Key>& of_shard : found)
-            for (std::size_t r = 0; r < of_shard.count_of(query); ++r) runs.push_back(of_shard.run(query, r));
-        return runs;
-    }
-    template <class Key>
-    static std::uint64_t pairs_in(std::span<const ranked_run<Key>> runs) {
-        std::uint64_t pairs = 0;
-        for (const ranked_run<Key>& run : runs) pairs += run.keys.size();
-        return pairs;
-    }
-
-    /// All pairs of the runs, by all threads.
-    template <class Key>
-    std::pair<cpu_array<Key>, cpu_array<std::uint32_t>> merged(const std::vector<ranked_run<Key>>& runs) {
-        std::vector<std::uint64_t> offsets{0};
-        for (const ranked_run<Key>& run : runs) offsets.push_back(offsets.back() + run.keys.size());
-        const std::uint64_t pairs = offsets.back();
-        auto keys = make_array<Key>(host_, pairs, "merging a ranking");
-        auto ids = make_array<std::uint32_t>(host_, pairs, "merging a ranking");
-        std::span<const Key> from_keys(runs[0].keys.data(), pairs);
-        std::span<const std::uint32_t> from_ids(runs[0].ids.data(), pairs);
-        cpu_array<Key> joined_keys;
-        cpu_array<std::uint32_t> joined_ids;
-        if (shards_.size() > 1) {  // those of one shard are contiguous
-            joined_keys = make_array<Key>(host_, pairs, "merging a ranking");
-            joined_ids = make_array<std::uint32_t>(host_, pairs, "merging a ranking");
-            for (std::size_t r = 0; r < runs.size(); ++r) {
-                std::copy(runs[r].keys.begin(), runs[r].keys.end(), joined_keys.data() + offsets[r]);
-                std::copy(runs[r].ids.begin(), runs[r].ids.end(), joined_ids.data() + offsets[r]);
-            }
-            from_keys = joined_keys.span();
-            from_ids = joined_ids.span();
-        }
-        primitives::merge_pairs<Key, std::uint32_t>(host_, from_keys, from_ids, offsets, keys.span(),
-                                                    ids.span());
-        return {std::move(keys), std::move(ids)};
-    }
-
-    /// The number of sorted keys within the limit.
-    template <class Key>
-    static std::uint64_t size_within(std::span<const Key> keys, const std::optional<Key>& limit) {
-        if (!limit) return keys.size();
-        return static_cast<std::uint64_t>(std::upper_bound(keys.begin(), keys.end(), *limit) - keys.begin());
-    }
-    template <class Key>
-    void report(std::span<const Key> keys, double* distances) const {
-        const vector_type type = type_of(vectors_);
-        const vector_metric metric = options_.metric;
-        for (std::size_t j = 0; j < keys.size(); ++j) distances[j] = reported_of_key(type, metric, keys[j]);
     }
 
     Place& place_;
