@@ -31,18 +31,21 @@ class replicated_index {
     }
 
     void search(const View& queries, const retrieval_options& options, const vector_set::sink& each) {
+        check_search(vectors_, queries, options);
+        search_checked(queries, options, each);
+    }
+    rankings search(const View& queries, const retrieval_options& options) {
+        check_search(vectors_, queries, options);
+        return all_rankings(*this, host_, vectors_.rows, queries, options);
+    }
+
+    /// search(), after check_search().
+    void search_checked(const View& queries, const retrieval_options& options, const vector_set::sink& each) {
         stopwatch clock;
-        check_sizes(queries, "the queries");
-        check_alike(vectors_, queries);
-        check_options(options, vectors_.rows);
         check_queries(queries);
         record_ = {.place = places_.where(), .prepare_seconds = std::exchange(prepare_seconds_, 0)};
         search_in_units(queries, options, each);
         record_.search_seconds = clock.seconds();
-    }
-
-    rankings search(const View& queries, const retrieval_options& options) {
-        return all_rankings(*this, host_, vectors_.rows, queries, options);
     }
 
     const retrieval_record& record() const { return record_; }
@@ -124,8 +127,8 @@ class replicated_index {
                 return [&, &mine = std::get<sharded_index<Place, View>>(indexes_[index])](std::size_t unit) {
                     const std::uint64_t first = unit * of_unit;
                     part_of_search part;
-                    part.found = mine.search(rows_of(queries, first, std::min(of_unit, queries.rows - first)),
-                                             options);
+                    part.found = mine.search_checked(
+                        rows_of(queries, first, std::min(of_unit, queries.rows - first)), options);
                     part.record = mine.record();
                     return part;
                 };
@@ -148,7 +151,7 @@ class replicated_index {
                          const vector_set::sink& each) {
         places_[0].run([&]<class Place>(Place&, cpu_place&) {
             auto& first = std::get<sharded_index<Place, View>>(indexes_[0]);
-            first.search(queries, options, each);
+            first.search_checked(queries, options, each);
             add(first.record());
         });
     }

@@ -57,6 +57,14 @@ struct index_layout {
     shared_grain* grain = nullptr;  ///< with other indexes of the same set; null: its own
 };
 
+/// Throws usage_error if the set, the queries and the options do not fit together.
+template <class View>
+void check_search(const View& vectors, const View& queries, const retrieval_options& options) {
+    check_sizes(queries, "the queries");
+    check_alike(vectors, queries);
+    check_options(options, vectors.rows);
+}
+
 /// The statistics of queries, and the squares of their lengths if these have a place. Throws invalid_value for the first bad
 /// query.
 template <class View>
@@ -69,13 +77,11 @@ row_stats checked_stats(cpu_place& host, const View& queries, vector_metric metr
     return stats;
 }
 
-/// The rankings that index.search() gives one after the other. If their size is known, it is taken from the host's budget
-/// before anything is computed.
+/// The rankings that index.search_checked() gives one after the other. If their size is known, it is taken from the host's
+/// budget before anything is computed.
 template <class Index, class View>
 rankings all_rankings(Index& index, cpu_place& host, std::uint64_t rows, const View& queries,
                       const retrieval_options& options) {
-    check_sizes(queries, "the queries");
-    check_options(options, rows);
     struct ranked_place {  // a vector's entry in a ranking, in the caller's form
         std::byte bytes[sizeof(std::uint32_t) + sizeof(double)];
     };
@@ -86,12 +92,13 @@ rankings all_rankings(Index& index, cpu_place& host, std::uint64_t rows, const V
     all.offsets.reserve(queries.rows + 1);
     all.ids.reserve(queries.rows * k);
     all.distances.reserve(queries.rows * k);
-    index.search(queries, options,
-                 [&](std::uint64_t, std::span<const std::uint32_t> ids, std::span<const double> distances) {
-                     all.ids.insert(all.ids.end(), ids.begin(), ids.end());
-                     all.distances.insert(all.distances.end(), distances.begin(), distances.end());
-                     all.offsets.push_back(all.ids.size());
-                 });
+    index.search_checked(
+        queries, options,
+        [&](std::uint64_t, std::span<const std::uint32_t> ids, std::span<const double> distances) {
+            all.ids.insert(all.ids.end(), ids.begin(), ids.end());
+            all.distances.insert(all.distances.end(), distances.begin(), distances.end());
+            all.offsets.push_back(all.ids.size());
+        });
     return all;
 }
 
@@ -131,11 +138,21 @@ class sharded_index {
     }
 
     void search(const View& queries, const retrieval_options& options, const vector_set::sink& each) {
-        stopwatch clock;
-        check_sizes(queries, "the queries");
-        check_alike(vectors_, queries);
-        check_options(options, vectors_.rows);
+        check_search(vectors_, queries, options);
         search_checked(queries, options, each);
+    }
+    rankings search(const View& queries, const retrieval_options& options) {
+        check_search(vectors_, queries, options);
+        return search_checked(queries, options);
+    }
+
+    /// search(), after check_search().
+    rankings search_checked(const View& queries, const retrieval_options& options) {
+        return all_rankings(*this, host_, vectors_.rows, queries, options);
+    }
+    void search_checked(const View& queries, const retrieval_options& options, const vector_set::sink& each) {
+        stopwatch clock;
+        search_by_metric(queries, options, each);
         // Work done for the set as a whole is reported with its first search.
         record_ = {.place = record_.place,
                    .prepare_seconds = std::exchange(prepare_seconds_, 0),
@@ -147,10 +164,6 @@ class sharded_index {
             record_.tiles += counts.tiles;
             record_.tile_bytes += counts.tile_bytes;
         }
-    }
-
-    rankings search(const View& queries, const retrieval_options& options) {
-        return all_rankings(*this, host_, vectors_.rows, queries, options);
     }
 
     const retrieval_record& record() const { return record_; }
@@ -168,7 +181,8 @@ class sharded_index {
 
     Place& place_of(std::size_t s) { return s == 0 || more_places_.empty() ? place_ : *more_places_[s - 1]; }
 
-    void search_checked(const View& queries, const retrieval_options& options, const vector_set::sink& each) {
+    void search_by_metric(const View& queries, const retrieval_options& options,
+                          const vector_set::sink& each) {
         const auto squares = make_array<double>(
             host_, options_.metric == vector_metric::cosine ? queries.rows : 0, "the lengths of queries");
         const row_stats stats = checked_stats(host_, queries, options_.metric, squares.span());
