@@ -151,11 +151,7 @@ int find_and_write(decontaminate_request& request, session& job) {
     job.stage("write", [&] {
         if (matches) write_matches(result, job, *matches);
         if (report) result.write_report([&](std::string_view bytes) { report->write(bytes); });
-        const auto commit = [&] {
-            const auto given = [](std::optional<output>& to) { return to ? &*to : nullptr; };
-            output* const all[] = {given(kept), given(matches), given(report)};
-            output::commit_together(all);
-        };
+        const auto commit = [&] { commit_given({&kept, &matches, &report}); };
         // The folder appears last: once it is there, so is everything else.
         if (!options.kept_folder.empty()) {
             result.write_kept_folder(job.ctx, commit);

@@ -252,11 +252,7 @@ void write_results(const dedup_result& result, removal_rule rule, const session&
     }
     if (report) job.ctx.report({"write report", 0, 0, "bytes"});
     if (report) result.write_report([&](std::string_view bytes) { report->write(bytes); });
-    const auto commit = [&] {
-        const auto given = [](std::optional<output>& to) { return to ? &*to : nullptr; };
-        output* const all[] = {given(pairs), given(groups), given(kept), given(report)};
-        output::commit_together(all);
-    };
+    const auto commit = [&] { commit_given({&pairs, &groups, &kept, &report}); };
     if (to_folder) {
         result.write_kept_folder(job.ctx, commit);
     } else {

@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "kept_file.hpp"
 #include "quern/base/text_option_table.hpp"
 #include "quern/tasks/dedup_parts_option_table.hpp"
 #include "values.hpp"
@@ -79,10 +80,7 @@ int dedup_parts(dedup_parts_request& request, session& job) {
             rows.finish();
         }
         if (kept) result.write_kept(job.documents(*kept));
-        const auto commit = [&] {
-            output* const all[] = {cuts ? &*cuts : nullptr, kept ? &*kept : nullptr};
-            output::commit_together(all);
-        };
+        const auto commit = [&] { commit_given({&cuts, &kept}); };
         if (to_folder) {
             result.write_kept_folder(job.ctx, commit);
         } else {

@@ -254,9 +254,7 @@ int run_filter(const command& self, const std::vector<std::string>& arguments) {
 
     const auto commit = [&] {
         if (rows) rows->finish();
-        const auto given = [](std::optional<output>& to) { return to ? &*to : nullptr; };
-        output* const all[] = {given(kept), given(removed), given(report)};
-        output::commit_together(all);
+        commit_given({&kept, &removed, &report});
     };
     // The folder appears last: once it is there, so is everything else.
     const bool comes_first = to_folder && !report;

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <vector>
@@ -36,6 +37,14 @@ inline std::filesystem::path harmless_folder(const std::string& name,
 inline std::optional<output> open_if(const destination& to, const session& job) {
     if (to.path.empty()) return {};
     return job.open(to);
+}
+
+/// Commits those results that were requested, all or none.
+inline void commit_given(std::initializer_list<std::optional<output>*> results) {
+    std::vector<output*> given;
+    for (std::optional<output>* const result : results)
+        if (*result) given.push_back(&**result);
+    output::commit_together(given);
 }
 
 /// With --resume: whether a former run of the same command made the folder; then says so.
