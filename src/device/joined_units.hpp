@@ -3,7 +3,7 @@
 // the next ones. For what a place keeps between its units, and for results that are not kept until all are there.
 //
 //     join_units<sums>(places, parts.size(),
-//         [&](auto& place, cpu_place& host, std::size_t index) {    // once for each place, on a thread of its own
+//         [&](auto& place, cpu_place& host, std::size_t index) {    // once for each place, on its thread
 //             return [&, matrix = array_from(place, values)](std::size_t unit) { return sums_of(place, …); };
 //         },
 //         [&](sums of_unit) { … });                                 // on the calling thread

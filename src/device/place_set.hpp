@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The places of an operation that uses several devices. Its work is cut into units that do not depend on each other; each
-// place has a thread of its own and takes the next unit when it is free, so that a faster device does more of them. What a
+// place has one thread and takes the next unit when it is free, so that a faster device does more of them. What a
 // unit computes must not depend on its place; the operation joins the results in the order of the units. Then the result
 // is the same for any number of devices.
 //

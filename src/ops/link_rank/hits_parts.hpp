@@ -65,7 +65,7 @@ inline node_range range_of(const link_graph_view& graph, const link_graph_view& 
     return {bound(share.index), bound(share.index + 1)};
 }
 
-/// One place's part. A thread of its own calls it; `send` reads other parts too.
+/// The part of one place, for one thread; `send` reads other parts too.
 template <class Place>
 class hits_part;
 

@@ -21,7 +21,7 @@ namespace quern::link_rank_detail {
 
 enum class link_order { sliced, original };
 
-/// One place's part. A thread of its own calls it; `send` reads other parts too.
+/// The part of one place, for one thread; `send` reads other parts too.
 template <class Place>
 class rank_part;
 

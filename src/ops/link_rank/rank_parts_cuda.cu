@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The integer iteration on several GPUs (rank_parts.hpp): each has the passes of its own slots, and the host decides how to
+// The integer iteration on several GPUs (rank_parts.hpp): each has the passes of its slots, and the host decides how to
 // continue, once it has the totals of all.
 #include <algorithm>
 #include <cstdint>
@@ -44,7 +44,7 @@ struct rank_part<cuda_place>::state {
         call.reset();
         links = {};
     }
-    /// Offsets from 0: the range is a graph of its own, whose sources are all nodes.
+    /// Offsets from 0: the range is a graph, whose sources are all nodes.
     void leave_in_order(const fixed_page_rank_params& params) {
         const std::vector<std::uint32_t> bounds = block_bounds(graph, share.count);
         const auto bound = [&](std::uint32_t i) {
