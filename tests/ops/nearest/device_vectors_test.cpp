@@ -16,6 +16,7 @@
 
 #include "../../on_each_place.hpp"
 #include "../../reference/retrieval_reference.hpp"
+#include "../../refused.hpp"
 #include "ops/nearest/index/sharded_index.hpp"
 #include "quern/base/device_vectors.hpp"
 #include "vector_samples.hpp"
@@ -25,36 +26,7 @@ namespace {
 
 using namespace nearest_detail;
 using ::testing::HasSubstr;
-
-constexpr vector_type every_type[] = {vector_type::f32,  vector_type::f16, vector_type::bf16,
-                                      vector_type::i16,  vector_type::i8,  vector_type::u8,
-                                      vector_type::bits, vector_type::f64};
-
-std::vector<vector_metric> metrics_for(vector_type type) {
-    using enum vector_metric;
-    if (type == vector_type::bits) return {hamming};
-    std::vector<vector_metric> all{l2, sql2, ip, cosine, l1, linf};
-    if (type == vector_type::u8) all.push_back(hamming);
-    return all;
-}
-
-template <class Error, class Work>
-std::string refused(const Work& work) {
-    try {
-        work();
-    } catch (const Error& e) {
-        return e.what();
-    } catch (const std::exception& e) {
-        return std::string("another error: ") + e.what();
-    }
-    return "nothing was thrown";
-}
-
-void expect_same(const rankings& found, const rankings& expected, const std::string& what) {
-    ASSERT_EQ(found.offsets, expected.offsets) << what;
-    ASSERT_EQ(found.ids, expected.ids) << what;
-    ASSERT_EQ(found.distances, expected.distances) << what;
-}
+using testing::refused;
 
 /// Rows in a place's memory, and a set of them there.
 template <class Place>
@@ -137,11 +109,11 @@ TYPED_TEST(device_vectors_test, ranks_every_type_by_every_metric) {
                 for (const std::size_t shift : {0, 1}) {
                     auto made = this->make(set, {.metric = metric}, shift);
                     for (std::size_t i = shift; i < expected.size(); i += 1 + shift)
-                        expect_same(made->search(queries.view(), every_options[i]), expected[i],
-                                    std::string(vector_type_names[static_cast<std::size_t>(type)]) + " " +
-                                        std::string(vector_metric_names[static_cast<std::size_t>(metric)]) +
-                                        ", options " + std::to_string(i) + ", shifted by " +
-                                        std::to_string(shift));
+                        expect_equal(made->search(queries.view(), every_options[i]), expected[i],
+                                     std::string(vector_type_names[static_cast<std::size_t>(type)]) + " " +
+                                         std::string(vector_metric_names[static_cast<std::size_t>(metric)]) +
+                                         ", options " + std::to_string(i) + ", shifted by " +
+                                         std::to_string(shift));
                     if (this->HasFailure()) return;
                 }
             }
@@ -161,8 +133,8 @@ TYPED_TEST(device_vectors_test, ranks_many_queries) {
             auto made = this->make(set, {.metric = metric});
             for (const auto& requested : {queries.view(), rows_of(set.view(), 0, 40)})
                 for (const std::uint64_t k : {std::uint64_t{1}, std::uint64_t{30}, std::uint64_t{700}})
-                    expect_same(made->search(requested, {.k = k}), expected.search(requested, {.k = k}),
-                                std::to_string(static_cast<int>(metric)));
+                    expect_equal(made->search(requested, {.k = k}), expected.search(requested, {.k = k}),
+                                 std::to_string(static_cast<int>(metric)));
             if (this->HasFailure()) return;
         }
     }
@@ -178,8 +150,8 @@ TYPED_TEST(device_vectors_test, ranks_short_rows) {
         }
     vector_set expected(set.view(), {.metric = vector_metric::cosine}, context::cpu(2));
     auto made = this->make(set, {.metric = vector_metric::cosine});
-    expect_same(made->search(rows_of(set.view(), 0, 9), {.k = 20}),
-                expected.search(rows_of(set.view(), 0, 9), {.k = 20}), "short rows");
+    expect_equal(made->search(rows_of(set.view(), 0, 9), {.k = 20}),
+                 expected.search(rows_of(set.view(), 0, 9), {.k = 20}), "short rows");
 }
 
 TYPED_TEST(device_vectors_test, names_the_first_bad_row) {

@@ -110,27 +110,6 @@ std::vector<hostile_sample> hostile_samples(std::size_t rows, std::size_t querie
     return made;
 }
 
-void expect_same(const rankings& found, const rankings& expected, const std::string& what) {
-    ASSERT_EQ(found.offsets, expected.offsets) << what;
-    for (std::size_t i = 0; i < expected.ids.size(); ++i) {
-        ASSERT_EQ(found.ids[i], expected.ids[i]) << what << ", place " << i;
-        ASSERT_EQ(found.distances[i], expected.distances[i]) << what << ", place " << i;
-    }
-}
-rankings beginning(const rankings& complete, std::uint64_t k) {
-    rankings first{.offsets = {0}, .ids = {}, .distances = {}};
-    for (std::size_t q = 0; q + 1 < complete.offsets.size(); ++q) {
-        const std::uint64_t begin = complete.offsets[q],
-                            end = begin + std::min(k, complete.offsets[q + 1] - begin);
-        for (std::uint64_t i = begin; i < end; ++i) {
-            first.ids.push_back(complete.ids[i]);
-            first.distances.push_back(complete.distances[i]);
-        }
-        first.offsets.push_back(first.ids.size());
-    }
-    return first;
-}
-
 template <class Tested>
 class true_order_test : public on_place<Tested> {
   protected:
@@ -142,16 +121,16 @@ class true_order_test : public on_place<Tested> {
         for (const retrieval_method method : {retrieval_method::automatic, retrieval_method::reduction}) {
             vector_set made(set, {metric, method}, Tested::ctx());
             for (const std::uint64_t k : lengths)
-                expect_same(made.search(queries, {.k = k}), beginning(complete, k),
-                            what + ", k = " + std::to_string(k));
+                expect_equal(made.search(queries, {.k = k}), first_of(complete, k),
+                             what + ", k = " + std::to_string(k));
             if (this->HasFailure()) return;
         }
         // The last third's distance is a radius with ties on it.
         const double radius = complete.distances[set.rows / 3];
         const retrieval_options within{.k = all_vectors, .radius = radius, .allowed = {}};
         vector_set made(set, {metric}, Tested::ctx());
-        expect_same(made.search(queries, within), reference::rank_all(metric, set, queries, within),
-                    what + ", within " + std::to_string(radius));
+        expect_equal(made.search(queries, within), reference::rank_all(metric, set, queries, within),
+                     what + ", within " + std::to_string(radius));
     }
 };
 TYPED_TEST_SUITE(true_order_test, tested_places, tested_place_names);
@@ -207,7 +186,7 @@ TYPED_TEST(true_order_test, filters_lose_none_of_the_truly_nearest) {
             rankings found = made.search(requested.view(), {.k = 3});
             filtered += made.record().filtered;
             found.offsets.resize(checked + 1);
-            expect_same(found, truth, sample.name + " " + std::to_string(static_cast<int>(metric)));
+            expect_equal(found, truth, sample.name + " " + std::to_string(static_cast<int>(metric)));
             if (this->HasFailure()) return;
         }
     }
@@ -227,9 +206,9 @@ TYPED_TEST(true_order_test, what_holds_for_some_queries_is_not_held_of_others) {
     for (const vector_metric metric : {l2, ip, l1}) {
         vector_set made(set.view(), {.metric = metric}, TypeParam::ctx());
         for (const auto* queries : {&coarse, &fine, &coarse})
-            expect_same(made.search(queries->view(), {.k = all_vectors}),
-                        reference::rank_all(metric, set.view(), queries->view(), {.k = all_vectors}),
-                        std::to_string(static_cast<int>(metric)));
+            expect_equal(made.search(queries->view(), {.k = all_vectors}),
+                         reference::rank_all(metric, set.view(), queries->view(), {.k = all_vectors}),
+                         std::to_string(static_cast<int>(metric)));
     }
 }
 
@@ -300,9 +279,9 @@ TYPED_TEST(true_order_test, sparse_vectors_stand_as_their_dense_twins) {
             for (const std::uint64_t k : {std::uint64_t{5}, all_vectors}) {
                 const auto what =
                     sample.name + ", " + std::string(vector_metric_names[static_cast<std::size_t>(metric)]);
-                expect_same(made.search(requested, {.k = k}), beginning(expected, k), what + ", sparse");
-                expect_same(twin.search(dense_queries.view(), {.k = k}), beginning(expected, k),
-                            what + ", dense");
+                expect_equal(made.search(requested, {.k = k}), first_of(expected, k), what + ", sparse");
+                expect_equal(twin.search(dense_queries.view(), {.k = k}), first_of(expected, k),
+                             what + ", dense");
                 if (this->HasFailure()) return;
             }
         }

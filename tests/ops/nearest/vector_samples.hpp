@@ -2,6 +2,8 @@
 // Vectors for tests: rows of any type, seeded, hard on purpose, with junk between and after them.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -10,9 +12,11 @@
 #include <cstring>
 #include <random>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "quern/base/vectors.hpp"
+#include "quern/ops/nearest.hpp"
 
 namespace quern {
 
@@ -112,6 +116,41 @@ inline sample_vectors make_vectors(vector_type type, std::uint32_t rows, std::ui
         }
     }
     return made;
+}
+
+inline constexpr vector_type every_type[] = {vector_type::f32,  vector_type::f16, vector_type::bf16,
+                                             vector_type::i16,  vector_type::i8,  vector_type::u8,
+                                             vector_type::bits, vector_type::f64};
+
+inline std::vector<vector_metric> metrics_for(vector_type type) {
+    using enum vector_metric;
+    if (type == vector_type::bits) return {hamming};
+    std::vector<vector_metric> all{l2, sql2, ip, cosine, l1, linf};
+    if (type == vector_type::u8) all.push_back(hamming);
+    return all;
+}
+
+inline void expect_equal(const rankings& found, const rankings& expected, const std::string& what) {
+    ASSERT_EQ(found.offsets, expected.offsets) << what;
+    for (std::size_t j = 0; j < expected.ids.size(); ++j) {
+        ASSERT_EQ(found.ids[j], expected.ids[j]) << what << ", place " << j << " of all";
+        ASSERT_EQ(found.distances[j], expected.distances[j]) << what << ", place " << j << " of all";
+    }
+}
+
+/// The first k of complete rankings.
+inline rankings first_of(const rankings& complete, std::uint64_t k) {
+    rankings first{.offsets = {0}, .ids = {}, .distances = {}};
+    for (std::size_t q = 0; q + 1 < complete.offsets.size(); ++q) {
+        const std::uint64_t begin = complete.offsets[q],
+                            end = begin + std::min(k, complete.offsets[q + 1] - begin);
+        for (std::uint64_t j = begin; j < end; ++j) {
+            first.ids.push_back(complete.ids[j]);
+            first.distances.push_back(complete.distances[j]);
+        }
+        first.offsets.push_back(first.ids.size());
+    }
+    return first;
 }
 
 }  // namespace quern

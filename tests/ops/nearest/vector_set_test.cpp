@@ -19,6 +19,7 @@
 
 #include "../../on_each_place.hpp"
 #include "../../reference/retrieval_reference.hpp"
+#include "../../refused.hpp"
 #include "../../several_places.hpp"
 #include "ops/nearest/index/replicated_index.hpp"
 #include "ops/nearest/index/sharded_index.hpp"
@@ -29,18 +30,7 @@ namespace {
 
 using namespace nearest_detail;
 using ::testing::HasSubstr;
-
-constexpr vector_type every_type[] = {vector_type::f32,  vector_type::f16, vector_type::bf16,
-                                      vector_type::i16,  vector_type::i8,  vector_type::u8,
-                                      vector_type::bits, vector_type::f64};
-
-std::vector<vector_metric> metrics_for(vector_type type) {
-    using enum vector_metric;
-    if (type == vector_type::bits) return {hamming};
-    std::vector<vector_metric> all{l2, sql2, ip, cosine, l1, linf};
-    if (type == vector_type::u8) all.push_back(hamming);
-    return all;
-}
+using testing::refused;
 
 /// A set cut into that many shards, all on one device.
 template <class Place, class View>
@@ -62,29 +52,6 @@ template <class Place, class View>
 opened_set<Place, View> make_set(const View& vectors, vector_set_options options, const context& ctx,
                                  std::size_t shards = 1) {
     return {vectors, options, ctx, shards};
-}
-
-void expect_equal(const rankings& found, const rankings& expected, const std::string& what) {
-    ASSERT_EQ(found.offsets, expected.offsets) << what;
-    for (std::size_t j = 0; j < expected.ids.size(); ++j) {
-        ASSERT_EQ(found.ids[j], expected.ids[j]) << what << ", place " << j << " of all";
-        ASSERT_EQ(found.distances[j], expected.distances[j]) << what << ", place " << j << " of all";
-    }
-}
-
-/// The first k of complete rankings.
-rankings first_of(const rankings& complete, std::uint64_t k) {
-    rankings first{.offsets = {0}, .ids = {}, .distances = {}};
-    for (std::size_t q = 0; q + 1 < complete.offsets.size(); ++q) {
-        const std::uint64_t begin = complete.offsets[q],
-                            end = begin + std::min(k, complete.offsets[q + 1] - begin);
-        for (std::uint64_t j = begin; j < end; ++j) {
-            first.ids.push_back(complete.ids[j]);
-            first.distances.push_back(complete.distances[j]);
-        }
-        first.offsets.push_back(first.ids.size());
-    }
-    return first;
 }
 
 std::string named(vector_type type, vector_metric metric) {
@@ -288,18 +255,6 @@ TYPED_TEST(vector_set_test, splits_rows_over_shards) {
                          reference::rank_all(vector_metric::l1, set.view(), queries.view(), {.k = k}),
                          std::to_string(rows) + " rows");
     }
-}
-
-template <class Error, class Work>
-std::string refused(const Work& work) {
-    try {
-        work();
-    } catch (const Error& e) {
-        return e.what();
-    } catch (const std::exception& e) {
-        return std::string("another error: ") + e.what();
-    }
-    return "nothing was thrown";
 }
 
 /// The whole set on each of several places of one device.

@@ -89,20 +89,12 @@ void expect_reference_every_way(const ranked_lists<Score>& lists, const aggregat
     }
 }
 
-constexpr aggregate every_rule[] = {aggregate::sum, aggregate::mean,    aggregate::min,
-                                    aggregate::max, aggregate::product, aggregate::rrf};
-
 TEST(automatic_top_k, every_way_of_reading_finds_the_same) {
     for (const list_kind kind : every_list_kind) {
         for (const std::size_t count : {1u, 2u, 3u, 6u}) {
             auto lists = make_lists<float>(kind, 600, count, count);
             for (const aggregate rule : every_rule) {
-                lists.weights.clear();
-                lists.floors.clear();
-                for (std::size_t i = 0; i < count && rule != aggregate::product; ++i) {
-                    lists.weights.push_back(0.5 + 0.3 * static_cast<double>(i));
-                    lists.floors.push_back(i % 2 == 0 ? -0.5 : 0);
-                }
+                give_weights(lists, rule);
                 for (const std::uint32_t k : {1u, 20u, 900u})
                     expect_reference_every_way(lists, {.k = k, .score = rule});
             }

@@ -19,30 +19,12 @@
 namespace quern::rank_aggregation_places_test {
 namespace {
 
-constexpr aggregate every_rule[] = {aggregate::sum, aggregate::mean,    aggregate::min,
-                                    aggregate::max, aggregate::product, aggregate::rrf};
 constexpr aggregation_method everywhere[] = {aggregation_method::automatic, aggregation_method::segmented};
-
-std::vector<reference::scored> pairs_of(const aggregation_result& result) {
-    std::vector<reference::scored> pairs;
-    for (std::size_t j = 0; j < result.ids.size(); ++j) pairs.push_back({result.scores[j], result.ids[j]});
-    return pairs;
-}
 
 template <class Score>
 ranked_list_set placed(const ranked_lists<Score>& lists, const context& ctx) {
     const auto views = lists.views();
     return {std::span<const ranked_list_view<Score>>(views), lists.objects, ctx};
-}
-
-template <class Score>
-void give_weights(ranked_lists<Score>& lists, aggregate rule) {
-    lists.weights.clear();
-    lists.floors.clear();
-    for (std::size_t i = 0; i < lists.ids.size() && rule != aggregate::product; ++i) {
-        lists.weights.push_back(0.5 + 0.3 * static_cast<double>(i % 5));
-        lists.floors.push_back(i % 2 == 0 ? -0.5 : 0);
-    }
 }
 
 template <class Tested>

@@ -47,17 +47,8 @@ aggregation_result pulled_top_k(const ranked_lists<Score>& lists, const aggregat
     return top_k(std::span<const pulled_list>(pulled), lists.objects, options, context::cpu(1));
 }
 
-std::vector<reference::scored> pairs_of(const aggregation_result& result) {
-    std::vector<reference::scored> pairs;
-    for (std::size_t j = 0; j < result.ids.size(); ++j) pairs.push_back({result.scores[j], result.ids[j]});
-    return pairs;
-}
-
 constexpr aggregation_method named_methods[] = {aggregation_method::nra, aggregation_method::stream_combine,
                                                 aggregation_method::lara, aggregation_method::segmented};
-constexpr aggregate every_rule[] = {aggregate::sum, aggregate::mean,    aggregate::min,
-                                    aggregate::max, aggregate::product, aggregate::rrf};
-
 template <class Score>
 void expect_reference(const ranked_lists<Score>& lists, aggregation_options options) {
     const auto views = lists.views();
@@ -84,12 +75,7 @@ TEST(top_k, every_method_gives_what_reading_everything_gives) {
             for (const std::size_t count : {1u, 2u, 4u, 7u}) {
                 auto lists = make_lists<float>(kind, objects, count, objects * 31 + count);
                 for (const aggregate rule : every_rule) {
-                    lists.weights.clear();
-                    lists.floors.clear();
-                    for (std::size_t i = 0; i < count && rule != aggregate::product; ++i) {
-                        lists.weights.push_back(0.5 + 0.3 * static_cast<double>(i));
-                        lists.floors.push_back(i % 2 == 0 ? -0.5 : 0);
-                    }
+                    give_weights(lists, rule);
                     for (const std::uint32_t k : {1u, 10u, 100u, 5000u})
                         expect_reference(lists, {.k = k, .score = rule, .stride = 1 + objects / 9});
                 }

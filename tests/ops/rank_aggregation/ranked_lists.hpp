@@ -11,10 +11,13 @@
 #include <vector>
 
 #include "quern/ops/rank_aggregation.hpp"
+#include "reference/ranked_lists_reference.hpp"
 
 namespace quern {
 
 enum class list_kind { uniform, tied, correlated, anti_correlated, heavy_tailed, partial };
+inline constexpr aggregate every_rule[] = {aggregate::sum, aggregate::mean,    aggregate::min,
+                                           aggregate::max, aggregate::product, aggregate::rrf};
 inline constexpr list_kind every_list_kind[] = {list_kind::uniform,      list_kind::tied,
                                                 list_kind::correlated,   list_kind::anti_correlated,
                                                 list_kind::heavy_tailed, list_kind::partial};
@@ -106,6 +109,22 @@ void for_each_fault(const Expect& expect) {
     bad.scores[1] = {1e300, 5, 4, 3};
     bad.weights = {1, 1e10};
     expect(bad, 1, 0, "the score times the weight of the list is not a finite number");
+}
+
+template <class Score>
+void give_weights(ranked_lists<Score>& lists, aggregate rule) {
+    lists.weights.clear();
+    lists.floors.clear();
+    for (std::size_t i = 0; i < lists.ids.size() && rule != aggregate::product; ++i) {
+        lists.weights.push_back(0.5 + 0.3 * static_cast<double>(i % 5));
+        lists.floors.push_back(i % 2 == 0 ? -0.5 : 0);
+    }
+}
+
+inline std::vector<reference::scored> pairs_of(const aggregation_result& result) {
+    std::vector<reference::scored> pairs;
+    for (std::size_t j = 0; j < result.ids.size(); ++j) pairs.push_back({result.scores[j], result.ids[j]});
+    return pairs;
 }
 
 }  // namespace quern
