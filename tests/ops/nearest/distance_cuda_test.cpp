@@ -107,8 +107,8 @@ TEST(distance_cuda, has_the_bits_of_the_cpu_for_every_type_metric_and_dimension)
         std::uint64_t seed = 1;
         for (const vector_type type : all_types) {
             for (const std::uint32_t d :
-                 {1u,  2u,   3u,   4u,   7u,   8u,   15u,  16u,  17u,  31u,  32u,  33u,
-                  64u, 100u, 127u, 128u, 129u, 144u, 256u, 259u, 392u, 784u, 1536u}) {
+                 {1u,  2u,  3u,   4u,   7u,   8u,   12u,  15u,  16u,  17u,  24u,  31u,  32u,
+                  33u, 64u, 100u, 127u, 128u, 129u, 144u, 256u, 259u, 392u, 784u, 1536u}) {
                 for (const vector_sample kind : {vector_sample::wide, vector_sample::ties}) {
                     ++seed;
                     constexpr std::uint32_t row_counts[] = {0, 1, 2, 63, 300, 1025},
