@@ -6,6 +6,7 @@
 // counting is needed first. Buckets of 64 KB serve every device; for more objects than 1,024 of them have cells, buckets of
 // 192 KB, where a block has that much shared memory: otherwise the lists are read again for each range of objects.
 #include <algorithm>
+#include <bit>
 
 #include "ops/rank_aggregation/ranked_table.cuh"
 
@@ -123,27 +124,44 @@ __global__ void __launch_bounds__(Shape::threads)
     }
 }
 
-/// One block per bucket: its entries to their cells. Shared memory: the cells (BucketBytes).
+/// Sixteen bytes of entries in transfer.
+template <class Cell>
+struct alignas(16) entry_word {
+    static constexpr unsigned size = 16 / sizeof(moved_entry<Cell>);
+    moved_entry<Cell> entries[size];
+};
+
+/// One block per bucket: its entries to their cells, both in words of sixteen bytes. Shared memory: the cells (BucketBytes).
 template <unsigned BucketBytes, unsigned Threads, class Cell>
 __global__ void __launch_bounds__(Threads)
     order_bucket_kernel(const moved_entry<Cell>* moved, const unsigned* counts, object_range range,
                         Cell* column) {
-    extern __shared__ std::uint64_t shared[];
-    Cell* const cells = reinterpret_cast<Cell*>(shared);
+    extern __shared__ uint4 shared_words[];
+    Cell* const cells = reinterpret_cast<Cell*>(shared_words);
     constexpr unsigned bucket_size = BucketBytes / sizeof(Cell);
     const unsigned t = threadIdx.x, begin = blockIdx.x * bucket_size;
     const unsigned size = min(bucket_size, range.size - begin), count = counts[blockIdx.x];
     if (count < size) {
-        for (unsigned j = t; j < BucketBytes / 8; j += Threads) shared[j] = ~std::uint64_t{0};
+        for (unsigned j = t; j < BucketBytes / 16; j += Threads) shared_words[j] = {~0u, ~0u, ~0u, ~0u};
         __syncthreads();
     }
+    using entries = entry_word<Cell>;
+    const unsigned whole = count / entries::size;
+    const auto put = [&](const moved_entry<Cell>& entry) { cells[entry.object - begin] = entry.cell; };
 #pragma unroll 8
-    for (unsigned j = t; j < count; j += Threads) {
-        const moved_entry<Cell> entry = moved[begin + j];
-        cells[entry.object - begin] = entry.cell;
+    for (unsigned j = t; j < whole; j += Threads) {
+        const uint4 word = __ldcs(reinterpret_cast<const uint4*>(moved + begin) + j);
+        const auto here = std::bit_cast<entries>(word);
+        for (const moved_entry<Cell>& entry : here.entries) put(entry);
     }
+    if (t < count % entries::size) put(moved[begin + whole * entries::size + t]);
     __syncthreads();
-    for (unsigned j = t; j < size; j += Threads) column[begin + j] = cells[j];
+    constexpr unsigned of_word = 16 / sizeof(Cell);
+    const bool in_words = reinterpret_cast<std::uintptr_t>(column + begin) % 16 == 0;
+    const unsigned words = in_words ? size / of_word : 0;
+    for (unsigned j = t; j < words; j += Threads)
+        __stcs(reinterpret_cast<uint4*>(column + begin) + j, shared_words[j]);
+    for (unsigned j = words * of_word + t; j < size; j += Threads) column[begin + j] = cells[j];
 }
 
 /// Whether the blocks of a shape have the shared memory that they need.
