@@ -32,15 +32,20 @@ __device__ inline entry_place entry_of(std::uint64_t number, std::uint64_t from,
     return {static_cast<unsigned>(list), from + (number - list * span)};
 }
 
-/// All threads of the grid mark [from, to) of all lists; returns how many objects this thread completed.
+/// The objects that marks of a thread brought into a second list, and into the last one.
+struct marked_counts {
+    unsigned twice = 0, complete = 0;
+};
+
+/// All threads of the grid mark [from, to) of all lists.
 template <class Score, class Word>
-__device__ unsigned set_bit(const ranked_table<Score>& table, const seen_lists<Word>& seen,
-                            std::uint64_t from, std::uint64_t to) {
+__device__ marked_counts set_bits(const ranked_table<Score>& table, const seen_lists<Word>& seen,
+                                  std::uint64_t from, std::uint64_t to) {
     const std::uint64_t span = to - from, entries = span * table.size;
     const std::uint64_t threads = std::uint64_t{gridDim.x} * blockDim.x;
     const Word ended = ended_at<Word>(table, to);
     constexpr unsigned at_once = 4;  // entries whose atomics are in flight together
-    unsigned completed = 0;
+    marked_counts counts;
     for (std::uint64_t e = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x; e < entries;
          e += at_once * threads) {
         std::uint32_t ids[at_once];
@@ -60,10 +65,11 @@ __device__ unsigned set_bit(const ranked_table<Score>& table, const seen_lists<W
         for (unsigned j = 0; j < at_once; ++j) {
             if (lists[j] == table.size) continue;
             const Word others = before[j] | ended;
-            completed += seen.missing_lists(others, 0) == 1 && (others >> lists[j] & 1) == 0;
+            counts.complete += seen.missing_lists(others, 0) == 1 && (others >> lists[j] & 1) == 0;
+            counts.twice += seen.missing_lists(before[j], 0) + 1 == table.size;
         }
     }
-    return completed;
+    return counts;
 }
 
 /// Adds one number per thread of a block to *sum.
@@ -81,7 +87,7 @@ __device__ inline void add_up(unsigned mine, unsigned long long* sum) {
 /// The lists' values that a block caches during the search for a depth.
 struct block_bounds {
     double greatest[max_lists], at_depth[first_pass_warps][max_lists], candidates[max_lists + 1];
-    bool reaches[first_pass_warps];
+    bool ended[first_pass_warps];
 };
 
 /// A lower bound of the k-th best score: k objects are among the first `depth` of all lists, and k (others) among the first
@@ -127,28 +133,66 @@ __device__ bool some_pair_reaches(const ranked_table<Score>& table, std::uint64_
     return found;
 }
 
-/// The smallest depth in [low, high] at which no pair reaches the score, high + 1 if there is none. Called by all threads
-/// of a block; all get the result. One depth per warp.
-template <class Score>
-__device__ std::uint64_t depth_without_two(const ranked_table<Score>& table, std::uint64_t low,
-                                           std::uint64_t high, double score, block_bounds& known) {
+/// The smallest depth in [low, high] from which on `ends(depth, at_depth)` is true, high + 1 if there is none. Called by all
+/// threads of a block; all get the result. One depth per warp, with an array of its own.
+template <class Ends>
+__device__ std::uint64_t first_depth(std::uint64_t low, std::uint64_t high, block_bounds& known,
+                                     const Ends& ends) {
     const unsigned warp = threadIdx.x / 32;
     ++high;
     while (low < high) {
         const std::uint64_t span = high - low;
         const auto probe = [&](unsigned w) { return low + span * w / first_pass_warps; };
-        const bool reaches =
-            some_pair_reaches(table, probe(warp), score, known.greatest, known.at_depth[warp]);
-        if (threadIdx.x % 32 == 0) known.reaches[warp] = reaches;
+        const bool ended = ends(probe(warp), known.at_depth[warp]);
+        if (threadIdx.x % 32 == 0) known.ended[warp] = ended;
         __syncthreads();
         unsigned first = 0;
-        while (first < first_pass_warps && known.reaches[first]) ++first;
+        while (first < first_pass_warps && !known.ended[first]) ++first;
         const std::uint64_t new_high = first < first_pass_warps ? probe(first) : high;
         low = first == 0 ? new_high : probe(first - 1) + 1;
         high = new_high;
         __syncthreads();
     }
     return high;
+}
+
+/// The smallest depth in [low, high] at which no object that lacks two lists reaches the score, high + 1 if there is none.
+template <class Score>
+__device__ std::uint64_t depth_without_two(const ranked_table<Score>& table, std::uint64_t low,
+                                           std::uint64_t high, double score, block_bounds& known) {
+    return first_depth(low, high, known, [&](std::uint64_t depth, double* at_depth) {
+        return !some_pair_reaches(table, depth, score, known.greatest, at_depth);
+    });
+}
+
+/// The greatest depth at which k complete objects are good enough to stop within the limit: with the last values of a greater
+/// one, some object that lacks two lists reaches their score at the limit. plan.deepest if chance completes k above it.
+template <class Score>
+__device__ std::uint64_t useful_depth(const ranked_table<Score>& table, const pass_plan& plan,
+                                      block_bounds& known) {
+    const auto stays_open = [&](double score, double* at_depth) {
+        return some_pair_reaches(table, plan.limit, score, known.greatest, at_depth);
+    };
+    double* const own = known.at_depth[threadIdx.x / 32];
+    if (!stays_open(lower_bound_of_kth(table, plan.k, plan.by_chance, known), own)) return plan.deepest;
+    return first_depth(1, plan.by_chance, known,
+                       [&](std::uint64_t depth, double* at_depth) {
+                           score_sum sum(table.rule);
+                           for (unsigned i = 0; i < table.size; ++i) sum.take(table.bound(i, depth));
+                           return stays_open(sum.score(table.weights), at_depth);
+                       }) -
+           1;
+}
+
+/// Whether lists that chance alone will not complete in time look independent: then so many objects are in two of them.
+__device__ inline bool looks_hopeless(const pass_plan& plan, unsigned lists, std::uint64_t useful,
+                                      std::uint64_t depth, unsigned long long twice) {
+    if (plan.objects * pow(static_cast<double>(useful) / plan.longest, static_cast<double>(lists)) >=
+        static_cast<double>(plan.k))
+        return false;
+    const double share = static_cast<double>(depth) / plan.longest;
+    const double by_chance = plan.objects * (0.5 * lists * (lists - 1)) * share * share;
+    return static_cast<double>(twice) < 2 * by_chance + 16;
 }
 
 /// Pass 1. Cooperative: as many blocks of first_pass_threads as run at once; every block searches separately, with the same
@@ -158,13 +202,20 @@ __global__ void __launch_bounds__(first_pass_threads, 1)
     first_pass_kernel(ranked_table<Score> table, seen_lists<Word> seen, pass_plan plan, pass_state* state) {
     __shared__ block_bounds known;
     const auto grid = cooperative_groups::this_grid();
-    std::uint64_t from = 0, depth = plan.first, complete = 0;
+    plan.deepest = useful_depth(table, plan, known);
+    if (plan.deepest < plan.k) return;  // so few levels have no k objects
+    std::uint64_t from = 0, depth = plan.first < plan.deepest ? plan.first : plan.deepest, complete = 0;
     for (unsigned round = 0;; ++round) {
         if (round == max_rounds) return;
-        add_up(set_bit(table, seen, from, depth), &state->complete[round]);
+        const marked_counts counts = set_bits(table, seen, from, depth);
+        add_up(counts.complete, &state->complete[round]);
+        if (round == 0) add_up(counts.twice, &state->twice);
         grid.sync();
         complete += *static_cast<volatile unsigned long long*>(&state->complete[round]);
         if (complete >= plan.k) break;
+        if (round == 0 && looks_hopeless(plan, table.size, plan.deepest, depth,
+                                         *static_cast<volatile unsigned long long*>(&state->twice)))
+            return;
         if (depth >= plan.deepest) return;
         from = depth;
         depth = next_depth(plan, table.size, depth, complete);
@@ -172,7 +223,7 @@ __global__ void __launch_bounds__(first_pass_threads, 1)
     const double score = lower_bound_of_kth(table, plan.k, depth, known);
     const std::uint64_t enough = depth_without_two(table, depth, plan.limit, score, known);
     if (enough > plan.limit) return;
-    set_bit(table, seen, depth, enough);
+    set_bits(table, seen, depth, enough);
     if (blockIdx.x == 0 && threadIdx.x == 0) {
         state->depth = enough;
         state->stopped = 1;

@@ -234,6 +234,8 @@ class passes {
         const auto longest = static_cast<double>(lists.longest());
         const double objects = std::max(1.0, static_cast<double>(lists.objects()));
         plan_.k = k;
+        plan_.objects = objects;
+        plan_.longest = longest;
         plan_.limit = static_cast<std::uint64_t>(worth_reading * longest);
         // If lists are independent, a share p^lists of all objects is complete at the share p. Lists that agree have k
         // complete objects at a fraction of that depth; lists that contradict each other lack them where chance would not.
@@ -245,6 +247,7 @@ class passes {
         plan_.deepest = std::min<std::uint64_t>(
             plan_.limit,
             static_cast<std::uint64_t>(std::max({1.1 * surely, 1.5 * depth_of(k), static_cast<double>(k)})));
+        plan_.by_chance = std::min(plan_.deepest, static_cast<std::uint64_t>(std::max(depth_of(k), 1.0)));
     }
 
     bool find(device_result& raw_result) {

@@ -12,15 +12,18 @@ inline constexpr unsigned max_rounds = 64;
 
 struct pass_state {
     unsigned long long complete[max_rounds];  ///< objects that became complete in a round
+    unsigned long long twice;                 ///< objects in two lists after the first round
     unsigned long long depth;                 ///< to which all lists are marked
     unsigned long long rows;
     unsigned long long stopped;             ///< 1: reading on pays; 0: read everything
     unsigned long long reached[max_lists];  ///< depth read of each list
 };
 
-/// Depths: the end of the first round; the limit of the search for k complete objects; the limit of marks after that.
+/// Depths: the end of the first round; where chance completes k objects; the limit of the search for them; the limit of marks
+/// after that.
 struct pass_plan {
-    std::uint64_t k, first, deepest, limit;
+    std::uint64_t k, first, by_chance, deepest, limit;
+    double objects, longest;  ///< the number of objects, the length of the longest list
 };
 
 /// One bit for each list that has no entry below `depth`.
