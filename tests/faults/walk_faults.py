@@ -72,6 +72,7 @@ SCENARIOS = [
     Scenario("decontaminate",
              "decontaminate docs.jsonl --against others.jsonl --ngram 2 --overlap 0.1 -o kept.jsonl --matches m.tsv --report r.html --force",
              ["kept.jsonl", "m.tsv", "r.html"], ["decontaminate others.jsonl --against docs.jsonl -o kept.jsonl --matches m.tsv"]),
+    Scenario("dedup lists pairs", "dedup docs.jsonl folder -o kept.jsonl --pairs p.tsv --force", ["kept.jsonl", "p.tsv"]),
     Scenario("dedup makes a folder", "dedup docs.jsonl folder -o kept/", ["kept"]),
     Scenario("decontaminate makes a folder",
              "decontaminate docs.jsonl folder --against others.jsonl --ngram 2 --overlap 0.1 -o kept/ --matches m.tsv --force",

@@ -24,7 +24,7 @@ constexpr std::uint64_t first_bytes = std::uint64_t{16} << 20;
 constexpr std::uint64_t files_of_a_size = 1024;
 static_assert(first_bytes % io::joined_files::joint == 0, "files follow each other without an overlap");
 
-constexpr std::size_t most_pieces = 1024;  ///< of one call, as the system allows
+constexpr std::size_t max_pieces = 1024;  ///< of one call, as the system allows
 
 }  // namespace
 
@@ -92,9 +92,9 @@ void scratch_texts::write_at(std::uint64_t at, std::vector<std::string_view>& pi
         const std::uint64_t left = place_of(at).left;
         std::uint64_t bytes = 0;
         std::size_t end = begin;
-        while (end < pieces.size() && end - begin < most_pieces && bytes + pieces[end].size() <= left)
+        while (end < pieces.size() && end - begin < max_pieces && bytes + pieces[end].size() <= left)
             bytes += pieces[end++].size();
-        if (end < pieces.size() && end - begin < most_pieces && bytes < left) {
+        if (end < pieces.size() && end - begin < max_pieces && bytes < left) {
             std::string_view& cut = pieces[end];
             const std::string_view rest = cut.substr(left - bytes);
             cut = cut.substr(0, left - bytes);
@@ -109,7 +109,7 @@ void scratch_texts::write_at(std::uint64_t at, std::vector<std::string_view>& pi
     }
 }
 
-/// Pieces within one file, at most most_pieces, with some bytes.
+/// Pieces within one file, at most max_pieces, with some bytes.
 void scratch_texts::write_pieces(std::uint64_t at, std::span<const std::string_view> pieces) {
     const place where = place_of(at);
     const int number = opened(where.file);
