@@ -125,6 +125,20 @@ TEST(distance_cuda, has_the_bits_of_the_cpu_for_every_type_metric_and_dimension)
     });
 }
 
+TEST(distance_cuda, has_the_bits_of_the_cpu_for_rows_of_few_and_many_words) {
+    with_the_cpu([](auto& gpu, cpu_place& cpu) {
+        for (const vector_type type : {vector_type::f32, vector_type::f16, vector_type::bf16}) {
+            for (const std::uint32_t words : {1u, 2u, 3u, 4u, 5u, 63u, 64u, 65u}) {
+                const std::uint32_t d = words * (type == vector_type::f32 ? 4 : 8);
+                const vectors_on_both vectors(gpu, cpu, make_vectors(type, 259, d, vector_sample::wide, d)),
+                    queries(gpu, cpu, make_vectors(type, 2, d, vector_sample::wide, d + 1));
+                expect_same_keys(gpu, cpu, vectors, queries);
+                if (::testing::Test::HasFatalFailure()) return;
+            }
+        }
+    });
+}
+
 TEST(distance_cuda, has_the_bits_of_the_cpu_for_chosen_rows_and_great_dimensions) {
     with_the_cpu([](auto& gpu, cpu_place& cpu) {
         const std::uint32_t great = tested_with().small_sizes ? 5'003 : 70'001;

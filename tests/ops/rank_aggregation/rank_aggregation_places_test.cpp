@@ -145,6 +145,9 @@ TYPED_TEST(rank_aggregation_places, stops_early_where_it_can) {
         for (const std::uint64_t depth : found.depths)
             EXPECT_LT(depth, kind == list_kind::anti_correlated ? 60'001u : 30'000u);
     }
+    // Chance would complete no object of eight lists in time, but these agree.
+    const auto agreeing = make_lists<float>(list_kind::correlated, 60'000, 8, 6);
+    EXPECT_FALSE(placed(agreeing, this->ctx()).top_k({.k = 5}).read_all);
 }
 
 TYPED_TEST(rank_aggregation_places, one_shot_gives_the_same_and_says_where) {
