@@ -9,10 +9,9 @@ choice_ahead::choice_ahead(device::machine here, const context& ctx, std::string
     context quiet = ctx;
     quiet.on_log = nullptr;
     quiet.on_progress = nullptr;
-    const device::machine untried{here.has_cuda, here.gpus, [](int) {
-                                      return device::cuda_runtime_report{true, {}, 0, 0};
-                                  }};
-    if (!device::choose_on(untried, quiet, job, offered).cuda) {
+    const bool tries_gpus =
+        here.has_cuda && offered != offered_places::cpu_only && ctx.device.where != device_choice::kind::cpu;
+    if (!tries_gpus) {
         chosen_ = device::choose_on(here, ctx, job, offered);
         return;
     }
@@ -22,13 +21,22 @@ choice_ahead::choice_ahead(device::machine here, const context& ctx, std::string
         logging.on_log = [this](log_level level, std::string_view message) {
             messages_.emplace_back(level, message);
         };
-        chosen_ = device::choose_on(here, logging, job, offered);
+        try {
+            chosen_ = device::choose_on(here, logging, job, offered);
+        } catch (...) {
+            failed_ = true;
+            throw;
+        }
         if (!chosen_.cuda || !warm_up) return;
         try {
             warm_up(pinned_to(chosen_, quiet));
         } catch (...) {  // the job meets the same failure, and reports it
         }
     });
+}
+
+void choice_ahead::check() {
+    if (failed_) choosing_.wait();
 }
 
 chosen_device choice_ahead::wait() {

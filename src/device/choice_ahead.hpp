@@ -3,6 +3,7 @@
 // first use of its kernels take some tenths of a second.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -17,7 +18,7 @@ namespace quern {
 
 class choice_ahead {
   public:
-    /// Throws at once what choose_device throws without trying a GPU: another program, an absent driver, a number that no GPU has.
+    /// Throws at once what choose_device throws on any machine: the program or the operation has no code for a GPU.
     /// `warm_up` is called on another thread with the context pinned to a chosen GPU, without callbacks; what it throws is
     /// ignored. `ctx` is copied.
     choice_ahead(const context& ctx, std::string_view job, offered_places offered,
@@ -27,6 +28,8 @@ class choice_ahead {
     choice_ahead(device::machine here, const context& ctx, std::string_view job, offered_places offered,
                  std::function<void(const context&)> warm_up);
 
+    /// Throws what choose_device has thrown meanwhile, so that the job need not go on.
+    void check();
     /// What choose_device returns; throws and logs what it does. Call it once.
     chosen_device wait();
 
@@ -36,6 +39,7 @@ class choice_ahead {
     context ctx_;  ///< whose callbacks are the caller's
     std::vector<std::pair<log_level, std::string>> messages_;
     chosen_device chosen_;
+    std::atomic<bool> failed_ = false;
     alongside choosing_;
 };
 

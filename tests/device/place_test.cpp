@@ -7,8 +7,10 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "device/choice_ahead.hpp"
@@ -265,7 +267,8 @@ TEST(choice_ahead, refuses_at_once_what_needs_no_trial) {
     context ctx;
     ctx.device = gpu;
     choice_ahead fails(with_one_gpu([] { return false; }), ctx, "sorting", offered_places::all, {});
-    EXPECT_THROW(fails.wait(), device_error);
+    EXPECT_THROW(for (;; std::this_thread::sleep_for(std::chrono::milliseconds(1))) fails.check(),
+                 device_error);
 }
 
 }  // namespace

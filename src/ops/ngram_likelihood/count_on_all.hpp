@@ -16,6 +16,12 @@
 
 namespace quern::ngram_detail {
 
+/// Fewer words than this are counted faster by one GPU: several share them by ranges, each of which launches the kernels of every
+/// length anew (docs/ngram_likelihood.md).
+inline std::uint64_t words_for_several(const ngram_options& options) {
+    return std::uint64_t{1} << (options.only || options.order == 1 ? 25 : 24);
+}
+
 /// Every place has all words and counts one range of first words after another: count(place, share, record) is its part. Nothing if the memory of one does not hold the words.
 template <class Count>
 std::optional<ngram_record> count_on_all(place_set& places, const ngram_options& options,

@@ -131,10 +131,8 @@ void check_all(const ngram_collection& collection, const ngram_options& options,
 /// Every place that the method uses for so many words.
 chosen_device choose_places(const ngram_collection& collection, const ngram_options& options,
                             const context& ctx) {
-    // One GPU counts fewer words in a few milliseconds.
-    constexpr std::uint64_t words_for_several = std::uint64_t{1} << 22;
     const bool several =
-        options.method == ngram_method::automatic && collection.words.size() >= words_for_several;
+        options.method == ngram_method::automatic && collection.words.size() >= words_for_several(options);
     return choose_device(place_of(options, ctx), "n-gram likelihood",
                          several ? offered_places::several_gpus : offered_places::all);
 }
@@ -250,9 +248,9 @@ ngram_text_counter::ngram_text_counter(std::span<const std::string_view> words, 
         if (words[i - 1] >= words[i])
             throw usage_error("n-gram likelihood: word " + std::to_string(i) + " of the dictionary, \"" +
                               std::string(words[i]) + "\", is not greater than the previous one");
-    constexpr std::uint64_t bytes_for_several = std::uint64_t{1} << 24;  // about four million words
+    constexpr std::uint64_t bytes_a_word = 6;
     const chosen_device chosen = choose_device(ctx, "n-gram likelihood", offered_places::several_gpus);
-    state_.reset(new state{{ctx, chosen, words, bytes_for_several}});
+    state_.reset(new state{{ctx, chosen, words, bytes_a_word}});
 }
 ngram_text_counter::ngram_text_counter(ngram_text_counter&&) noexcept = default;
 ngram_text_counter& ngram_text_counter::operator=(ngram_text_counter&&) noexcept = default;

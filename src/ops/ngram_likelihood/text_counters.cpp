@@ -33,12 +33,8 @@ class text_part_on : public text_part {
 }  // namespace
 
 text_counters::text_counters(const context& ctx, const chosen_device& chosen,
-                             std::span<const std::string_view> words, std::uint64_t bytes_for_several)
-    : ctx_(ctx),
-      chosen_(chosen),
-      bytes_for_several_(bytes_for_several),
-      places_(ctx, chosen),
-      parts_(places_.size()) {
+                             std::span<const std::string_view> words, std::uint64_t bytes_a_word)
+    : ctx_(ctx), chosen_(chosen), bytes_a_word_(bytes_a_word), places_(ctx, chosen), parts_(places_.size()) {
     places_.on_each([&]<class Place>(Place& place, cpu_place& host, std::size_t index) {
         parts_[index] = std::make_unique<text_part_on<Place>>(place, host, words);
     });
@@ -48,7 +44,7 @@ ngram_record text_counters::count(const ngram_text& text, const ngram_options& o
                                   const row_sink& sink) {
     parts_[0]->check(text, options);
     if (parts_.size() > 1 && options.method == ngram_method::automatic &&
-        text.text.size() >= bytes_for_several_) {
+        text.text.size() >= words_for_several(options) * bytes_a_word_) {
         auto record = count_on_all(places_, options, sink, [&](auto&, const place_share& share, auto& part) {
             return parts_[share.index]->count_part(text, options, share, part);
         });

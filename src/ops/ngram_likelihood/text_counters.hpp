@@ -27,11 +27,12 @@ class text_part {
                             ngram_record& record) = 0;
     virtual std::uint64_t dictionary_bytes() const = 0;
 };
-/// The dictionary stays on every place. Texts of less than `bytes_for_several` are counted by the first one alone.
+/// The dictionary stays on every place. Texts of few words (words_for_several()), of `bytes_a_word` bytes each, are counted by the
+/// first one alone.
 class text_counters {
   public:
     text_counters(const context& ctx, const chosen_device& chosen, std::span<const std::string_view> words,
-                  std::uint64_t bytes_for_several);
+                  std::uint64_t bytes_a_word);
     /// As ngram_text_counter::count(); the options are checked.
     ngram_record count(const ngram_text& text, const ngram_options& options, const row_sink& sink);
     std::uint64_t dictionary_bytes() const { return parts_[0]->dictionary_bytes(); }
@@ -39,7 +40,7 @@ class text_counters {
   private:
     context ctx_;
     chosen_device chosen_;
-    std::uint64_t bytes_for_several_;
+    std::uint64_t bytes_a_word_;
     place_set places_;
     std::vector<std::unique_ptr<text_part>> parts_;
 };

@@ -139,10 +139,16 @@ class ngrams_run {
 
   private:
     void read(const ngram_part* part) {
+        const auto report = ctx_.on_progress;
+        ctx_.on_progress = [&](const progress& now) {
+            device_.check();
+            if (report) report(now);
+        };
         const std::unique_ptr<word_dictionary> known = open_dictionary();
         corpus_ = read_ngram_corpus(options_, text_, known.get(), scratch_, tables_, ctx_, part);
         spilled_ = corpus_.spilled_bytes;
         clock_.end_stage("read", corpus_.input_bytes);
+        ctx_.on_progress = report;
         const chosen_device chosen = device_.wait();
         result_.statistics.device = chosen.name;
         result_.statistics.device_reason = chosen.reason;
