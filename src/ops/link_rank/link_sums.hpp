@@ -53,20 +53,40 @@ inline std::vector<std::uint32_t> link_pieces(const cpu_place& place,
 inline constexpr std::uint32_t block_nodes = 256;
 inline constexpr std::uint64_t run_links = 2048;  ///< running sums: 16 KiB, cached together with their input
 
+/// take(contribution) of the links [begin, end), in their order. Later links and their contributions are prefetched: a core's own
+/// prefetcher stops at page ends, and the running sum leaves it few loads in advance.
+template <class Contribution, class Take>
+void for_each_contribution(std::span<const std::uint32_t> sources, const Contribution* contributions,
+                           std::uint64_t begin, std::uint64_t end, const Take& take) {
+    constexpr std::uint64_t line = 16, links_ahead = 1024, contributions_ahead = 48;
+    const std::uint32_t* const source = sources.data();
+    const std::uint64_t last =  // where all that is prefetched exists
+        sources.size() < links_ahead + line ? 0 : sources.size() - links_ahead - line;
+    std::uint64_t e = begin;
+    for (; e + line <= end && e < last; e += line) {
+        __builtin_prefetch(source + e + links_ahead);
+        for (std::uint64_t i = e; i < e + line; ++i) {
+            __builtin_prefetch(contributions + source[i + contributions_ahead]);
+            take(contributions[source[i]]);
+        }
+    }
+    for (; e < end; ++e) take(contributions[source[e]]);
+}
+
 /// As sum_links without weights, for neighbouring nodes with at most run_links links in total; no branch depends on the
 /// links.
 template <class Contribution>
 void sum_run(const link_graph_view& graph, const Contribution* contributions, std::uint32_t first,
              std::uint32_t past_end, std::int64_t* sums) {
     const std::uint64_t* const offsets = graph.offsets.data();
-    const std::uint64_t from = offsets[first], links = offsets[past_end] - from;
-    const std::uint32_t* const sources = graph.sources.data() + from;
+    const std::uint64_t from = offsets[first];
     std::uint64_t running[run_links + 1];  // modulo 2^64: differences are still right
     std::uint64_t sum = running[0] = 0;
-    for (std::uint64_t e = 0; e < links; ++e) {
-        sum += static_cast<std::uint64_t>(std::int64_t{contributions[sources[e]]});
-        running[e + 1] = sum;
-    }
+    std::uint64_t* next = running;
+    for_each_contribution(graph.sources, contributions, from, offsets[past_end], [&](Contribution sent) {
+        sum += static_cast<std::uint64_t>(std::int64_t{sent});
+        *++next = sum;
+    });
     for (std::uint32_t v = first; v < past_end; ++v)
         sums[v - first] =
             static_cast<std::int64_t>(running[offsets[v + 1] - from] - running[offsets[v] - from]);
@@ -97,7 +117,8 @@ void sum_links(const link_graph_view& graph, std::span<const std::uint64_t> weig
             v = end;
         } else {
             std::int64_t sum = 0;
-            for (std::uint64_t e = offsets[v]; e < offsets[v + 1]; ++e) sum += contributions[sources[e]];
+            for_each_contribution(graph.sources, contributions, offsets[v], offsets[v + 1],
+                                  [&](Contribution sent) { sum += sent; });
             sums[v++ - first] = sum;
         }
     }
