@@ -10,6 +10,7 @@
 
 #include "io/corpus/arrow_corpus.hpp"
 #include "io/corpus/reading.hpp"
+#include "io/parquet/pyarrow_files.hpp"
 #include "quern/base/error.hpp"
 #include "test_folder.hpp"
 
@@ -17,51 +18,13 @@ namespace quern::io::testing::arrow_corpus_test {
 namespace {
 
 namespace fs = std::filesystem;
+using namespace pyarrow_files;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 fs::path file(const std::string& name) {
     return test_folder() / "io/arrow/files" / name;
-}
-
-std::string bytes_of(const fs::path& path) {
-    std::ifstream in(path, std::ios::binary);
-    return {std::istreambuf_iterator<char>(in), {}};
-}
-
-corpus_options everything(std::uint64_t unit_bytes = 4 << 20) {
-    corpus_options options;
-    options.unit_bytes = unit_bytes;
-    options.fields.kept = {"*"};
-    return options;
-}
-
-std::string refusal(const fs::path& path, const corpus_options& options = {}) {
-    try {
-        read_all({path}, options);
-    } catch (const invalid_input& refused) {
-        return refused.what();
-    }
-    return "accepted";
-}
-
-/// Documents in the form of expected.jsonl.
-std::vector<nlohmann::json> in_json(const parsed_unit& all) {
-    std::vector<nlohmann::json> out;
-    for (const document& d : all.documents) {
-        out.push_back({{"id", d.id}, {"title", d.title}, {"text", d.text}, {"links", d.links}});
-        out.back()["fields"] = nlohmann::json::parse(d.fields);
-    }
-    return out;
-}
-
-/// The rows are those of the Parquet files.
-std::vector<nlohmann::json> expected() {
-    std::vector<nlohmann::json> out;
-    std::ifstream in(test_folder() / "io/parquet/files/expected.jsonl");
-    for (std::string line; std::getline(in, line);) out.push_back(nlohmann::json::parse(line));
-    return out;
 }
 
 class arrow_files : public ::testing::TestWithParam<std::string> {};
@@ -185,21 +148,7 @@ TEST(arrow, a_damaged_batch_loses_its_rows_and_no_others_in_any_units) {
 }
 
 TEST(arrow, units_stay_small_where_a_few_bytes_become_many) {
-    constexpr std::uint64_t text = 1 << 20, units = 50;
-    corpus_options options;
-    options.unit_bytes = 4 * text;
-    const auto reader = open_corpus({file("special_repeated_text.arrow")}, options, context{});
-    std::uint64_t rows = 0;
-    for (std::uint64_t i = 0; i < units; ++i) {
-        const auto unit = reader->next();
-        ASSERT_NE(unit, nullptr);
-        EXPECT_LE(unit->raw_bytes(), 5 * text);
-        const parsed_unit part = unit->parse();
-        EXPECT_LE(part.documents.size(), 5U);
-        for (const document& d : part.documents) EXPECT_EQ(d.text.size(), text);
-        rows += part.documents.size();
-    }
-    EXPECT_GE(rows, 3 * units);
+    expect_small_units(file("special_repeated_text.arrow"));
 }
 
 TEST(arrow, a_batch_that_needs_more_than_the_memory_is_named) {
