@@ -83,6 +83,28 @@ cut cut_for_gpus(std::uint64_t documents, std::span<const search_topic> topics, 
             static_cast<std::size_t>(batches)};
 }
 
+/// Batches of topics flow through the steps that add_steps(line) adds, which make results and texts; `sink` gets these in
+/// order.
+template <class Batch, class AddSteps>
+void run_batches(std::span<const search_topic> topics, const cut& by, const context& ctx,
+                 const search_engine::result_sink& sink, const AddSteps& add_steps) {
+    std::span<const search_topic> rest = topics;
+    pipeline<Batch> line(by.batches);
+    line.from([&](Batch& batch) {
+        ctx.check_stop();
+        batch.topics = rest.first(std::min(by.topics, rest.size()));
+        ctx.report({"search", topics.size() - rest.size(), topics.size(), "topics"});
+        rest = rest.subspan(batch.topics.size());
+        return !batch.topics.empty();
+    });
+    add_steps(line);
+    line.in_order([&](Batch& batch) {
+        for (std::size_t i = 0; i < batch.topics.size(); ++i)
+            sink(batch.topics[i], batch.results[i], batch.texts[i]);
+    });
+    run_parallel(ctx, [&] { line.run(); });
+}
+
 /// The feature of topics with these options that a GPU does not support; nothing if it ranks them.
 std::string left_to_cpu(const search_options& options, word_listing listed) {
     const ranking_model model = options.ranking.model;
@@ -177,42 +199,27 @@ void search_engine::state::search_with_vectors(std::span<const search_topic> top
                                                const search_options& options, const prepared& lists,
                                                const context& ctx, const result_text& text,
                                                const result_sink& sink) const {
-    struct batch_with_vectors {
-        std::span<const search_topic> topics;
+    struct batch_with_vectors : written {
         std::vector<hybrid_query> queries;
-        std::vector<search_result> results;
-        std::vector<std::string> texts;
     };
     search_options held = options;  // of each topic in progress
     held.k = hybrid_depth(options);
     const cut by = cut_for(store.info().documents, topics, held, ctx);
-    std::span<const search_topic> rest = topics;
-    pipeline<batch_with_vectors> line(by.batches);
-    line.from([&](batch_with_vectors& batch) {
-        ctx.check_stop();
-        batch.topics = rest.first(std::min(by.topics, rest.size()));
-        ctx.report({"search", topics.size() - rest.size(), topics.size(), "topics"});
-        rest = rest.subspan(batch.topics.size());
-        return !batch.topics.empty();
+    run_batches<batch_with_vectors>(topics, by, ctx, sink, [&](auto& line) {
+        line.in_parallel([&](batch_with_vectors& batch) {
+            for (const search_topic& topic : batch.topics)
+                batch.queries.push_back(hybrid_parts(
+                    topic.query, topic.vector.empty() ? options.vector : topic.vector, options, lists, ctx));
+        });
+        line.in_order([&](batch_with_vectors& batch) { rank_vectors(batch.queries, options, ctx); });
+        line.in_parallel([&](batch_with_vectors& batch) {
+            for (std::size_t i = 0; i < batch.topics.size(); ++i) {
+                ctx.check_stop();
+                batch.results.push_back(hybrid_result(std::move(batch.queries[i]), options, lists, ctx));
+                batch.texts.push_back(text ? text(batch.topics[i], batch.results.back()) : std::string());
+            }
+        });
     });
-    line.in_parallel([&](batch_with_vectors& batch) {
-        for (const search_topic& topic : batch.topics)
-            batch.queries.push_back(hybrid_parts(
-                topic.query, topic.vector.empty() ? options.vector : topic.vector, options, lists, ctx));
-    });
-    line.in_order([&](batch_with_vectors& batch) { rank_vectors(batch.queries, options, ctx); });
-    line.in_parallel([&](batch_with_vectors& batch) {
-        for (std::size_t i = 0; i < batch.topics.size(); ++i) {
-            ctx.check_stop();
-            batch.results.push_back(hybrid_result(std::move(batch.queries[i]), options, lists, ctx));
-            batch.texts.push_back(text ? text(batch.topics[i], batch.results.back()) : std::string());
-        }
-    });
-    line.in_order([&](batch_with_vectors& batch) {
-        for (std::size_t i = 0; i < batch.topics.size(); ++i)
-            sink(batch.topics[i], batch.results[i], batch.texts[i]);
-    });
-    run_parallel(ctx, [&] { line.run(); });
 }
 
 void search_engine::search_on_cpu(std::span<const search_topic> topics, const search_options& options,
@@ -222,30 +229,18 @@ void search_engine::search_on_cpu(std::span<const search_topic> topics, const se
     const bool weights = state_->store.info().listed == word_listing::weights;
     context of_a_topic = ctx;
     of_a_topic.threads = 1;
-    std::span<const search_topic> rest = topics;
-    pipeline<written> line(by.batches);
-    line.from([&](written& batch) {
-        ctx.check_stop();
-        batch.topics = rest.first(std::min(by.topics, rest.size()));
-        ctx.report({"search", topics.size() - rest.size(), topics.size(), "topics"});
-        rest = rest.subspan(batch.topics.size());
-        return !batch.topics.empty();
+    run_batches<written>(topics, by, ctx, sink, [&](auto& line) {
+        line.in_parallel([&](written& batch) {
+            batch.results.reserve(batch.topics.size());
+            for (const search_topic& topic : batch.topics) {
+                ctx.check_stop();
+                batch.results.push_back(
+                    result(weights && !topic.weights.empty() ? topic.weights : topic.query,
+                           topic.vector.empty() ? options.vector : topic.vector, options, lists, of_a_topic));
+                batch.texts.push_back(text ? text(topic, batch.results.back()) : std::string());
+            }
+        });
     });
-    line.in_parallel([&](written& batch) {
-        batch.results.reserve(batch.topics.size());
-        for (const search_topic& topic : batch.topics) {
-            ctx.check_stop();
-            batch.results.push_back(result(weights && !topic.weights.empty() ? topic.weights : topic.query,
-                                           topic.vector.empty() ? options.vector : topic.vector, options,
-                                           lists, of_a_topic));
-            batch.texts.push_back(text ? text(topic, batch.results.back()) : std::string());
-        }
-    });
-    line.in_order([&](written& batch) {
-        for (std::size_t i = 0; i < batch.topics.size(); ++i)
-            sink(batch.topics[i], batch.results[i], batch.texts[i]);
-    });
-    run_parallel(ctx, [&] { line.run(); });
 }
 
 void search_engine::search_on_device(std::span<const search_topic> topics, const search_options& options,

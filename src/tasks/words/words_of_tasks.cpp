@@ -9,6 +9,7 @@
 
 #include "ops/word_similarity/exact/best_words.hpp"
 #include "quern/base/error.hpp"
+#include "tasks/cluster/result_values.hpp"
 
 namespace quern {
 namespace {
@@ -17,15 +18,6 @@ namespace fs = std::filesystem;
 using word_similarity_detail::better, word_similarity_detail::scored_word;
 
 enum head : std::size_t { words_at, relations_at, entries_at, cooccurrences_at, triples_at, head_size };
-
-template <class Value>
-void append_values_to(task_results& results, std::span<const Value> values) {
-    constexpr std::size_t at_once = std::size_t{1} << 20;
-    for (std::size_t i = 0; i < values.size(); i += at_once) {
-        const auto some = values.subspan(i, std::min(at_once, values.size() - i));
-        results.append({reinterpret_cast<const char*>(some.data()), some.size_bytes()});
-    }
-}
 
 [[noreturn]] void refuse_size(const io::mapped_file& file) {
     throw damaged_store(file.path().string(), "words", "has another size than its counts say");
@@ -72,20 +64,20 @@ void write_weights(const context_matrix_view& matrix, const counting_record& rec
     const std::array<std::uint64_t, head_size> numbers{matrix.words, matrix.relations, matrix.columns.size(),
                                                        record.cooccurrences, record.triples};
     results.begin("matrix");
-    append_values_to(results, std::span<const std::uint64_t>(numbers));
-    append_values_to(results, matrix.offsets);
-    append_values_to(results, matrix.column_counts);
+    append_values(results, std::span<const std::uint64_t>(numbers));
+    append_values(results, matrix.offsets);
+    append_values(results, matrix.column_counts);
     results.begin("columns");
-    append_values_to(results, matrix.columns);
+    append_values(results, matrix.columns);
     results.begin("weights");
-    append_values_to(results, matrix.weights);
+    append_values(results, matrix.weights);
 }
 
 void write_neighbours(const neighbour_lists& lists, task_results& results) {
     results.begin("neighbours");
-    append_values_to(results, std::span<const std::uint64_t>(lists.offsets).subspan(1));
-    append_values_to(results, std::span<const double>(lists.scores));
-    append_values_to(results, std::span<const std::uint32_t>(lists.words));
+    append_values(results, std::span<const std::uint64_t>(lists.offsets).subspan(1));
+    append_values(results, std::span<const double>(lists.scores));
+    append_values(results, std::span<const std::uint32_t>(lists.words));
 }
 
 weights_of_job::weights_of_job(const fs::path& job)
