@@ -107,11 +107,11 @@ END
     local packer name
     for packer in gzip zstd xz bzip2; do
         name=bomb.jsonl.$packer
-        { echo '{"id":"a","text":"bran"}' && head -c 300M /dev/zero | tr '\0' ' ' && echo && echo '{"id":"b","text":"flour"}'; } |
+        { echo '{"id":"a","text":"bran"}' && head -c 150M /dev/zero | tr '\0' ' ' && echo && echo '{"id":"b","text":"flour"}'; } |
             $packer -1 -c >"$name"
         [ "$(stat -c %s "$name")" -lt 3000000 ]
-        within 96M 3 build "$name" -o store --skip all
-        within 96M 0 build "$name" -o store --skip all --max-errors 1
+        within 48M 3 build "$name" -o store --skip all
+        within 48M 0 build "$name" -o store --skip all --max-errors 1
         [ "$(quern search store 'bran flour' --quiet | cut -f 2 | sort | tr '\n' ' ')" = "a b " ]
         # Once more packed, it is no text.
         $packer -c "$name" >twice.jsonl

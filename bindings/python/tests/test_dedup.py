@@ -65,7 +65,7 @@ def test_pairs_and_kept_documents_are_those_of_the_reference(texts, threshold):
 def corpus(tmp_path):
     chance = random.Random(3)
     vocabulary = [f"w{i}" for i in range(500)]
-    texts = [" ".join(chance.choices(vocabulary, k=80)) for _ in range(300)]
+    texts = [" ".join(chance.choices(vocabulary, k=80)) for _ in range(120)]
     for i in range(0, 60, 3):
         copy = list(texts[i])
         for _ in range(1 + i % 9):
@@ -277,7 +277,7 @@ def test_threads_share_a_stream() -> None:
     def use(thread: int) -> None:
         letters = random.Random(thread)
         try:
-            for i in range(1500):
+            for i in range(400):
                 text = "".join(letters.choices("abcdefghijklmnopqrstuvwxyz ", k=200))
                 assert stream.add(text, id=f"{thread}-{i}")["duplicates"] == []
                 found = stream.query(text)["duplicates"]
@@ -290,7 +290,7 @@ def test_threads_share_a_stream() -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    assert not failures and len(stream) == 6000
+    assert not failures and len(stream) == 1600
 
 
 def test_results_can_be_pickled(corpus):
