@@ -60,15 +60,15 @@ page() {
 }
 
 @test "a compressed page that grows beyond the memory is rejected" {
-    head -c 1G /dev/zero | tr '\0' ' ' | gzip >bomb
+    head -c 256M /dev/zero | tr '\0' ' ' | gzip >bomb
     {
         { printf 'HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Encoding: gzip\r\n\r\n' && cat bomb; } |
             record response http://a.org/bomb application/http
         page http://a.org/2 '<p>two'
         printf 'WARC/1.0\r\nWARC-Type: response\r\nWARC-Target-URI: http://a/\r\nContent-Length: 2147483648\r\n\r\nHTTP/1.1'
     } >crawl.warc
-    within 256M 3 build crawl.warc -o store
-    within 256M 0 build crawl.warc -o store --max-errors 100%
+    within 64M 3 build crawl.warc -o store
+    within 64M 0 build crawl.warc -o store --max-errors 100%
     [[ $stderr == *"bytes a document that the memory allows"* ]]
     [ "$(quern search store two --quiet | cut -f 2)" = http://a.org/2 ]
 }

@@ -134,7 +134,7 @@ END
 }
 
 @test "rates are measured, and jobs run beside their prediction" {
-    "$simulate" measure --documents 1500 --folder . -o rates.json
+    "$simulate" measure --documents 500 --folder . -o rates.json
     [ "$(ls)" = rates.json ]
     python3 - <<'END'
 import json
@@ -142,7 +142,7 @@ found = json.load(open("rates.json"))
 assert all(each["unit"] and each["source"] for each in found["rates"].values())
 assert all(found["rates"][name]["value"] > 0 for name in ("task", "judge", "distinct", "value", "place", "link", "token", "write"))
 END
-    "$simulate" check --rates rates.json --documents 1500 --folder . --workers 2 --turns 1 >table
+    "$simulate" check --rates rates.json --documents 500 --folder . --workers 2 --turns 1 >table
     [ "$(grep -c '^| .*local:2' table)" -eq 3 ]
     grep -q '^Error of the processors: ' table
     [ "$(echo *)" = "rates.json table" ]
