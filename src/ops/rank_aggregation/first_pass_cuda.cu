@@ -202,19 +202,20 @@ __global__ void __launch_bounds__(first_pass_threads, 1)
     first_pass_kernel(ranked_table<Score> table, seen_lists<Word> seen, pass_plan plan, pass_state* state) {
     __shared__ block_bounds known;
     const auto grid = cooperative_groups::this_grid();
-    plan.deepest = useful_depth(table, plan, known);
+    if (plan.looks) plan.deepest = useful_depth(table, plan, known);
     if (plan.deepest < plan.k) return;  // so few levels have no k objects
     std::uint64_t from = 0, depth = plan.first < plan.deepest ? plan.first : plan.deepest, complete = 0;
     for (unsigned round = 0;; ++round) {
         if (round == max_rounds) return;
         const marked_counts counts = set_bits(table, seen, from, depth);
         add_up(counts.complete, &state->complete[round]);
-        if (round == 0) add_up(counts.twice, &state->twice);
+        if (round == 0 && plan.looks) add_up(counts.twice, &state->twice);
         grid.sync();
         complete += *static_cast<volatile unsigned long long*>(&state->complete[round]);
         if (complete >= plan.k) break;
-        if (round == 0 && looks_hopeless(plan, table.size, plan.deepest, depth,
-                                         *static_cast<volatile unsigned long long*>(&state->twice)))
+        if (round == 0 && plan.looks &&
+            looks_hopeless(plan, table.size, plan.deepest, depth,
+                           *static_cast<volatile unsigned long long*>(&state->twice)))
             return;
         if (depth >= plan.deepest) return;
         from = depth;

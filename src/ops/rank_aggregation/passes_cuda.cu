@@ -26,6 +26,8 @@ namespace {
 constexpr std::uint64_t small_lists = 1 << 14;  // below this, columns are as fast
 /// Marking a part of the lists costs about as much as writing that many cells of columns, and the whole takes more passes.
 constexpr double worth_reading = 0.35;
+/// Where chance completes k objects above this share of the lists, looking whether that helps takes longer than reading on.
+constexpr double worth_a_look = 0.12;
 
 /// Whether one of a word's objects is in at least that many lists, tested for all objects in parallel: the number of bits
 /// in each object's field, plus the addend that carries into the field's first bit from `least` on.
@@ -247,6 +249,7 @@ class passes {
         plan_.deepest = std::min<std::uint64_t>(
             plan_.limit,
             static_cast<std::uint64_t>(std::max({1.1 * surely, 1.5 * depth_of(k), static_cast<double>(k)})));
+        plan_.looks = depth_of(k) > worth_a_look * longest;
         plan_.by_chance = std::min(plan_.deepest, static_cast<std::uint64_t>(std::max(depth_of(k), 1.0)));
     }
 

@@ -24,6 +24,7 @@ struct pass_state {
 struct pass_plan {
     std::uint64_t k, first, by_chance, deepest, limit;
     double objects, longest;  ///< the number of objects, the length of the longest list
+    bool looks;               ///< whether to look first how deep marks can be of use
 };
 
 /// One bit for each list that has no entry below `depth`.
