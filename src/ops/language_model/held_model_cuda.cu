@@ -2,6 +2,7 @@
 // The walks of block_scorer.hpp, one thread per word. A word's logarithm needs its own n-grams and those of the word before
 // it, which the thread before has found.
 #include <algorithm>
+#include <utility>
 
 #include "device/cuda/check.cuh"
 #include "ops/language_model/held_model.hpp"
@@ -108,9 +109,13 @@ void held_model<cuda_place>::score(device_span<const std::uint32_t> words,
 void held_model<cuda_place>::score_host(std::span<const std::uint32_t> words,
                                         std::span<const std::uint8_t> begins, std::span<double> logarithms) {
     if (words_.size() < words.size()) {
-        words_ = make_array<std::uint32_t>(place_, words.size(), "words to score");
-        begins_ = make_array<std::uint8_t>(place_, words.size(), "words to score");
-        logarithms_ = make_array<double>(place_, words.size(), "scores of words");
+        // All or none, so that a caller who comes after an error finds three arrays of one size.
+        auto more_words = make_array<std::uint32_t>(place_, words.size(), "words to score");
+        auto more_begins = make_array<std::uint8_t>(place_, words.size(), "words to score");
+        auto more_logarithms = make_array<double>(place_, words.size(), "scores of words");
+        words_ = std::move(more_words);
+        begins_ = std::move(more_begins);
+        logarithms_ = std::move(more_logarithms);
     }
     const auto to = words_.span().first(words.size());
     const auto marked = begins_.span().first(begins.size());
