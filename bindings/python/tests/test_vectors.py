@@ -555,7 +555,13 @@ def test_ctrl_c_and_afterwards(interrupt):
 def test_ctrl_c_while_another_thread_searches(interrupt):
     x = numpy.random.default_rng(1).standard_normal((200_000, 96), dtype="float32")
     found = quern.VectorSet(x, device="cpu")
-    other = threading.Thread(target=found.search, args=(x[:12_000], 5))
+    ended = threading.Event()
+
+    def search_on() -> None:
+        while not ended.is_set():
+            found.search(x[:2_000], 5)
+
+    other = threading.Thread(target=search_on)
     other.start()
     time.sleep(0.2)
     interrupt(0.2)
@@ -563,6 +569,7 @@ def test_ctrl_c_while_another_thread_searches(interrupt):
     with pytest.raises(KeyboardInterrupt):
         found.search(x[:40_000], 5)
     assert time.monotonic() - began < 0.2 + 0.5
+    ended.set()
     other.join()
 
 
