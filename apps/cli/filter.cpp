@@ -205,6 +205,7 @@ int run_filter(const command& self, const std::vector<std::string>& arguments) {
     for (const char* const name : {"--below", "--above", "--below-percentile", "--above-percentile",
                                    "--reference", "--perplexity-measure", "--model-words", "--gpu-memory"})
         line.require_used(name, !options.perplexity.empty(), "requires --perplexity");
+    line.require_used("--gpu-memory", !request.cluster.is_used(), "cannot be combined with --cluster");
     const bool has_percentile = options.below_percentile || options.above_percentile;
     if (has_percentile && (options.below || options.above))
         throw usage_error("--below and --above cannot be combined with percentiles");

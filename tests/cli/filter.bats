@@ -154,6 +154,8 @@ PY
     cmp <(filter --above-percentile 33) <(quern filter docs.jsonl --perplexity text.arpa --above "$value" -o - --quiet)
     printf '{"id":"a","text":"..."}\n' >none.jsonl
     refused "no document of the reference has words" docs.jsonl --perplexity text.arpa --below-percentile 5 --reference none.jsonl
+    refused "score on the CPU (leave out --device cuda)" docs.jsonl --perplexity text.arpa --below 60 --device cuda --cluster local:2 --share job -o kept.jsonl
+    refused "--gpu-memory cannot be combined with --cluster" docs.jsonl --perplexity text.arpa --below 60 --gpu-memory 1G --cluster local:2 --share job -o kept.jsonl
 }
 
 @test "perplexity: the values of quern perplexity, after the rules" {

@@ -228,7 +228,7 @@ document_filter::document_filter(const filter_options& options, context& ctx)
     if (models_) {
         ctx = with_remaining_memory(ctx, models_->memory_bytes(), "the language model");
         if (options.verdicts.empty())
-            device_ = hold_on_device(*models_, bytes_of_inputs(options.inputs), ctx, "filter");
+            device_ = hold_on_device(*models_, bytes_for_choice(options.inputs, ctx), ctx, "filter");
         scorer_.emplace(*models_, model_text(options), options.words_of_model == model_words::tokenized,
                         false);
     }

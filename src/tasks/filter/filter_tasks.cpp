@@ -44,6 +44,8 @@ std::vector<job_task> plan_filter(const filter_options& options, unsigned shards
         throw usage_error(
             "percentiles need the values of the whole reference, which no task has (expected limits: quern "
             "perplexity shows the values, --below and --above take them)");
+    if (ctx.device.where == device_choice::kind::cuda)
+        throw usage_error("the tasks of a distributed run score on the CPU (leave out --device cuda)");
     if (options.resume)
         throw usage_error(
             "a distributed run is not resumed by --resume: the same command goes on from the tasks that are "

@@ -47,6 +47,10 @@ std::uint64_t bytes_of_inputs(const std::vector<std::filesystem::path>& inputs) 
     return bytes;
 }
 
+std::uint64_t bytes_for_choice(const std::vector<std::filesystem::path>& inputs, const context& ctx) {
+    return has_cuda && ctx.device.where == device_choice::kind::automatic ? bytes_of_inputs(inputs) : 0;
+}
+
 context with_requested_device(const context& ctx, std::string_view operation) {
     context settled = ctx;
     if (ctx.device.where == device_choice::kind::cuda)

@@ -45,8 +45,11 @@ class device_scorer {
     resident<held_models> held_;
 };
 
-/// The bytes of the files and folders of a corpus; what cannot be known counts 0.
+/// The bytes of the files and folders of a corpus, as they are on disk; what cannot be known counts 0.
 std::uint64_t bytes_of_inputs(const std::vector<std::filesystem::path>& inputs);
+
+/// The same if a device must be chosen for them; otherwise 0.
+std::uint64_t bytes_for_choice(const std::vector<std::filesystem::path>& inputs, const context& ctx);
 
 /// `ctx` with the GPU settled if CUDA is requested, so that one that is missing is known before the model is read. Throws as
 /// choose_device does.

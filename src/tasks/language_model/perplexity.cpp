@@ -41,7 +41,7 @@ class perplexity_run {
             probabilities_.emplace(*scratch_, "probabilities", reading_.memory_limit() / 4);
         }
         const chosen_device chosen =
-            hold_on_device(models_, bytes_of_inputs(options.inputs), reading_, operation);
+            hold_on_device(models_, bytes_for_choice(options.inputs, reading_), reading_, operation);
         result_.statistics.device = chosen.name;
         result_.statistics.device_reason = chosen.reason;
         clock_.end_stage("model", 0);
