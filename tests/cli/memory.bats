@@ -55,8 +55,12 @@ same_but_statistics() { # same_but_statistics FOLDER OTHER
 @test "the stages of a build spill to disk and give the same store" {
     zipf 600 400 >corpus.jsonl
     quern build corpus.jsonl -o roomy --skip duplicates --memory 1G --quiet
-    within 16M 0 build corpus.jsonl -o tight --skip duplicates --quiet
+    within 6M 0 build corpus.jsonl -o tight --skip duplicates --quiet
     same_but_statistics roomy tight
+    for statistics in stats.json thesaurus/stats.json; do
+        json "tight/$statistics" 'd["counts"]["spilled_bytes"] > 1 << 17' | grep True
+        json "roomy/$statistics" 'd["counts"]["spilled_bytes"]' | grep -x 0
+    done
 }
 
 # few_words DOCUMENTS: JSON lines that have most of the same 64 words. So each row of words by documents is long.
