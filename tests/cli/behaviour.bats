@@ -98,7 +98,10 @@ interrupted() {
     "$QUERN" build - -o out/store --skip all <pipe 2>said 3>&- &
     local program=$! status=0
     at_work "$program"
-    python3 -c 'import os, sys; [os.kill(int(sys.argv[1]), 2) for _ in range(50)]' "$program"
+    # The program may end before the last of them comes.
+    python3 -c 'import contextlib, os, sys
+with contextlib.suppress(ProcessLookupError):
+    for _ in range(50): os.kill(int(sys.argv[1]), 2)' "$program"
     wait "$program" || status=$?
     kill "$writer"
     [ "$status" -eq 130 ]
