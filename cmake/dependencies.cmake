@@ -18,8 +18,15 @@ pkg_check_modules(lz4 REQUIRED IMPORTED_TARGET liblz4)
 pkg_check_modules(brotli REQUIRED IMPORTED_TARGET libbrotlidec)
 pkg_check_modules(xxhash REQUIRED IMPORTED_TARGET libxxhash)
 pkg_check_modules(hwy REQUIRED IMPORTED_TARGET libhwy)
-# Processors with SSSE3 and nothing above it were last made in 2008; they take the code of SSE2.
-target_compile_definitions(PkgConfig::hwy INTERFACE HWY_DISABLED_TARGETS=HWY_SSSE3)
+# Processors with SSSE3 and nothing above it were last made in 2008; they take the code of SSE2. ARM's SVE runs the code of
+# NEON: kernels keep vectors in arrays, which the types of SVE do not allow, and GCC 12 crashes on arm_sve.h in a precompiled
+# header.
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
+  target_compile_definitions(PkgConfig::hwy INTERFACE
+    "HWY_DISABLED_TARGETS=(HWY_SVE|HWY_SVE2|HWY_SVE_256|HWY_SVE2_128)")
+else()
+  target_compile_definitions(PkgConfig::hwy INTERFACE HWY_DISABLED_TARGETS=HWY_SSSE3)
+endif()
 if(QUERN_CUDA OR quern_CUDA)
   if(NOT TARGET CUDA::nvToolsExt) # CMake 3.25 (Debian 12) sets a property of it, though CUDA 13 has no such library
     add_library(CUDA::nvToolsExt INTERFACE IMPORTED)

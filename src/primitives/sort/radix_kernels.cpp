@@ -7,9 +7,10 @@
 #include <limits>
 #include <tuple>
 
-// The targets between these four do not speed up these loops and would cost compile time.
+// The targets between these do not speed up these loops and would cost compile time.
 #undef HWY_DISABLED_TARGETS
-#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL)
+#define HWY_DISABLED_TARGETS \
+    (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128)
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "primitives/sort/radix_kernels.cpp"
 #include "hwy/foreach_target.h"  // must come before highway.h

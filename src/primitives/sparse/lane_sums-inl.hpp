@@ -50,14 +50,24 @@ constexpr std::uint32_t padding = 0xffffffff;
 
 // ---- Sums of one vector of lanes ----
 
+// With ARM the constructors are written out, because GCC gives implicit ones no instruction set and then cannot inline those of
+// a vector.
 template <class Value>
 struct lane_sums;
 template <>
 struct lane_sums<float> {
+#if HWY_ARCH_ARM
+    HWY_ATTR lane_sums() {}
+    HWY_ATTR lane_sums(vector s_, vector t_) : s(s_), t(t_) {}
+#endif
     vector s, t;
 };
 template <>
 struct lane_sums<double> {
+#if HWY_ARCH_ARM
+    HWY_ATTR lane_sums() {}
+    HWY_ATTR lane_sums(vector s_, vector t_, vector c_) : s(s_), t(t_), c(c_) {}
+#endif
     vector s, t, c;
 };
 template <class Value>
@@ -173,10 +183,18 @@ template <class Value>
 struct checked_sums;
 template <>
 struct checked_sums<float> {
+#if HWY_ARCH_ARM
+    HWY_ATTR checked_sums() {}
+    HWY_ATTR checked_sums(vector s_, vector lost_) : s(s_), lost(lost_) {}
+#endif
     vector s, lost;
 };
 template <>
 struct checked_sums<double> {
+#if HWY_ARCH_ARM
+    HWY_ATTR checked_sums() {}
+    HWY_ATTR checked_sums(vector s_, vector c_, vector lost_) : s(s_), c(c_), lost(lost_) {}
+#endif
     vector s, c, lost;
 };
 template <class Value>
