@@ -66,7 +66,6 @@ has() { command -v "$1" >/dev/null || skip "$1 is not installed"; }
         [ "$status" -eq 2 ]
         [[ $output =~ "expected one of "([a-z0-9+, -]*) ]] || { echo "$words: $output"; return 1; }
         IFS=', ' read -ra expected <<<"${BASH_REMATCH[1]}"
-        [[ $words != *--skip ]] || expected+=(all)
         # shellcheck disable=SC2086
         diff -u <(printf '%s\n' "${expected[@]}" | sort) <(in_bash $words '' | sort) || { echo "$words"; return 1; }
         checked=$((checked + 1))
