@@ -39,6 +39,7 @@ class reserved_memory {
 
     void* data() const noexcept { return memory_; }
     std::uint64_t size() const noexcept { return used_; }
+    std::uint64_t reserved() const noexcept { return reserved_; }
 
   private:
     void swap(reserved_memory& other) noexcept;
@@ -70,6 +71,8 @@ class large_array {
 
     T* data() const noexcept { return static_cast<T*>(memory_.data()); }
     std::uint64_t size() const noexcept { return memory_.size() / sizeof(T); }
+    /// What it can grow to.
+    std::uint64_t capacity() const noexcept { return memory_.reserved() / sizeof(T); }
     bool empty() const noexcept { return size() == 0; }
     std::span<T> span() const noexcept { return {data(), size()}; }
     T& operator[](std::uint64_t i) const noexcept { return data()[i]; }

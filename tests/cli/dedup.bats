@@ -420,3 +420,13 @@ END
         grep -qF "$row" page.html
     done
 }
+
+# Memory that is only reserved counts against such a limit.
+@test "a limit of the process's own memory leaves room for the work" {
+    awk 'BEGIN { srand(5); for (d = 0; d < 20000; ++d) { printf "{\"id\":\"%d\",\"text\":\"", d
+        for (w = 0; w < 8; ++w) printf "w%d ", int(rand() * 5000)
+        print "\"}" } }' >many.jsonl
+    quern dedup many.jsonl --pairs all.tsv --quiet
+    (ulimit -d 150000 && quern dedup many.jsonl --pairs limited.tsv --quiet)
+    cmp all.tsv limited.tsv
+}

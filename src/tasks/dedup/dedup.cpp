@@ -8,6 +8,7 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <fstream>
 #include <limits>
 #include <optional>
 #include <utility>
@@ -67,10 +68,16 @@ namespace {
 
 constexpr std::uint64_t everything = std::numeric_limits<std::uint64_t>::max();
 
-/// ulimit -v: then none is reserved for what may come.
-bool is_address_space_limited() {
-    rlimit addresses{};
-    return ::getrlimit(RLIMIT_AS, &addresses) == 0 && addresses.rlim_cur != RLIM_INFINITY;
+/// Whether the system counts memory that is only reserved (ulimit -v or -d, no overcommitment): then none is reserved for what
+/// may come.
+bool is_reserving_counted() {
+    const auto is_limited = [](auto what) {
+        rlimit limit{};
+        return ::getrlimit(what, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+    };
+    int overcommitment = 0;
+    std::ifstream("/proc/sys/vm/overcommit_memory") >> overcommitment;
+    return is_limited(RLIMIT_AS) || is_limited(RLIMIT_DATA) || overcommitment == 2;
 }
 
 /// The work of one call; the members' names give the order.
@@ -187,9 +194,9 @@ class dedup_run {
         const edit_unit unit = options_.duplicates.unit;
         std::uint64_t sketched = 0;
         const bool automatic = options_.duplicates.method == duplicate_method::automatic;
-        if (before == 0 && automatic && compares_ && !is_address_space_limited()) {
+        if (before == 0 && automatic && compares_ && !is_reserving_counted()) {
             sketches_ = io::large_array<text_sketch>(sketch_memory_, "sketches of texts");
-            sketched = sketch_memory_.limit() / sizeof(text_sketch);
+            sketched = std::min(sketch_memory_.limit() / sizeof(text_sketch), sketches_.capacity());
         }
         const auto admit = [&](document& d) {
             const document_reader::verdict v = reader.settle(d, table);
@@ -207,6 +214,7 @@ class dedup_run {
             }
         };
         const bool more = reader.read(everything, admit, {}, work);
+        sketches_.settle();
         refuse_nothing(reader);
         table.map_texts(texts.finish());
         if (found_->folder) found_->folder->end_batch(nullptr, reader.record(), {});
