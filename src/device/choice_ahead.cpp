@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device/choice_ahead.hpp"
 
+#include <utility>
+
 namespace quern {
 
 choice_ahead::choice_ahead(device::machine here, const context& ctx, std::string_view job,
@@ -36,12 +38,20 @@ choice_ahead::choice_ahead(device::machine here, const context& ctx, std::string
 }
 
 void choice_ahead::check() {
-    if (failed_) choosing_.wait();
+    if (failed_) wait();
 }
 
 chosen_device choice_ahead::wait() {
-    choosing_.wait();
-    for (const auto& [level, message] : messages_) ctx_.log(level, message);
+    const auto pass_on_messages = [&] {
+        for (const auto& [level, message] : std::exchange(messages_, {})) ctx_.log(level, message);
+    };
+    try {
+        choosing_.wait();
+    } catch (...) {
+        pass_on_messages();
+        throw;
+    }
+    pass_on_messages();
     return chosen_;
 }
 
