@@ -177,7 +177,8 @@ int main(int count, char** values) {
     // Return large blocks to the system when freed. By default glibc soon keeps them in its heaps, fragmented:
     // a build under --memory 1G then held half as much again.
     mallopt(M_MMAP_THRESHOLD, 1 << 20);
-    // But not the memory of each unit of documents that is read, which the next one needs again: a fault for every page.
+    // But not the memory of each unit of documents that is read, which the next one needs again: a fault for every page. So
+    // much may stay with each thread.
     mallopt(M_TRIM_THRESHOLD, 8 << 20);
     std::set_terminate(end_for_uncaught);
     catch_signals();

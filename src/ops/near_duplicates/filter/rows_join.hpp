@@ -45,7 +45,8 @@ struct join_input {
     }
 };
 
-/// All texts of a call in the memory of a place, if it holds them; on the CPU none are copied. One thread, but for opens_to().
+/// All texts of a call in the memory of a place, if it holds them; on the CPU none are copied. One thread for
+/// each object, but bring_part() of other places writes into this one's array meanwhile; opens_to() is called by one for all.
 template <class Unit>
 class copied_texts {
   public:
