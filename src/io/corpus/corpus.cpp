@@ -299,7 +299,7 @@ class many_reader final : public corpus_reader {
         const char separator = form == corpus_form::csv ? csv_separator(text) : '\t';
         const bool whole = head.size() < detection_bytes;
         if (const auto beginning = table_beginning(text, whole, separator, fields)) {
-            // Excel takes a file without the mark for one of its own code page.
+            // Without the mark, Excel reads a file in the code page of its system, not as UTF-8.
             const bool has_mark = byte_order_of(head) == byte_order::utf8;
             return table_form((has_mark ? "\xEF\xBB\xBF" : "") + *beginning, separator, fields);
         }

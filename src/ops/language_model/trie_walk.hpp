@@ -114,7 +114,7 @@ constexpr unsigned history_size(const std::uint8_t* begins, std::uint64_t i, uns
 }
 
 /// Writes the n-grams of the model that end with word i, the shortest first, `stride` apart; returns their number, 0 for a
-/// word that is none of the model's.
+/// word that the model does not know.
 template <class Trie>
 constexpr unsigned walk(const Trie& trie, const std::uint32_t* words, std::uint64_t i, unsigned history,
                         std::uint32_t* nodes, unsigned stride) {

@@ -133,8 +133,8 @@ __device__ bool some_pair_reaches(const ranked_table<Score>& table, std::uint64_
     return found;
 }
 
-/// The smallest depth in [low, high] from which on `ends(depth, at_depth)` is true, high + 1 if there is none. Called by all
-/// threads of a block; all get the result. One depth per warp, with an array of its own.
+/// The smallest depth in [low, high] at which `ends(depth, at_depth)` is true, which it then is at all greater depths; high + 1 if
+/// it is true at none. Called by all threads of a block; all get the result. Each warp tries one depth, with its array at_depth.
 template <class Ends>
 __device__ std::uint64_t first_depth(std::uint64_t low, std::uint64_t high, block_bounds& known,
                                      const Ends& ends) {
@@ -156,7 +156,8 @@ __device__ std::uint64_t first_depth(std::uint64_t low, std::uint64_t high, bloc
     return high;
 }
 
-/// The smallest depth in [low, high] at which no object that lacks two lists reaches the score, high + 1 if there is none.
+/// The smallest depth in [low, high] at which no object that is missing from two lists can have the score; high + 1 if at every
+/// depth one can.
 template <class Score>
 __device__ std::uint64_t depth_without_two(const ranked_table<Score>& table, std::uint64_t low,
                                            std::uint64_t high, double score, block_bounds& known) {

@@ -51,7 +51,7 @@ class document_filter {
     /// `ctx` requests. `options` must outlive it. Throws usage_error, io_error, device_error, out_of_memory.
     document_filter(const filter_options& options, context& ctx);
 
-    /// Of the model; the CPU if there is none.
+    /// The device that scores with the language model; the CPU if there is no model.
     const chosen_device& device() const { return device_; }
 
     /// In the order in which they apply: judged::reason is a number of these.

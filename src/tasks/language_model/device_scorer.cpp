@@ -71,7 +71,7 @@ chosen_device hold_on_device(model_mixture& models, std::uint64_t corpus_bytes, 
         ctx.log(log_level::info, "device cpu: " + reason);
         return chosen_device{false, 0, "cpu", std::move(reason), {}};
     };
-    // Without CUDA there is no choice to report.
+    // A program without CUDA has nothing to choose, and logs nothing.
     if (has_cuda && is_automatic &&
         !is_worth_starting(corpus_bytes, model_bytes, ngrams.size(), ctx.thread_count()))
         return stays(
