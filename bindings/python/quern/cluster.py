@@ -19,6 +19,7 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -100,6 +101,19 @@ def _run_task(file: str, task: int, program: str | None, arguments: Sequence[str
     return os.uname().nodename
 
 
+def _gpus_of(folder: str) -> int:
+    """The GPUs that a task needs by the --device of the planned command: those up to the last it names, 1 for cuda and cuda:all."""
+    with open(os.path.join(folder, "plan.json"), encoding="utf-8") as file:
+        arguments = json.load(file)["request"]["arguments"]
+    for argument in arguments:
+        if argument == "--":
+            break
+        if isinstance(argument, str) and argument.startswith("--device=cuda"):
+            numbers = [int(number) for number in argument.partition(":")[2].split(",") if number.isdecimal()]
+            return max(numbers, default=0) + 1
+    return 0
+
+
 def _tasks_of(folder: str, program: str) -> list[dict[str, Any]]:
     """The rows of `quern status --tasks`."""
     shown = subprocess.run([program, "status", folder, "--tasks", "--format", "jsonl"], capture_output=True, check=False)
@@ -116,6 +130,14 @@ def _ray() -> Any:
     if tuple(int(part) for part in ray.__version__.split(".")[:2]) < (2, 59):
         raise ImportError(f"Ray {ray.__version__} is too old (expected 2.59 or newer)")
     return ray
+
+
+def _warn_of_small_nodes(ray: Any, wanted: dict[str, float]) -> None:
+    """Ray lets a task wait for a node that is large enough, also where none ever comes."""
+    nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
+    if not any(all(node.get(name, 0) >= count for name, count in wanted.items()) for node in nodes):
+        each = " and ".join(f"{count:g} {name}s" for name, count in wanted.items() if count)
+        warnings.warn(f"no node of the Ray cluster has {each} for a task; the tasks wait until one is added", stacklevel=3)
 
 
 def _run_phase(ray: Any, remote: Any, numbers: list[int], submit: Callable[[Any, int], Any],
@@ -146,6 +168,7 @@ def run_job(
     address: str | None = None,
     *,
     num_cpus: float = 1,
+    num_gpus: float | None = None,
     memory: int | None = None,
     max_retries: int = 3,
     progress: Callable[[int, int], None] | None = None,
@@ -158,6 +181,8 @@ def run_job(
     address: of the cluster ("auto": a running one); None: RAY_ADDRESS if it is set, else Ray starts on this machine. Ray that this
         process has started already is used as it is.
     num_cpus, memory: of each task: what Ray reserves, and what the task uses (memory in bytes; None: not limited).
+    num_gpus: of each task; Ray gives it GPUs of its own, which it numbers from 0. None: 1 if the planned command has --device cuda or
+        cuda:all, one more than the highest N of cuda:N, else none.
     max_retries: times that a task is tried again whose worker or node dies.
     progress: called with the numbers of done tasks and of all.
     finish: runs `quern finish` on this machine at the end.
@@ -179,10 +204,12 @@ def run_job(
         if is_ours:
             ray.init(address=address, include_dashboard=False if address is None and "RAY_ADDRESS" not in os.environ else None,
                      log_to_driver=False)
+        gpus = _gpus_of(here) if num_gpus is None else num_gpus
+        _warn_of_small_nodes(ray, {"CPU": num_cpus, "GPU": gpus})
         arguments = ["--threads", str(max(int(num_cpus), 1))]
         if memory is not None:
             arguments += ["--memory", str(memory)]
-        remote = ray.remote(_run_task).options(num_cpus=num_cpus, memory=memory, max_retries=max_retries,
+        remote = ray.remote(_run_task).options(num_cpus=num_cpus, num_gpus=gpus, memory=memory, max_retries=max_retries,
                                                retry_exceptions=[_Killed])
 
         def submit(task: Any, number: int) -> Any:
@@ -213,13 +240,14 @@ def _main() -> int:
     parser.add_argument("folder", help="the folder of the job")
     parser.add_argument("--address", help="of the Ray cluster (default: RAY_ADDRESS, else Ray starts here)")
     parser.add_argument("--cpus", type=float, default=1, help="of each task")
+    parser.add_argument("--gpus", type=float, help="of each task (default: 1 if the command has --device cuda, else none)")
     parser.add_argument("--memory", type=int, help="bytes of each task")
     parser.add_argument("--program", help="quern on all nodes (default: that of the package)")
     parser.add_argument("--finish", action="store_true", help="make the results of the command at the end")
     given = parser.parse_args()
     try:
-        summary = run_job(given.folder, given.address, num_cpus=given.cpus, memory=given.memory, program=given.program,
-                          finish=given.finish, progress=lambda done, all_: print(f"{done} of {all_} tasks", file=sys.stderr))
+        summary = run_job(given.folder, given.address, num_cpus=given.cpus, num_gpus=given.gpus, memory=given.memory,
+                          program=given.program, finish=given.finish, progress=lambda done, all_: print(f"{done} of {all_} tasks", file=sys.stderr))
     except TaskError as failure:
         print(f"quern.cluster: {failure}", file=sys.stderr)
         return failure.exit_code

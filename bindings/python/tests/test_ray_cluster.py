@@ -4,6 +4,7 @@ task, and another is added. The results have the bytes of the command alone. QUE
 
 from __future__ import annotations
 
+import concurrent.futures
 import hashlib
 import json
 import os
@@ -34,6 +35,7 @@ COMMANDS: dict[str, tuple[list[str], list[str], int]] = {
     "nearest": (["nearest", "rows.fbin", "--queries", "queries.fbin", "-k", "20", "-o", "OUT.tsv"], ["tsv"], 0),
     "decontaminate": (["decontaminate", "crawl", "--against", "items.jsonl", "--ngram", "5", "-o", "OUT.jsonl", "--matches", "OUT.tsv"],
                       ["jsonl", "tsv"], 0),
+    "ngrams": (["ngrams", "crawl", "--order", "3", "--totals", "OUT.tsv", "--arpa", "OUT.arpa"], ["tsv", "arpa"], 0),
     "words": (["words", "crawl", "--top", "5", "-o", "OUT.words", "--export", "OUT.tsv"], ["tsv"], 1),
     "pagerank": (["pagerank", "links.tsv", "--max-iterations", "4", "-o", "OUT.tsv"], ["tsv"], 1),
     "dedup": (["dedup", "crawl", "-o", "OUT.jsonl", "--groups", "OUT.groups"], ["jsonl", "groups"], 1),
@@ -190,6 +192,50 @@ def test_a_node_is_killed_and_one_is_added(cluster: Any, here: pathlib.Path, com
     assert not pathlib.Path("together." + outputs[0]).samefile("alone." + outputs[0])
     assert sums(outputs, "together") == sums(outputs, "alone")
     assert not list((here / "job").rglob(".*"))
+
+
+def test_a_stopped_worker_holds_only_its_own_task(cluster: Any, here: pathlib.Path, command: Callable[..., bytes], program: str) -> None:
+    """Others take the rest meanwhile. Nothing starts its task elsewhere."""
+    outputs = plan_of(command, "filter", 5)
+    slow, tasks = held_program(here, program, 0), len(list((here / "job" / "tasks").iterdir()))
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        ended = pool.submit(quern.cluster.run_job, "job", program=slow, finish=True)
+        stopped = next(iter(until(lambda: ended.done() or held(cluster, here))))
+        os.kill(stopped, signal.SIGSTOP)
+        (here / "go").touch()
+        until(lambda: ended.done() or len(list((here / "job" / "results").glob("*.json"))) >= tasks - 1)
+        assert not ended.done(), ended.result()
+        assert not os.path.exists("together.jsonl")
+        os.kill(stopped, signal.SIGCONT)
+        assert ended.result(PATIENCE).ran == tasks
+    assert sums(outputs, "together") == sums(outputs, "alone")
+    assert len(list((here / "held").glob("[0-9]*"))) == tasks
+
+
+def test_each_task_has_its_gpu(cluster: Any, here: pathlib.Path, command: Callable[..., bytes], program: str) -> None:
+    """By the --device of the planned command. The two GPUs are only counted by Ray: the tasks run on the CPU."""
+    outputs = plan_of(command, "nearest", 3)
+    for arguments, gpus in (([], 0), (["--device", "cpu"], 0), (["--device", "cuda"], 1), (["--device", "cuda:all"], 1), (["--device", "cuda:0,2"], 3)):
+        command("plan", "dedup", "crawl", "-o", "no.jsonl", *arguments, "--share", f"gpus-{'-'.join(arguments)}", "--quiet")
+        assert quern.cluster._gpus_of(f"gpus-{'-'.join(arguments)}") == gpus
+    with pytest.warns(UserWarning, match="no node of the Ray cluster has 1 CPUs and 2 GPUs"):
+        quern.cluster._warn_of_small_nodes(ray, {"CPU": 1, "GPU": 2})
+    node = cluster.add_node(**{**NODE, "num_cpus": 2, "num_gpus": 2})
+    noting = here / "noting-quern"
+    noting.write_text(f"""#!/bin/bash
+echo "$CUDA_VISIBLE_DEVICES" >>"{here}/gpus"
+exec "{program}" "$@"
+""", encoding="utf-8")
+    noting.chmod(0o755)
+    tasks = len(list((here / "job" / "tasks").iterdir()))
+    try:
+        assert quern.cluster.run_job("job", num_gpus=1, program=str(noting)).ran == tasks
+    finally:
+        cluster.remove_node(node)
+    seen = [line for line in (here / "gpus").read_text().splitlines() if line]
+    assert len(seen) >= tasks and set(seen) <= {"0", "1"}
+    command("finish", "job", "--quiet")
+    assert sums(outputs, "together") == sums(outputs, "alone")
 
 
 def test_a_driver_is_killed_and_started_again(cluster: Any, here: pathlib.Path, command: Callable[..., bytes], program: str) -> None:
