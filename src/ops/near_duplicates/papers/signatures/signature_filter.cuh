@@ -107,15 +107,13 @@ __device__ inline void append_pair(const join_data& data, const pair_queue& queu
     if (slot < queue.capacity) queue.pairs[slot] = pair;
 }
 
-/// Codes: words 2 i and 2 i + 1 of quad q (four planes, 256 bits) of a row are [(q · padded + row) · 4 + i]. Limits: a pair
-/// may be near if shared letters + own[row] + other[length] >= 0; nearest[row / 32] is the maximum `other` of 32 rows.
+/// Complements of codes: words 2 i and 2 i + 1 of quad q (four planes, 256 bits) of a row are [(q · padded + row) · 4 + i].
+/// shortest[row / 32] is the minimum length of 32 rows.
 struct coded_rows {
-    uint2* codes;
-    std::int32_t* own;
-    std::int32_t* nearest;
-    std::uint32_t padded;         ///< rows, rounded up to a multiple of a group
-    const std::int32_t* shorter;  ///< [length]: own[row] for a code that counts all letters
-    const std::int32_t* longer;   ///< [length]: other
+    uint2* missing;
+    std::int32_t* lengths;
+    std::int32_t* shortest;
+    std::uint32_t padded;  ///< rows, rounded up to a multiple of a group
 };
 
 /// The filter of one join: its data per row, 36 bytes for strings of up to 128 letters, and its launches.
@@ -130,8 +128,8 @@ class row_filter {
     cuda_place& place_;
     join_data data_;
     unsigned levels_;
-    cuda_array<std::int32_t> tables_, limits_;
-    cuda_array<std::uint64_t> codes_;
+    cuda_array<std::int32_t> lengths_;
+    cuda_array<std::uint64_t> missing_;
     coded_rows rows_{};
 };
 

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The filter of signature_filter.cuh. The number of letters that two strings share is the bitwise product of their codes,
-// summed by the tensor cores: 64 rows by 8 columns per warp, 256 bits per instruction.
+// The filter of signature_filter.cuh. The number of a row's bits that a column has not is the bitwise product of its code
+// and the column's complement, summed by the tensor cores: 64 rows by 8 columns per warp, 256 bits per instruction.
+// Slower: a test for a power of two, a test for each 8 columns, wgmma (docs/near_duplicates_signature.md, "What was tried").
 #include <cuda_pipeline.h>
 
-#include <algorithm>
-#include <cmath>
 #include <type_traits>
 
 #include "device/cuda/portable.cuh"
@@ -14,42 +13,44 @@ namespace quern::near_duplicates_detail {
 namespace {
 
 constexpr unsigned filter_threads = 128;
-constexpr std::int32_t never = -(1 << 30);  // a limit that no pair reaches
-/// Limits are in units of 1/65536 letter.
-constexpr unsigned limit_bits = 16;
+/// Pairs that a block keeps before it appends them to the queue. One addition to the queue's count serves them all.
+constexpr unsigned kept_pairs = 256;
+/// Bits of a code that are free for the limit, in its last word.
+constexpr int free_bits = 32;
 
-/// One thread per row: its code, in registers until it is complete, and its limits. Rows past the last one are empty and
-/// near nothing.
+/// One thread per row: its code, in registers until it is complete, and its length. Planes 0, 1, … have the letters that
+/// occur once, twice, … or more. The last one has two bits for each 4 letters: whether these occur once and twice more than
+/// the planes count. Rows past the last one have no bits.
 template <unsigned Quads>
 __global__ __launch_bounds__(filter_threads) void write_codes_kernel(join_data data, coded_rows rows) {
-    constexpr unsigned levels = 4 * Quads;
+    constexpr unsigned planes = 4 * Quads - 1;
     const std::uint32_t row = blockIdx.x * filter_threads + threadIdx.x;
-    std::uint64_t code[levels] = {};
-    std::int32_t own = never, other = never;
+    std::uint64_t code[planes + 1] = {};
+    unsigned length = 0;
     if (row < data.rows) {
         const std::uint32_t source = data.sources[row];
-        std::int32_t beyond = 0;  // letters that the code does not count
         for (std::uint64_t i = data.offsets[source]; i < data.offsets[source + 1]; ++i) {
             std::uint64_t bit = std::uint64_t{1} << data.letters[i];
 #pragma unroll
-            for (unsigned n = 0; n < levels; ++n) {  // the first plane without it takes it
+            for (unsigned n = 0; n < planes; ++n) {  // the first plane without it takes it
                 const std::uint64_t carried = code[n] & bit;
                 code[n] |= bit;
                 bit = carried;
             }
-            beyond += bit != 0 ? 1 : 0;
+            if (bit == 0) continue;
+            const unsigned four = data.letters[i] / 4;
+            const std::uint64_t once = std::uint64_t{1} << four;
+            code[planes] |= (code[planes] & once) != 0 ? once << 16 : once;
         }
-        const unsigned length = length_in(data.keys[row]);
-        own = rows.shorter[length] + (beyond << limit_bits);
-        other = rows.longer[length];
+        length = length_in(data.keys[row]);
     }
-    rows.own[row] = own;
-    other = cuda::max_of_warp(other);
-    if (row % 32 == 0) rows.nearest[row / 32] = other;
+    rows.lengths[row] = static_cast<std::int32_t>(length);
+    const auto shortest = cuda::min_of_warp(row < data.rows ? static_cast<int>(length) : 1024);
+    if (row % 32 == 0) rows.shortest[row / 32] = shortest;
 #pragma unroll
-    for (unsigned n = 0; n < levels; ++n)
-        rows.codes[(std::size_t{n / 4} * rows.padded + row) * 4 + n % 4] =
-            make_uint2(static_cast<unsigned>(code[n]), static_cast<unsigned>(code[n] >> 32));
+    for (unsigned n = 0; n <= planes; ++n)
+        rows.missing[(std::size_t{n / 4} * rows.padded + row) * 4 + n % 4] =
+            make_uint2(~static_cast<unsigned>(code[n]), ~static_cast<unsigned>(code[n] >> 32));
 }
 
 /// The number of blocks that share a multiprocessor's registers.
@@ -58,27 +59,31 @@ constexpr unsigned blocks_at_once(unsigned quads) {
 }
 
 /// One block per tile. A warp has 64 rows of the group in registers, 16 · Quads per thread, and multiplies them with 8
-/// columns at a time from shared memory.
+/// columns at a time from shared memory: the bits of a row that a column has not.
 /// - Shared memory holds 256 / Quads columns (at least 64) while the next ones are loaded (16 KiB; 32 for 8 quads).
 /// - Thread (g, i) = (lane / 4, lane % 4) holds words 2 i and 2 i + 1 of rows g, g + 8, … and of column g. The tensor cores
 ///   accept the bits in any order that rows and columns share.
-/// - Sums start at the limit, so near pairs are not negative: one test for 16 sums.
-/// - A limit holds for 64 columns, sorted by length: it is their least strict one.
+/// - Sums begin at `start`, so that those of near pairs are negative: one operation for two sums, one test for 32. Free bits,
+///   which all columns have, raise the sums of rows whose limit is below the warp's.
+/// - A limit holds for 64 columns, sorted by length: it is that of the shortest.
 template <unsigned Quads>
 __global__ __launch_bounds__(filter_threads, blocks_at_once(Quads)) void multiply_rows_kernel(
     join_data data, coded_rows rows, tile_list tiles, std::uint64_t first_tile, pair_queue queue) {
     constexpr unsigned staged_columns = Quads <= 4 ? 256 / Quads : 64;
     __shared__ uint4 staged[2][Quads][2 * staged_columns];
-    __shared__ std::int32_t own_limits[group_rows];
+    __shared__ std::int32_t lengths[group_rows];
     __shared__ window windows[group_rows];
+    __shared__ window kept[kept_pairs];  // row and other
+    __shared__ unsigned kept_count;
 
     const tile_rows tile = rows_of(data, tiles, first_tile + blockIdx.x);
     bool meets = false, covers = true;
+    if (threadIdx.x == 0) kept_count = 0;
     for (unsigned r = threadIdx.x; r < group_rows; r += filter_threads) {
         const std::uint32_t row = tile.group + r;
         const window mine = row < data.rows ? tile.windows[row] : window{0, 0};
         windows[r] = mine;
-        own_limits[r] = row < data.rows ? rows.own[row] : never;
+        lengths[r] = row < data.rows ? rows.lengths[row] : 0;
         meets |= mine.first < min(tile.end, mine.last) && mine.last > tile.begin;
         covers &= mine.first <= tile.begin && mine.last >= tile.end;
     }
@@ -93,15 +98,15 @@ __global__ __launch_bounds__(filter_threads, blocks_at_once(Quads)) void multipl
 #pragma unroll
         for (unsigned q = 0; q < Quads; ++q) {
             const auto* const from =
-                reinterpret_cast<const uint4*>(rows.codes) + (std::size_t{q} * rows.padded + at) * 2;
+                reinterpret_cast<const uint4*>(rows.missing) + (std::size_t{q} * rows.padded + at) * 2;
             for (unsigned i = threadIdx.x; i < count; i += filter_threads)
                 __pipeline_memcpy_async(&staged[slot][q][i], from + i, sizeof(uint4));
         }
         __pipeline_commit();
     };
     const unsigned lane = threadIdx.x % 32, first_row = threadIdx.x / 32 * 64 + lane / 4;
-    const auto limits_at = [&](std::uint32_t at) {  // of 32 columns per lane
-        return lane * 32 < columns_at(at) ? rows.nearest[at / 32 + lane] : never;
+    const auto shortest_at = [&](std::uint32_t at) {  // of 32 columns per lane
+        return lane * 32 < columns_at(at) ? rows.shortest[at / 32 + lane] : 1024;
     };
     stage(tile.begin, 0);
 
@@ -111,17 +116,49 @@ __global__ __launch_bounds__(filter_threads, blocks_at_once(Quads)) void multipl
 #pragma unroll
         for (unsigned m = 0; m < 4; ++m) {
             const std::size_t row = std::size_t{q} * rows.padded + tile.group + first_row + 16 * m;
-            low[q][m] = rows.codes[row * 4 + lane % 4];
-            high[q][m] = rows.codes[(row + 8) * 4 + lane % 4];
+            const uint2 a = rows.missing[row * 4 + lane % 4], b = rows.missing[(row + 8) * 4 + lane % 4];
+            low[q][m] = make_uint2(~a.x, ~a.y);
+            high[q][m] = make_uint2(~b.x, ~b.y);
         }
 
-    std::int32_t next_limits = limits_at(tile.begin);
+    std::int32_t start[4];
+    // Two rows of lengths x <= y may be near if x has at most x − y + largest[x + y] bits that y has not. After the end of a
+    // list of rows, shorter ones of the next list follow, which do not meet them.
+    const auto set_limits = [&](std::int32_t shortest, std::uint32_t begin) {
+        const auto limit_of = [&](unsigned r) {
+            const bool row_meets =
+                all_meet || (windows[r].first < begin + tile_alignment && windows[r].last > begin);
+            if (!row_meets) return -1;
+            const std::int32_t x = lengths[r], y = max(x, shortest);
+            return x - y + data.largest[x + y];
+        };
+        std::int32_t most = 0;
+#pragma unroll
+        for (unsigned m = 0; m < 4; ++m)
+            most = max(most, max(limit_of(first_row + 16 * m), limit_of(first_row + 16 * m + 8)));
+        most = cuda::max_of_warp(most);
+        start[0] = start[1] = start[2] = start[3] = -1 - most;
+        const auto raised_by = [&](unsigned r) {
+            const int bits = min(most - limit_of(r), free_bits);
+            return bits == free_bits ? ~0u : (1u << bits) - 1;
+        };
+#pragma unroll
+        for (unsigned m = 0; m < 4; ++m) {
+            const unsigned of_low = raised_by(first_row + 16 * m),
+                           of_high = raised_by(first_row + 16 * m + 8);
+            if (lane % 4 != 3) continue;
+            low[Quads - 1][m].y = of_low;
+            high[Quads - 1][m].y = of_high;
+        }
+    };
+
+    std::int32_t next_shortest = shortest_at(tile.begin), limits_for = -1;
     unsigned slot = 0;
     for (std::uint32_t at = tile.begin; at < tile.end; at += staged_columns, slot ^= 1) {
-        const std::int32_t limits = next_limits;
+        const std::int32_t shortest_of_lanes = next_shortest;
         if (at + staged_columns < tile.end) {
             stage(at + staged_columns, slot ^ 1);
-            next_limits = limits_at(at + staged_columns);
+            next_shortest = shortest_at(at + staged_columns);
             __pipeline_wait_prior(1);
         } else {
             __pipeline_wait_prior(0);
@@ -129,51 +166,55 @@ __global__ __launch_bounds__(filter_threads, blocks_at_once(Quads)) void multipl
         __syncthreads();
         const unsigned count = columns_at(at);
         for (unsigned part = 0; part < count; part += tile_alignment) {
-            const std::int32_t limit = max(__shfl_sync(0xffffffff, limits, static_cast<int>(part / 32)),
-                                           __shfl_sync(0xffffffff, limits, static_cast<int>(part / 32 + 1)));
-            // After the end of a list of rows, shorter ones of the next list follow; the limit does not apply to them.
-            const auto begin_of = [&](unsigned r) {
-                const bool row_meets = all_meet || (windows[r].first < at + part + tile_alignment &&
-                                                    windows[r].last > at + part);
-                return ((row_meets ? own_limits[r] : never) + limit) >> limit_bits;
-            };
-            std::int32_t begin[4][4];
+            const std::int32_t shortest =
+                min(__shfl_sync(0xffffffff, shortest_of_lanes, static_cast<int>(part / 32)),
+                    __shfl_sync(0xffffffff, shortest_of_lanes, static_cast<int>(part / 32 + 1)));
+            if (shortest != limits_for || !all_meet) set_limits(shortest, at + part);
+            limits_for = shortest;
+            for (unsigned n = part; n < part + tile_alignment; n += 16) {
+                std::int32_t sums[2][4][4];
 #pragma unroll
-            for (unsigned m = 0; m < 4; ++m) {
-                begin[m][0] = begin[m][1] = begin_of(first_row + 16 * m);
-                begin[m][2] = begin[m][3] = begin_of(first_row + 16 * m + 8);
-            }
-#pragma unroll 2
-            for (unsigned n = part; n < part + tile_alignment; n += 8) {
-                std::int32_t sums[4][4];
+                for (unsigned half = 0; half < 2; ++half)
 #pragma unroll
-                for (unsigned q = 0; q < Quads; ++q) {
-                    const uint2 column = reinterpret_cast<const uint2*>(staged[slot][q])[n * 4 + lane];
+                    for (unsigned q = 0; q < Quads; ++q) {
+                        const uint2 column =
+                            reinterpret_cast<const uint2*>(staged[slot][q])[(n + 8 * half) * 4 + lane];
 #pragma unroll
-                    for (unsigned m = 0; m < 4; ++m)
-                        cuda::count_common_bits(
-                            sums[m], make_uint4(low[q][m].x, high[q][m].x, low[q][m].y, high[q][m].y),
-                            column.x, column.y, q == 0 ? begin[m] : sums[m]);
-                }
-                std::int32_t all = sums[0][0];
+                        for (unsigned m = 0; m < 4; ++m)
+                            cuda::count_common_bits(
+                                sums[half][m],
+                                make_uint4(low[q][m].x, high[q][m].x, low[q][m].y, high[q][m].y), column.x,
+                                column.y, q == 0 ? start : sums[half][m]);
+                    }
+                std::int32_t any[2] = {};
 #pragma unroll
-                for (unsigned i = 1; i < 16; ++i) all &= sums[i / 4][i % 4];
-                if (__any_sync(0xffffffff, all >= 0) == 0) continue;
-                unsigned near = 0;
+                for (unsigned i = 0; i < 32; ++i) any[i / 16] |= sums[i / 16][i / 4 % 4][i % 4];
+                if (__any_sync(0xffffffff, (any[0] | any[1]) < 0) == 0) continue;
 #pragma unroll
-                for (unsigned i = 0; i < 16; ++i) near |= sums[i / 4][i % 4] >= 0 ? 1u << i : 0;
-                for (; near != 0; near &= near - 1) {
-                    const auto i = static_cast<unsigned>(__ffs(static_cast<int>(near)) - 1);
-                    const unsigned r = first_row + i / 4 * 16 + i % 4 / 2 * 8;
-                    const std::uint32_t other = at + n + lane % 4 * 2 + i % 2;
-                    if (other >= windows[r].first && other < windows[r].last)
-                        append_pair(data, queue, tile.group + r, other);
+                for (unsigned half = 0; half < 2; ++half) {
+                    if (any[half] >= 0) continue;
+                    unsigned near = 0;
+#pragma unroll
+                    for (unsigned i = 0; i < 16; ++i) near |= sums[half][i / 4][i % 4] < 0 ? 1u << i : 0;
+                    for (; near != 0; near &= near - 1) {
+                        const auto i = static_cast<unsigned>(__ffs(static_cast<int>(near)) - 1);
+                        const unsigned r = first_row + i / 4 * 16 + i % 4 / 2 * 8;
+                        const std::uint32_t other = at + n + 8 * half + lane % 4 * 2 + i % 2;
+                        if (other < windows[r].first || other >= windows[r].last) continue;
+                        const unsigned place = atomicAdd(&kept_count, 1u);
+                        if (place < kept_pairs)
+                            kept[place] = {tile.group + r, other};
+                        else
+                            append_pair(data, queue, tile.group + r, other);
+                    }
                 }
                 __syncwarp();
             }
         }
         __syncthreads();
     }
+    for (unsigned i = threadIdx.x; i < min(kept_count, kept_pairs); i += filter_threads)
+        append_pair(data, queue, kept[i].first, kept[i].last);
 }
 
 /// Calls sink(constant) with the planes of a code, in units of four.
@@ -196,23 +237,9 @@ void with_quads(unsigned levels, const Sink& sink) {
 row_filter::row_filter(cuda_place& place, const join_data& data, const signature_bounds& bounds)
     : place_(place), data_(data), levels_(code_levels(bounds.length())) {
     const std::uint32_t padded = (data.rows + group_rows - 1) / group_rows * group_rows;
-    const unsigned lengths = bounds.length() + 1;
-    // Shared letters >= y − distance > (1 − p) y − p x for lengths x <= y and p = slack · threshold. Rounding never makes
-    // it stricter. From p = 1 on all pairs pass.
-    const double p = std::min(1.0, bounds.rate());
-    std::vector<std::int32_t> tables;
-    for (const double factor : {p, p - 1})
-        for (unsigned length = 0; length < lengths; ++length)
-            tables.push_back(static_cast<std::int32_t>(std::floor(factor * length * (1 << limit_bits))) + 2);
-    tables_ = array_from(place, std::span<const std::int32_t>(tables));
-    codes_ = make_array<std::uint64_t>(place, std::size_t{levels_} * padded, "codes of signatures");
-    limits_ = make_array<std::int32_t>(place, std::size_t{padded} + padded / 32, "limits of signatures");
-    rows_ = {reinterpret_cast<uint2*>(codes_.data()),
-             limits_.data(),
-             limits_.data() + padded,
-             padded,
-             tables_.data(),
-             tables_.data() + lengths};
+    missing_ = make_array<std::uint64_t>(place, std::size_t{levels_} * padded, "codes of signatures");
+    lengths_ = make_array<std::int32_t>(place, std::size_t{padded} + padded / 32, "lengths of signatures");
+    rows_ = {reinterpret_cast<uint2*>(missing_.data()), lengths_.data(), lengths_.data() + padded, padded};
     with_quads(levels_, [&](auto quads) {
         QUERN_LAUNCH(place_, (cuda::launch_shape{padded / filter_threads, filter_threads}),
                      write_codes_kernel<decltype(quads)::value>, data_, rows_);

@@ -16,22 +16,35 @@
 namespace quern::near_duplicates_detail {
 namespace {
 
-/// One thread per text: its three rows.
-__global__ void write_rows_kernel(const std::uint64_t* offsets, const std::uint8_t* levels,
-                                  std::uint32_t texts, std::uint32_t first_new, std::uint32_t* keys,
-                                  std::uint32_t* sources) {
-    const std::uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i >= texts) return;
-    const std::uint64_t begin = offsets[2 * i], middle = offsets[2 * i + 1], end = offsets[2 * i + 2];
-    const auto length = static_cast<unsigned>(middle - begin),
-               at_double = static_cast<unsigned>(end - middle);
-    const unsigned level = levels[i];
-    const bool is_new = i >= first_new;
-    keys[3 * i] = key_of(0, is_new, length);
-    keys[3 * i + 1] = key_of(level + 1, is_new, length);
-    keys[3 * i + 2] = key_of(level + 2, is_new, at_double);
-    sources[3 * i] = sources[3 * i + 1] = 2 * i;
-    sources[3 * i + 2] = 2 * i + 1;
+constexpr unsigned threads = 256;
+constexpr unsigned row_lists = 2 * row_segments;  // old and new of each
+
+/// One thread per text: its three rows. longest_double[2 · segment + new]: the longest signature at twice the block size.
+__global__ __launch_bounds__(threads) void write_rows_kernel(const std::uint64_t* offsets,
+                                                             const std::uint8_t* levels, std::uint32_t texts,
+                                                             std::uint32_t first_new, std::uint32_t* keys,
+                                                             std::uint32_t* sources,
+                                                             std::int32_t* longest_double) {
+    __shared__ std::int32_t longest[row_lists];
+    for (unsigned list = threadIdx.x; list < row_lists; list += threads) longest[list] = -1;
+    __syncthreads();
+    const std::uint32_t i = blockIdx.x * threads + threadIdx.x;
+    if (i < texts) {
+        const std::uint64_t begin = offsets[2 * i], middle = offsets[2 * i + 1], end = offsets[2 * i + 2];
+        const auto length = static_cast<unsigned>(middle - begin),
+                   at_double = static_cast<unsigned>(end - middle);
+        const unsigned level = levels[i];
+        const bool is_new = i >= first_new;
+        keys[3 * i] = key_of(0, is_new, length);
+        keys[3 * i + 1] = key_of(level + 1, is_new, length);
+        keys[3 * i + 2] = key_of(level + 2, is_new, at_double);
+        sources[3 * i] = sources[3 * i + 1] = 2 * i;
+        sources[3 * i + 2] = 2 * i + 1;
+        atomicMax(&longest[(level + 2) * 2 + (is_new ? 1 : 0)], static_cast<std::int32_t>(at_double));
+    }
+    __syncthreads();
+    for (unsigned list = threadIdx.x; list < row_lists; list += threads)
+        if (longest[list] >= 0) atomicMax(longest_double + list, longest[list]);
 }
 
 /// The first row whose key is not below `key`.
@@ -48,13 +61,17 @@ __device__ std::uint32_t first_not_below(const join_data& data, std::uint32_t ke
 }
 
 /// Kind 0: later rows of its own list. Kind 1: new rows for an old one and old rows for a new one, longer or, for one of
-/// the two, of equal length. Every two rows that may be compared are in one window of one of them, the longer or later one.
-__device__ window window_of(const join_data& data, std::uint32_t row, unsigned kind, bool within_new) {
+/// the two, of equal length. Every two rows that may be compared are in one window of one of them, the shorter or earlier one.
+/// A signature at its own block size has a window beyond segment 0 only as far as there are doubles.
+__device__ window window_of(const join_data& data, const std::int32_t* longest_double, std::uint32_t row,
+                            unsigned kind, bool within_new) {
     const std::uint32_t key = data.keys[row];
     const unsigned segment = segment_in(key), length = length_in(key);
     const bool is_new = is_new_in(key);
-    const int longest = data.longest[length];
-    if (longest < 0) return {0, 0};
+    int longest = data.longest[length];
+    if (segment != 0 && (data.sources[row] & 1) == 0)
+        longest = min(longest, longest_double[2 * segment + ((kind == 0) == is_new ? 1 : 0)]);
+    if (longest < static_cast<int>(length)) return {0, 0};
     if (kind == 0) {
         if (!is_new || !within_new) return {0, 0};
         return {row + 1, first_not_below(data, key_of(segment, true, static_cast<unsigned>(longest)) + 1)};
@@ -66,10 +83,11 @@ __device__ window window_of(const join_data& data, std::uint32_t row, unsigned k
 /// One block per group of rows, one thread per row. Computes both windows of each row, the span of the group's windows
 /// (from a multiple of the alignment on), the maximum tiles in a span of each band, and the pairs in the windows of segment
 /// 0. Groups past the rows have empty spans.
-__global__ __launch_bounds__(group_rows) void find_windows_kernel(join_data data, bool within_new,
-                                                                  std::uint32_t columns, window* windows,
-                                                                  window* spans, std::uint32_t* tiles,
-                                                                  counter* compared) {
+__global__ __launch_bounds__(group_rows) void find_windows_kernel(join_data data,
+                                                                  const std::int32_t* longest_double,
+                                                                  bool within_new, std::uint32_t columns,
+                                                                  window* windows, window* spans,
+                                                                  std::uint32_t* tiles, counter* compared) {
     __shared__ std::uint32_t first[2], last[2];
     __shared__ counter pairs;
     if (threadIdx.x < 2) {
@@ -80,7 +98,7 @@ __global__ __launch_bounds__(group_rows) void find_windows_kernel(join_data data
     __syncthreads();
     const std::uint32_t row = blockIdx.x * group_rows + threadIdx.x;
     for (unsigned kind = 0; kind < 2 && row < data.rows; ++kind) {
-        const window w = window_of(data, row, kind, within_new);
+        const window w = window_of(data, longest_double, row, kind, within_new);
         windows[std::size_t{kind} * data.rows + row] = w;
         if (w.first >= w.last) continue;
         atomicMin(&first[kind], w.first);
@@ -153,8 +171,6 @@ __global__ void measure_pairs_kernel(join_data data, pair_queue queue, std::uint
     }
 }
 
-constexpr unsigned threads = 256;
-
 cuda::launch_shape one_thread_each(std::uint64_t items) {
     return {cuda::blocks_for(items, threads), threads};
 }
@@ -180,8 +196,11 @@ class device_join {
                  keys_.data(),
                  sources_.data(),
                  rows};
+        longest_double_ = make_array<std::int32_t>(place, row_lists, "lengths of signatures");
+        place.fill_bytes(longest_double_.data(), 0xff, longest_double_.span().size_bytes());
         QUERN_LAUNCH(place, one_thread_each(texts_), write_rows_kernel, signatures.offsets.data(),
-                     signatures.levels.data(), texts_, scope.first_new, keys_.data(), sources_.data());
+                     signatures.levels.data(), texts_, scope.first_new, keys_.data(), sources_.data(),
+                     longest_double_.data());
         primitives::sort_pairs(place, keys_.span(), sources_.span(),
                                {primitives::order::ascending, key_bits});
         filter_.emplace(place, data_, bounds);
@@ -233,7 +252,8 @@ class device_join {
         place_.fill_bytes(tiles.data(), 0, tiles.span().size_bytes());
         place_.fill_bytes(compared.data(), 0, sizeof(counter));
         QUERN_LAUNCH(place_, (cuda::launch_shape{groups_, group_rows}), find_windows_kernel, data_,
-                     within_new, columns(), windows_.data(), spans_.data(), tiles.data(), compared.data());
+                     longest_double_.data(), within_new, columns(), windows_.data(), spans_.data(),
+                     tiles.data(), compared.data());
         primitives::exclusive_scan<std::uint32_t, std::uint64_t>(place_, tiles.span(), starts_.span());
         place_.copy_out(&compared_, compared.data(), sizeof compared_);
         place_.copy_out(&tile_count_, starts_.data() + bands, sizeof tile_count_);
@@ -273,7 +293,7 @@ class device_join {
     std::uint32_t texts_;
     unsigned longest_length_;
     cuda_array<std::uint32_t> keys_, sources_;
-    cuda_array<std::int32_t> tables_;
+    cuda_array<std::int32_t> tables_, longest_double_;
     cuda_array<std::uint64_t> starts_, found_;
     cuda_array<window> windows_, spans_;
     cuda_array<source_pair> queue_;
