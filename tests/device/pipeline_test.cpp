@@ -4,9 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <stdexcept>
+#include <thread>
 #include <vector>
 
+#include "device/cpu/parallel.hpp"
 #include "device/cpu/threads.hpp"
 
 namespace quern::pipeline_test {
@@ -128,6 +131,27 @@ TEST(for_each_index_test, the_first_exception_ends_it) {
     };
     EXPECT_THROW(for_each_index(ctx, 1'000'000, fail_from_seven), std::runtime_error);
     EXPECT_LT(calls, 1'000'000);
+}
+
+// oneTBB 2021.8 loses workers if arenas come and go: on two threads, all loops after a few hundred others.
+TEST(pipeline_test, all_threads_work_after_many_small_loops) {
+    context ctx;
+    ctx.threads = 2;
+    cpu_place place(ctx);
+    const auto nothing = [](std::size_t) {};
+    for (int i = 0; i < 1000; ++i) {
+        for_each_piece(place, 1 + i % 6, [&](std::size_t) {
+            if (i % 3 == 0) for_each_piece(place, 3, nothing);
+        });
+        for_each_index(ctx, i % 8, [](std::uint64_t) {});
+    }
+    const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    std::atomic<int> present = 0;
+    for_each_piece(place, 2, [&](std::size_t) {
+        ++present;
+        while (present < 2 && std::chrono::steady_clock::now() < patience) std::this_thread::yield();
+    });
+    EXPECT_LT(std::chrono::steady_clock::now(), patience) << "no second thread";
 }
 
 }  // namespace

@@ -8,11 +8,57 @@
 #include <oneapi/tbb/partitioner.h>
 #include <oneapi/tbb/task_arena.h>
 
+#include <list>
+#include <map>
+#include <mutex>
 #include <optional>
 
 #include "device/cpu/threads.hpp"
 
 namespace quern {
+namespace {
+
+/// An arena of some number of threads, used again by later calls; a call within a call borrows another one. oneTBB 2021.8
+/// can keep the request for workers of an arena that it destroys. The arenas that follow then get fewer workers or none,
+/// until the process ends.
+class borrowed_arena {
+  public:
+    explicit borrowed_arena(int threads) {
+        const std::lock_guard lock(all().mutex);
+        idle_ = &all().idle[threads];
+        if (idle_->empty()) {
+            arena_.emplace_back(threads);
+        } else {
+            arena_.splice(arena_.begin(), *idle_, idle_->begin());
+        }
+    }
+    borrowed_arena(const borrowed_arena&) = delete;
+    borrowed_arena& operator=(const borrowed_arena&) = delete;
+    ~borrowed_arena() {
+        const std::lock_guard lock(all().mutex);
+        idle_->splice(idle_->begin(), arena_);
+    }
+
+    void execute(function_ref<void()> work) {
+        arena_.front().execute([&] { work(); });
+    }
+
+  private:
+    using arenas = std::list<tbb::task_arena>;  // whose elements change lists without taking memory
+    struct pool {
+        std::mutex mutex;
+        std::map<int, arenas> idle;  ///< by threads
+    };
+    static pool& all() {
+        static auto& one = *new pool;  // lives as long as oneTBB's threads, which end with the process
+        return one;
+    }
+
+    arenas* idle_;
+    arenas arena_;
+};
+
+}  // namespace
 
 void run_in_arena(const context& ctx, function_ref<void()> work) {
     const auto threads = static_cast<int>(ctx.thread_count());
@@ -20,7 +66,7 @@ void run_in_arena(const context& ctx, function_ref<void()> work) {
     if (threads > tbb::info::default_concurrency()) {
         beyond_cores.emplace(tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(threads));
     }
-    tbb::task_arena(threads).execute([&] { work(); });
+    borrowed_arena(threads).execute(work);
 }
 
 void for_each_piece(cpu_place& place, std::size_t pieces, function_ref<void(std::size_t)> work) {
