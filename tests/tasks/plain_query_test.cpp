@@ -41,7 +41,9 @@ TEST(plain_queries, differ_by_their_characters) {
 }
 
 std::string line(const std::string& id, const std::string& title, const std::string& text) {
-    return "{\"id\":\"" + id + R"(","title":")" + title + R"(","text":")" + text + "\"}\n";
+    static int number = 0;
+    return "{\"id\":\"" + id + R"(","title":")" + title + R"(","text":")" + text + R"(","number":)" +
+           std::to_string(number++ % 1000) + "}\n";
 }
 
 class plain_engine {
@@ -64,6 +66,7 @@ class plain_engine {
         options.inputs = {folder_ / "corpus.jsonl"};
         options.store = folder_ / "store";
         options.text = std::move(text);
+        options.fields.kept = {"number"};
         build(options, ctx);
         engine_.emplace(search_engine::open(folder_ / "store", ctx));
     }
@@ -139,6 +142,14 @@ void expect_same_results(const plain_engine& engine) {
         options.phrases = options.syntax == query_syntax::operators || random() % 2 == 0;
         options.total = random() % 3 == 0;
         options.suggestions = random() % 3 == 0 ? 2 : 0;
+        // The same filters again and again: their lists are kept.
+        constexpr std::array<const char*, 6> filters = {"",
+                                                        "number < 1",
+                                                        "number BETWEEN 100 AND 300",
+                                                        "number >= 100",
+                                                        "number IN (3, 70, 71, 900)",
+                                                        "number < 0"};
+        options.filter = filters[random() % filters.size()];
         engine.expect_same(random_query(random), options);
         options.count = true;
         engine.expect_same(random_query(random), options);

@@ -2,10 +2,12 @@
 // Sets of documents as bits: document d is bit d % 64 of word d / 64.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 namespace quern::search_detail {
 
@@ -66,6 +68,42 @@ class bit_reader {
     }
 
     std::span<const std::uint64_t> bits_;
+};
+
+/// The documents of a set, numbered from 0 in their order. The bits must outlive it.
+class numbered_documents {
+  public:
+    explicit numbered_documents(std::span<const std::uint64_t> bits) : words_(bits), bits_(bits) {
+        before_.reserve(bits.size() + 1);
+        std::uint32_t found = 0;
+        for (const std::uint64_t word : bits) {
+            before_.push_back(found);
+            found += static_cast<std::uint32_t>(std::popcount(word));
+        }
+        before_.push_back(found);
+    }
+
+    std::uint32_t size() const { return before_.back(); }
+    std::uint64_t bytes() const { return before_.capacity() * sizeof before_[0]; }
+    const bit_reader& bits() const { return bits_; }
+    /// How many documents of the set are below this one.
+    std::uint32_t number(std::uint32_t document) const {
+        const std::uint64_t below = words_[document / 64] & ((std::uint64_t{1} << document % 64) - 1);
+        return before_[document / 64] + static_cast<std::uint32_t>(std::popcount(below));
+    }
+    /// The inverse of number(). Cost: the logarithm of the words.
+    std::uint32_t document(std::uint32_t number) const {
+        const auto at =
+            static_cast<std::size_t>(std::ranges::upper_bound(before_, number) - before_.begin()) - 1;
+        std::uint64_t word = words_[at];
+        for (std::uint32_t i = before_[at]; i < number; ++i) word &= word - 1;
+        return static_cast<std::uint32_t>(64 * at) + static_cast<std::uint32_t>(std::countr_zero(word));
+    }
+
+  private:
+    std::span<const std::uint64_t> words_;
+    bit_reader bits_;
+    std::vector<std::uint32_t> before_;  // each word: the documents of the set in those before it; then all
 };
 
 }  // namespace quern::search_detail

@@ -97,6 +97,15 @@ void make_dense(kept_list& list, std::uint64_t documents) {
     list.frequencies = std::vector<std::uint8_t>();
 }
 
+/// Sets all but the documents with their parts, and the background.
+void set_form(kept_list& list, std::uint64_t documents, std::optional<kept_form> form) {
+    list.size = static_cast<std::uint32_t>(list.documents.size());
+    list.form = form.value_or(kept_form_for(list.size, documents));
+    list.max = list.parts.empty() ? 0 : *std::ranges::max_element(list.parts);
+    if (list.form != kept_form::documents) set_windows(list, documents);
+    if (list.form == kept_form::dense) make_dense(list, documents);
+}
+
 }  // namespace
 
 const kept_list::ranks& kept_list::with_floors() const {
@@ -203,13 +212,36 @@ kept_list keep_list(const collection_view& collection, const query_term& term, c
     list.documents = std::move(made.documents);
     list.parts = std::move(made.parts);
     list.frequencies = std::move(made.frequencies);
-    list.size = static_cast<std::uint32_t>(list.documents.size());
-    const std::uint64_t documents = collection.document_lengths.size();
-    list.form = form.value_or(kept_form_for(list.size, documents));
-    list.max = list.parts.empty() ? 0 : *std::ranges::max_element(list.parts);
-    if (list.form != kept_form::documents) set_windows(list, documents);
-    if (list.form == kept_form::dense) make_dense(list, documents);
+    set_form(list, collection.document_lengths.size(), form);
     return list;
+}
+
+kept_list keep_those_of(const kept_list& list, const numbered_documents& set, std::optional<kept_form> form) {
+    kept_list kept;
+    kept.background = list.background;
+    const std::size_t most = std::min(list.size, set.size());
+    kept.documents.reserve(most);
+    kept.parts.reserve(most);
+    if (list.form == kept_form::dense) {
+        std::uint32_t number = 0;
+        set.bits().each(0, list.parts.size(), [&](std::uint32_t document) {
+            if (const std::int64_t part = list.parts[document]; part != 0) {
+                kept.documents.push_back(number);
+                kept.parts.push_back(part);
+            }
+            ++number;
+        });
+    } else {
+        for (std::size_t i = 0; i < list.documents.size(); ++i) {
+            if (!set.bits().contains(list.documents[i])) continue;
+            kept.documents.push_back(set.number(list.documents[i]));
+            kept.parts.push_back(list.parts[i]);
+        }
+        kept.documents.shrink_to_fit();
+        kept.parts.shrink_to_fit();
+    }
+    set_form(kept, set.size(), form);
+    return kept;
 }
 
 }  // namespace quern::search_detail

@@ -75,6 +75,13 @@ bool can_be_kept(ranking_model model);
 kept_list keep_list(const collection_view& collection, const query_term& term, const ranking_options& options,
                     std::optional<kept_form> form = {});
 
+class numbered_documents;
+
+/// The list of the documents of a set alone, under their numbers: what a ranking of these documents needs of it. Frequencies
+/// are left out. Cost: the documents of the list, or those of the set if the list is dense.
+kept_list keep_those_of(const kept_list& list, const numbered_documents& set,
+                        std::optional<kept_form> form = {});
+
 struct kept_term {
     const kept_list* list = nullptr;
     std::uint32_t count = 1;  ///< occurrences in the query

@@ -46,9 +46,10 @@ search_engine::state::state(const std::filesystem::path& path, std::uint64_t mem
       }),
       near(store),
       thesaurus(thesaurus_of(store)),
-      filters(memory / 4),
+      filters(memory / 8),
       texts(std::min(memory / 16, max_kept_texts)),
-      known(memory / 4) {
+      known(memory / 4),
+      of_passing(memory / 8) {
     if (!of_user.empty()) {
         given = order_vectors(store, of_user, ctx);
         vectors.emplace(view_of(given.values, given.dimensions));

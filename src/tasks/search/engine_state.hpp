@@ -24,6 +24,7 @@
 #include "tasks/search/folded_words.hpp"
 #include "tasks/search/hybrid.hpp"
 #include "tasks/search/known_words.hpp"
+#include "tasks/search/passing_lists.hpp"
 #include "tasks/search/query_plan.hpp"
 #include "tasks/search/score_components.hpp"
 #include "tasks/search/shard_exchange.hpp"
@@ -184,6 +185,7 @@ struct search_engine::state : std::enable_shared_from_this<search_engine::state>
     mutable filter_cache filters;
     mutable text_cache texts;
     mutable known_words_cache known;
+    mutable passing_lists_cache of_passing;
     mutable collection_cache collected;
     mutable std::once_flag ranks_once, squares_once, recognise_once, folded_once, lengths_once, checksum_once;
     mutable std::uint64_t made_checksum = 0;
@@ -212,8 +214,9 @@ struct search_engine::prepared {
     std::shared_ptr<const document_bits> filter;  // null: none
     std::optional<field_order> order;
     std::optional<facet_counter> facets;
-    std::vector<const folded_words*> folded;  // if accents are ignored: of the store, or of all shards
-    std::shared_ptr<known_words> known;       // null: the options need more than lists of words
+    std::vector<const folded_words*> folded;    // if accents are ignored: of the store, or of all shards
+    std::shared_ptr<known_words> known;         // null: the options need more than lists of words
+    std::shared_ptr<passing_lists> of_passing;  // if there are both a filter and known words
     std::vector<std::shared_ptr<const prepared>> others;  // of the second shard and those after it
 };
 

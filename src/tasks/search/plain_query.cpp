@@ -291,8 +291,16 @@ std::optional<search_engine::state::plain_ranking> search_engine::state::rank_pl
     std::uint64_t total = 0;
     const bool counts = options.total || options.count;
     plain_ranking found;
-    found.ranking = search_detail::rank_kept(all, store.info().documents, options.count ? 0 : options.k,
-                                             counts ? &total : nullptr, &ctx, lists.passing());
+    const std::size_t k = options.count ? 0 : options.k;
+    if (const auto passing = lists.of_passing ? lists.of_passing->of(all) : std::nullopt) {
+        const search_detail::numbered_documents& documents = lists.of_passing->documents();
+        found.ranking =
+            search_detail::rank_kept(*passing, documents.size(), k, counts ? &total : nullptr, &ctx);
+        for (scored_document& of : found.ranking) of.document = documents.document(of.document);
+    } else {
+        found.ranking = search_detail::rank_kept(all, store.info().documents, k, counts ? &total : nullptr,
+                                                 &ctx, lists.passing());
+    }
     found.unknown = std::move(unknown);
     if (counts) found.total = total;
     const bool signs = syntax == query_syntax::operators || kind == plain_kind::signs;

@@ -78,6 +78,7 @@ search_engine::prepared::prepared(const state& of, const search_options& options
         std::vector<std::uint32_t> weights;
         if (options.order > 1) weights = fixed_order_weights(options.order_weights, options.order);
         known = of.known.find(of.store, of.statistics.get(), options.ranking, weights);
+        if (filter) of_passing = of.of_passing.find(filter, known);
     }
 }
 

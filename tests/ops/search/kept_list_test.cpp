@@ -10,6 +10,7 @@
 #include <set>
 #include <vector>
 
+#include "ops/search/document_bits.hpp"
 #include "ops/search/search_samples.hpp"
 
 namespace quern::kept_list_test {
@@ -82,6 +83,22 @@ void expect_reference(const sample& collection, const query& requested, const ra
     ASSERT_EQ(search_detail::rank_kept(kept.terms, documents, k, &total, nullptr, passing), expected);
     ASSERT_EQ(total, all.size());
     ASSERT_EQ(search_detail::count_kept(kept.terms, documents, passing), all.size());
+    if (passing.empty()) return;
+
+    // The same over the documents that pass alone.
+    const search_detail::numbered_documents numbered(passing);
+    std::vector<kept_list> lists;
+    lists.reserve(kept.terms.size());
+    std::vector<kept_term> terms = kept.terms;
+    for (std::size_t i = 0; i < terms.size(); ++i) {
+        lists.push_back(search_detail::keep_those_of(*terms[i].list, numbered, forms[i % forms.size()]));
+        terms[i].list = &lists.back();
+    }
+    total = 17;
+    auto found = search_detail::rank_kept(terms, numbered.size(), k, &total);
+    for (scored_document& of : found) of.document = numbered.document(of.document);
+    ASSERT_EQ(found, expected);
+    ASSERT_EQ(total, all.size());
 }
 
 class kept_models : public ::testing::TestWithParam<ranking_model> {};
@@ -137,6 +154,21 @@ std::vector<std::uint64_t> every(std::uint32_t step, std::uint32_t begin, std::u
     std::vector<std::uint64_t> bits((documents + 63) / 64);
     for (std::uint32_t d = begin; d < end; d += step) bits[d / 64] |= std::uint64_t{1} << d % 64;
     return bits;
+}
+
+TEST(numbered_documents, are_those_of_the_set_in_order) {
+    for (const std::uint32_t documents : {0u, 1u, 63u, 64u, 65u, 1000u})
+        for (const std::uint32_t step : {1u, 3u, 64u, 500u}) {
+            const auto bits = every(step, 0, documents, documents);
+            const search_detail::numbered_documents numbered(bits);
+            ASSERT_EQ(numbered.size(), (documents + step - 1) / step);
+            for (std::uint32_t i = 0; i < numbered.size(); ++i) {
+                ASSERT_EQ(numbered.document(i), i * step);
+                ASSERT_EQ(numbered.number(i * step), i);
+            }
+            for (std::uint32_t d = 0; d < documents; ++d)
+                ASSERT_EQ(numbered.number(d), (d + step - 1) / step);
+        }
 }
 
 TEST_P(kept_models, documents_that_pass_match_reference) {
