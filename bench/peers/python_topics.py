@@ -54,7 +54,10 @@ def main():
     with open(sys.argv[2], encoding="utf-8") as lines:
         queries = [line.rstrip("\n").split("\t")[1] for line in lines]
     ways, indexed = {}, []
+    wanted = os.environ.get("QUERN_BENCH_PEERS", "bm25s,tantivy").split(",")
     for package, opened in (("bm25s", open_bm25s), ("tantivy", open_tantivy)):
+        if package not in wanted:
+            continue
         cpu = time.process_time()
         try:
             ask = opened(ids, texts)
