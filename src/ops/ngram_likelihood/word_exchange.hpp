@@ -14,6 +14,7 @@
 #include "device/between_places.hpp"
 #include "device/cpu/cpu_place.hpp"
 #include "device/cuda/cuda_place.hpp"
+#include "device/shared_writing.hpp"
 #include "ops/ngram_likelihood/rows/range_turns.hpp"
 
 namespace quern::ngram_detail {
@@ -47,6 +48,7 @@ class word_exchange {
         if (turns.min_of_all(place.memory().left() / sizeof(std::uint32_t)) < size) return {};
         placed_text<Place> all{make_array<std::uint32_t>(place, size, "words"), joined_documents()};
         own.all = all.ids.span();
+        const shared_writing::closing closed(writing_);
         place.synchronise();  // others write to it
         {
             const std::lock_guard one_at_a_time(opening_);
@@ -54,12 +56,15 @@ class word_exchange {
                 if (&writer != &own) open_for(*writer.place, place, own.all);
         }
         turns.meet();
-        // Each begins with itself and its successor, so that no device is the target of all.
-        for (std::size_t i = 0; i < parts_.size(); ++i) {
-            const part& to = parts_[(index + i) % parts_.size()];
-            copy_across<std::uint32_t>(place, own.words, *to.place, to.all.subspan(first, own.words.size()));
-        }
-        place.synchronise();
+        // Each begins with itself and its successor, so that no device is the target of all. If another place has failed and
+        // nothing is written, the meeting throws.
+        writing_.write(place, [&] {
+            for (std::size_t i = 0; i < parts_.size(); ++i) {
+                const part& to = parts_[(index + i) % parts_.size()];
+                copy_across<std::uint32_t>(place, own.words, *to.place,
+                                           to.all.subspan(first, own.words.size()));
+            }
+        });
         turns.meet();
         return all;
     }
@@ -84,6 +89,7 @@ class word_exchange {
 
     std::vector<part> parts_;
     std::mutex opening_;
+    shared_writing writing_;
 };
 
 /// One place's part in the work of several: all of them have the same but for the index.

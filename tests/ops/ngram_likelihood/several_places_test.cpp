@@ -3,20 +3,25 @@
 #include <gmock/gmock.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <random>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
+#include "device/own_threads.hpp"
 #include "device/place_set.hpp"
 #include "on_each_place.hpp"
 #include "ops/ngram_likelihood/ngram_methods.hpp"
 #include "ops/ngram_likelihood/ngram_texts.hpp"
 #include "ops/ngram_likelihood/text_counters.hpp"
+#include "ops/ngram_likelihood/word_exchange.hpp"
 #include "quern/base/error.hpp"
 #include "several_places.hpp"
 
@@ -104,6 +109,12 @@ class ngrams_on_several_places : public on_place<Tested> {
         return chosen;
     }
 };
+/// The place of that number alone.
+chosen_device choice_at(chosen_device chosen, std::size_t index) {
+    if (index != 0) chosen.ordinal = chosen.more[index - 1];
+    chosen.more.clear();
+    return chosen;
+}
 TYPED_TEST_SUITE(ngrams_on_several_places, tested_places, tested_place_names);
 
 TYPED_TEST(ngrams_on_several_places, are_those_of_one) {
@@ -218,6 +229,36 @@ TYPED_TEST(ngrams_on_several_places, fail_as_on_one) {
                                        }),
                  std::runtime_error);
     EXPECT_EQ(calls, 4);
+}
+
+TYPED_TEST(ngrams_on_several_places, end_together_if_the_exchange_of_words_fails) {
+    using place_type = typename TestFixture::place_type;
+    constexpr std::size_t count = 3;
+    const std::vector<std::uint32_t> words(50'000, 7);
+    const chosen_device chosen = this->several(count);
+    const context ctx = TypeParam::ctx();
+    const row_sink none = [](const ngram_rows&) {};
+    for (int round = 0; round < 10; ++round) {
+        range_turns turns(count, 2, none);
+        word_exchange<place_type> exchange(count);
+        std::atomic<std::size_t> ready = 0;
+        on_threads_of_their_own(count + 1, [&](std::size_t index) {
+            turns.run([&] {
+                if (index == count) {  // fails at some time while the others copy
+                    while (ready < count) std::this_thread::yield();
+                    std::this_thread::sleep_for(std::chrono::microseconds(20 * round));
+                    throw std::runtime_error("fails");
+                }
+                opened_place<place_type> here(ctx, choice_at(chosen, index));
+                placed_text<place_type> mine{array_from(here.place(), std::span(words)), {0, words.size()}};
+                ++ready;
+                const auto all = exchange.gather(here.place(), index, std::move(mine), turns);
+                EXPECT_TRUE(!all || all->ids.size() == count * words.size());
+                here.place().synchronise();
+            });
+        });
+        EXPECT_THROW(turns.rethrow(), std::runtime_error);
+    }
 }
 
 /// Two neighbouring words that are counted together at first are nearly a third of all.
