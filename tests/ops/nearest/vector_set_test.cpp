@@ -196,28 +196,6 @@ TYPED_TEST(vector_set_test, ranks_many_queries) {
     }
 }
 
-// Memory that holds all rows, but not their quantized form besides: that of some rows after the other.
-TYPED_TEST(vector_set_test, filters_where_memory_holds_no_whole_quantized_form) {
-    context small = TypeParam::ctx();
-    small.memory_bytes = small.gpu_memory_bytes = std::uint64_t{7} << 20;
-    const auto set = make_vectors(vector_type::i8, 40'000, 32, vector_sample::plain, 25, 4);
-    const auto queries = make_vectors(vector_type::i8, 24, 32, vector_sample::plain, 26);
-    const auto bitmap = random_bitmap(set.rows, 27, 2);
-    const auto made = this->make(set.view(), {.metric = vector_metric::l2}, small);
-    for (const bool some : {false, true}) {
-        retrieval_options options{.k = 30, .radius = {}, .allowed = {}};
-        if (some) options.allowed = bitmap;
-        rankings found = made->search(queries.view(), options);
-        found.offsets.resize(2);  // a part of them
-        expect_equal(
-            found, reference::rank_all(vector_metric::l2, set.view(), rows_of(queries.view(), 0, 1), options),
-            some ? "every second" : "all");
-        EXPECT_GT(made->record().filtered, 0u);
-        EXPECT_LT(made->record().distances, 24u * 40'000 / (some ? 2 : 1));
-        EXPECT_EQ(made->record().tiles, 1u);  // nothing is read again
-    }
-}
-
 // A budget of memory that holds a part of the set, and rows over several shards.
 TYPED_TEST(vector_set_test, ranks_sets_larger_than_memory) {
     context small = TypeParam::ctx();

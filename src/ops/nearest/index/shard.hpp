@@ -143,7 +143,12 @@ class shard {
         queries.load(host_, place_, request.queries);
         if (squares_)
             copy_in<double>(place_, request.squares, queries.squares().first(request.squares.size()));
-        if (layout_.resident_rows != 0) rank_resident(request, queries.tile(), into);
+        if (layout_.resident_rows != 0) {
+            const part all{resident_.tile(), rows_of(rows_, 0, layout_.resident_rows), 0};
+            make_quantized(request);
+            rank_part(all, quantized_ ? &*quantized_ : nullptr, request, queries.tile(), into);
+            ++counts_.tiles;
+        }
         if (streams()) rank_streamed(request, queries.tile(), into);
         passes_ += passes_of<Place>(request.queries.rows);
     }
@@ -341,42 +346,6 @@ class shard {
     }
 
     // ---- Ranking ----
-
-    /// Through a quantized form that stays. If the memory does not hold that, through one of some rows after the other, made
-    /// for this batch, as for rows that arrive in tiles.
-    template <class Key>
-    void rank_resident(const shard_request<Key, View>& request, const tile_type& queries,
-                       ranking_runs<Key>& into) {
-        make_quantized(request);
-        const View all = rows_of(rows_, 0, layout_.resident_rows);
-        const std::uint64_t at_once = quantized_ ? all.rows : coded_at_once(all, request);
-        for (std::uint64_t first = 0; first < all.rows; first += at_once) {
-            const std::uint64_t count = std::min(at_once, all.rows - first);
-            const tile_type tile = rows_of(resident_.tile(), all, first, count);
-            const part now{tile, rows_of(all, first, count), first};
-            std::optional<quantized_type> coded;
-            if constexpr (std::is_same_v<View, vectors_view>) {
-                if (at_once < all.rows && filters(count, request))
-                    coded.emplace(place_, tile, options_.metric);
-            }
-            rank_part(now, quantized_ ? &*quantized_ : coded ? &*coded : nullptr, request, queries, into);
-        }
-        ++counts_.tiles;
-    }
-    /// How many rows get a quantized form for this batch at once; all: none does.
-    template <class Key>
-    std::uint64_t coded_at_once(const View& all, const shard_request<Key, View>& request) const {
-        if constexpr (std::is_same_v<View, vectors_view>) {
-            constexpr std::uint64_t parts_at_most = 64;  // more, smaller ones filter little
-            for (std::uint64_t parts = 2; parts <= parts_at_most; parts *= 2) {
-                const std::uint64_t rows = (all.rows / parts / row_group + 1) * row_group;
-                if (rows >= all.rows) break;
-                const part some{resident_.tile(), rows_of(all, 0, rows), 0};
-                if (quantizing_pays(some, request, passes_of<Place>(request.queries.rows))) return rows;
-            }
-        }
-        return all.rows;
-    }
 
     std::span<const std::uint64_t> allowed_in(const part& rows,
                                               std::span<const std::uint64_t> allowed) const {
