@@ -23,7 +23,9 @@ class document_matrix {
 
     /// The next document: ids of words, and marks, which do not count.
     void add(std::span<const std::uint32_t> text);
-    std::uint32_t documents() const { return static_cast<std::uint32_t>(ends_.size()); }
+    std::uint32_t documents() const {
+        return static_cast<std::uint32_t>(ends_.size() + waiting_ends_.size());
+    }
     /// Makes the matrix: once, last. Column d is document d; a weight of 0 is not an entry.
     void finish();
     context_matrix_view view() const {
@@ -37,15 +39,15 @@ class document_matrix {
     struct occurrence {
         std::uint32_t word, count;
     };
-    void hand_over();
-    void place_entries(std::span<const double> evenness);
+    void count_waiting();
+    void place_entries(std::span<const double> evenness, std::span<const std::uint64_t> documents_of);
 
     std::uint32_t words_;
     cpu_place place_;
-    std::vector<std::uint32_t> seen_;  ///< by word, in the current document
-    std::vector<std::uint32_t> touched_;
-    std::vector<occurrence> latest_;
-    number_stream<occurrence> all_;  ///< document by document, words rising
+    std::vector<std::uint32_t> waiting_;            ///< the texts of documents that are not counted yet
+    std::vector<std::size_t> waiting_ends_;         ///< of each of them
+    std::vector<std::vector<std::uint32_t>> seen_;  ///< by word, in the current document of a piece of work
+    number_stream<occurrence> all_;                 ///< document by document, words rising
     std::uint64_t occurrences_ = 0;
     std::vector<std::uint64_t> ends_;
 

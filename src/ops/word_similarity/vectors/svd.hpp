@@ -34,6 +34,8 @@ struct product {
 };
 void add_product(const product<float>& p);
 void add_product(const product<double>& p);
+/// The same for values of floats, whose products are exact: the same bits, faster.
+void add_exact_product(const product<double>& p);
 
 /// out += Σ over the entries of scale · weight · (row `column` of x), `width` values per row: whole lane groups. Entries
 /// are summed in order, entries_at_once at a time from zero, and then these sums in order, so that a long row loses as few

@@ -221,8 +221,8 @@ std::vector<double> inner_products(cpu_place& place, std::span<const dense_block
             for (const dense_block& left : lefts) {
                 left_panel.resize(panel_rows * left.width);
                 widen(left.row(r), count * left.width, left_panel.data());
-                add_product(product<double>{left.width, right.width, count, left_panel.data(), 1, left.width,
-                                            panel.data(), right.width, out, right.width});
+                add_exact_product(product<double>{left.width, right.width, count, left_panel.data(), 1,
+                                                  left.width, panel.data(), right.width, out, right.width});
                 out += left.width * right.width;
             }
         }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compiled once for each instruction set; Highway chooses at run time. Multiplications and additions stay separate: not
-// every processor can fuse them, and the bits must not depend on that.
+// every processor can fuse them, and the bits must not depend on that. They are fused where products are exact, as those
+// of floats are in double: then the sum is rounded once either way.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ops/word_similarity/vectors/svd_kernels.cpp"
 #include "hwy/foreach_target.h"  // must come before highway.h
@@ -19,9 +20,14 @@ namespace hn = hwy::HWY_NAMESPACE;
 using floats = hn::CappedTag<float, lane_group>;
 using doubles = hn::CappedTag<double, lane_group / 2>;
 
+template <bool exact, class V>
+HWY_INLINE V plus_product(V sum, V a, V b) {
+    return exact ? hn::MulAdd(a, b, sum) : hn::Add(sum, hn::Mul(a, b));
+}
+
 // Six rows of `a` against two registers of columns: twelve sums, which fit the sixteen registers of AVX2 with the two of
 // `b` and one of `a`.
-template <class D>
+template <bool exact, class D>
 HWY_INLINE void add_six_rows(const product<hn::TFromD<D>>& p, std::size_t i, std::size_t j) {
     using T = hn::TFromD<D>;
     const D d;
@@ -33,17 +39,17 @@ HWY_INLINE void add_six_rows(const product<hn::TFromD<D>>& p, std::size_t i, std
     for (std::size_t k = 0; k < p.depth; ++k, a += p.depth_step, b += p.b_stride) {
         const auto b0 = hn::LoadU(d, b), b1 = hn::LoadU(d, b + lanes);
         auto x = hn::Set(d, a[0]);
-        s00 = hn::Add(s00, hn::Mul(x, b0)), s01 = hn::Add(s01, hn::Mul(x, b1));
+        s00 = plus_product<exact>(s00, x, b0), s01 = plus_product<exact>(s01, x, b1);
         x = hn::Set(d, a[p.row_step]);
-        s10 = hn::Add(s10, hn::Mul(x, b0)), s11 = hn::Add(s11, hn::Mul(x, b1));
+        s10 = plus_product<exact>(s10, x, b0), s11 = plus_product<exact>(s11, x, b1);
         x = hn::Set(d, a[2 * p.row_step]);
-        s20 = hn::Add(s20, hn::Mul(x, b0)), s21 = hn::Add(s21, hn::Mul(x, b1));
+        s20 = plus_product<exact>(s20, x, b0), s21 = plus_product<exact>(s21, x, b1);
         x = hn::Set(d, a[3 * p.row_step]);
-        s30 = hn::Add(s30, hn::Mul(x, b0)), s31 = hn::Add(s31, hn::Mul(x, b1));
+        s30 = plus_product<exact>(s30, x, b0), s31 = plus_product<exact>(s31, x, b1);
         x = hn::Set(d, a[4 * p.row_step]);
-        s40 = hn::Add(s40, hn::Mul(x, b0)), s41 = hn::Add(s41, hn::Mul(x, b1));
+        s40 = plus_product<exact>(s40, x, b0), s41 = plus_product<exact>(s41, x, b1);
         x = hn::Set(d, a[5 * p.row_step]);
-        s50 = hn::Add(s50, hn::Mul(x, b0)), s51 = hn::Add(s51, hn::Mul(x, b1));
+        s50 = plus_product<exact>(s50, x, b0), s51 = plus_product<exact>(s51, x, b1);
     }
     const auto store = [&](std::size_t row, auto left, auto right) HWY_ATTR {
         T* const out = p.out + (i + row) * p.out_stride + j;
@@ -54,7 +60,7 @@ HWY_INLINE void add_six_rows(const product<hn::TFromD<D>>& p, std::size_t i, std
     store(3, s30, s31), store(4, s40, s41), store(5, s50, s51);
 }
 
-template <class D>
+template <bool exact, class D>
 HWY_INLINE void add_one_row(const product<hn::TFromD<D>>& p, std::size_t i, std::size_t j) {
     using T = hn::TFromD<D>;
     const D d;
@@ -62,26 +68,29 @@ HWY_INLINE void add_one_row(const product<hn::TFromD<D>>& p, std::size_t i, std:
     const T* a = p.a + i * p.row_step;
     const T* b = p.b + j;
     for (std::size_t k = 0; k < p.depth; ++k, a += p.depth_step, b += p.b_stride)
-        sum = hn::Add(sum, hn::Mul(hn::Set(d, *a), hn::LoadU(d, b)));
+        sum = plus_product<exact>(sum, hn::Set(d, *a), hn::LoadU(d, b));
     T* const out = p.out + i * p.out_stride + j;
     hn::StoreU(hn::Add(hn::LoadU(d, out), sum), d, out);
 }
 
-template <class D>
+template <bool exact, class D>
 HWY_INLINE void add_all(const product<hn::TFromD<D>>& p) {
     const std::size_t lanes = hn::Lanes(D()), pair = 2 * lanes, paired = p.columns / pair * pair;
     const std::size_t sixes = p.rows / 6 * 6;
     for (std::size_t j = 0; j < paired; j += pair)
-        for (std::size_t i = 0; i < sixes; i += 6) add_six_rows<D>(p, i, j);
+        for (std::size_t i = 0; i < sixes; i += 6) add_six_rows<exact, D>(p, i, j);
     for (std::size_t j = 0; j < p.columns; j += lanes)
-        for (std::size_t i = j < paired ? sixes : 0; i < p.rows; ++i) add_one_row<D>(p, i, j);
+        for (std::size_t i = j < paired ? sixes : 0; i < p.rows; ++i) add_one_row<exact, D>(p, i, j);
 }
 
 void add_product_float(const product<float>& p) {
-    add_all<floats>(p);
+    add_all<false, floats>(p);
 }
 void add_product_double(const product<double>& p) {
-    add_all<doubles>(p);
+    add_all<false, doubles>(p);
+}
+void add_exact_product(const product<double>& p) {
+    add_all<true, doubles>(p);
 }
 
 // One to four registers of a row of x. The rows of x are far apart: later ones are prefetched early.
@@ -164,6 +173,7 @@ namespace quern::word_similarity_detail {
 
 HWY_EXPORT(add_product_float);
 HWY_EXPORT(add_product_double);
+HWY_EXPORT(add_exact_product);
 HWY_EXPORT(multiply_one_row);
 HWY_EXPORT(widen_all);
 HWY_EXPORT(rotate_all);
@@ -173,6 +183,9 @@ void add_product(const product<float>& p) {
 }
 void add_product(const product<double>& p) {
     HWY_DYNAMIC_DISPATCH(add_product_double)(p);
+}
+void add_exact_product(const product<double>& p) {
+    HWY_DYNAMIC_DISPATCH(add_exact_product)(p);
 }
 void multiply_row(const sparse_row& row, float scale, const float* x, std::size_t width, float* out) {
     HWY_DYNAMIC_DISPATCH(multiply_one_row)(row, scale, x, width, out);
