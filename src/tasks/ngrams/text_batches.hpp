@@ -2,14 +2,9 @@
 // Many lines of text, formed by all threads and written in order.
 #pragma once
 
-#include <oneapi/tbb/global_control.h>
-#include <oneapi/tbb/info.h>
-#include <oneapi/tbb/task_arena.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <mutex>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -42,17 +37,10 @@ class reused_texts {
     std::vector<std::string> texts_;
 };
 
-/// Forms text with the threads of a run. One for many calls: a new set of threads for each would take memory that oneTBB
-/// frees late.
+/// Forms text with the threads of a run.
 class text_batches {
   public:
-    explicit text_batches(const context& ctx) : ctx_(ctx), arena_(static_cast<int>(ctx.thread_count())) {
-        if (const auto threads = static_cast<int>(ctx.thread_count());
-            threads > tbb::info::default_concurrency()) {
-            beyond_cores_.emplace(tbb::global_control::max_allowed_parallelism,
-                                  static_cast<std::size_t>(threads));
-        }
-    }
+    explicit text_batches(const context& ctx) : ctx_(ctx) {}
 
     /// Calls form(text, begin, end) for batches of `items` items, on several threads, and write(text) with each result, in
     /// order, one at a time.
@@ -61,8 +49,6 @@ class text_batches {
 
   private:
     const context& ctx_;
-    std::optional<tbb::global_control> beyond_cores_;
-    tbb::task_arena arena_;
 };
 
 template <class Form, class Write>
@@ -90,7 +76,7 @@ void text_batches::write(std::uint64_t items, const Form& form, const Write& wri
         write(std::string_view(w.text));
         free_texts.give_back(std::move(w.text));
     });
-    arena_.execute([&] { line.run(); });
+    run_in_arena(ctx_, [&] { line.run(); });
 }
 
 }  // namespace quern
