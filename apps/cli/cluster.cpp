@@ -135,8 +135,10 @@ int run_step_of_task(const cluster_options& cluster, session& job, const work_of
     const task_file task = read_task(cluster.step.substr(cluster.step.find(':') + 1));
     const task_outcome outcome = run_task(task, job.ctx, [&](task_results& results) { work(task, results); });
     job.messages.finish();
-    job.messages.info(fmt::format("task {} {}", task.number,
-                                  outcome == task_outcome::done ? "is done" : "was done already"));
+    const std::string_view now = outcome == task_outcome::done       ? "is done"
+                                 : outcome == task_outcome::was_done ? "was done already"
+                                                                     : "is not needed";
+    job.messages.info(fmt::format("task {} {}", task.number, now));
     job.write_statistics();
     return 0;
 }
@@ -277,10 +279,13 @@ int run_resume(const command& self, const std::vector<std::string>& arguments) {
 }
 
 int run_status(const command& self, const std::vector<std::string>& arguments) {
-    command_line line(self, "DIR [OPTION]...",
-                      "Shows how many tasks of a plan are waiting, running, failed and done: state, tasks. "
-                      "With --tasks every task: "
-                      "task, phase, kind, state, note (where it runs, or why it failed).");
+    command_line line(
+        self, "DIR [OPTION]...",
+        "Shows how many tasks of a plan are waiting, running, failed and done: state, tasks. Where the "
+        "number of steps depends on the results, more rows have the tasks of later steps that are "
+        "possible and, after the last step, unneeded. "
+        "With --tasks every task: "
+        "task, phase, kind, state, note (where it runs, or why it failed).");
     std::string folder;
     bool all = false;
     common_options common;
@@ -309,6 +314,10 @@ int run_status(const command& self, const std::vector<std::string>& arguments) {
         for (const task_state state :
              {task_state::done, task_state::running, task_state::waiting, task_state::failed})
             rows.row({task_state_names[static_cast<std::size_t>(state)], status.count(state)});
+        for (const task_state state :
+             {task_state::possible, task_state::unneeded})  // of jobs that may end early
+            if (status.count(state) != 0)
+                rows.row({task_state_names[static_cast<std::size_t>(state)], status.count(state)});
         rows.finish();
     }
     to.commit();

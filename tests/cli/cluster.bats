@@ -642,11 +642,22 @@ END
     cp whole.tsv earlier.tsv
     check 5 warm --warm earlier.tsv --damping 0.5 --tolerance 1e-3
     quern status plain5 --tasks | cut -f 2,3 | grep -c "^1.step" | grep -qx 5
+    # 5 steps, and one that finds that the iteration has ended; the seventh is not run.
+    quern status plain5 | cmp - <(printf 'done\t31\nrunning\t0\nwaiting\t0\nfailed\t0\nunneeded\t5\n')
+    [ ! -e plain5/results/0031.json ]
+    quern task plain5/tasks/0031.json 2>said
+    grep -q "task 31 is not needed" said
+    [ ! -e plain5/results/0031.json ]
+    rm plain5/states/*.ended # as if the workers had died before they wrote that: the seventh step finds it again
+    quern resume plain5 --quiet --force
+    quern pagerank links.txt --tolerance 1e-2 --quiet | cmp - parts.tsv
+    quern status plain5 | cmp - <(printf 'done\t36\nrunning\t0\nwaiting\t0\nfailed\t0\n')
     # Only the last two steps keep what they computed.
     [ "$(find weighted3/results -name '*.state-*' ! -name '*.begin-*' | wc -l)" -eq 6 ]
     quern pagerank links.txt -o whole.json --format jsonl --max-iterations 3 --quiet
     quern plan pagerank links.txt -o parts.json --format jsonl --max-iterations 3 --share steps --shards 2 --quiet
     [ ! -e parts.json ]
+    quern status steps | cmp - <(printf 'done\t0\nrunning\t0\nwaiting\t3\nfailed\t0\npossible\t4\n')
     for task in steps/tasks/*.json; do quern task "$task" --quiet; done
     quern finish steps --quiet
     cmp parts.json whole.json

@@ -131,6 +131,30 @@ TEST_F(cluster_test, damaged_files_of_a_job_are_refused) {
     EXPECT_THAT(refused<damaged_store>([&] { read_plan(share()); }), HasSubstr("phases decrease"));
 }
 
+TEST_F(cluster_test, a_task_ends_the_job_for_later_ones_that_are_run_if_needed) {
+    job_plan plan{{"pagerank", {}, folder_.path(), 1}, {}};
+    for (unsigned phase = 0; phase < 4; ++phase)
+        plan.tasks.push_back({.phase = phase, .kind = "step", .if_needed = phase > 0});
+    write_plan(plan, share());
+    EXPECT_EQ(read_plan(share()).tasks, plan.tasks);
+    const auto states = [&] { return status_of(share()).states; };
+    using enum task_state;
+    EXPECT_THAT(states(), ::testing::ElementsAre(waiting, possible, possible, possible));
+    EXPECT_EQ(run(0), task_outcome::done);
+    EXPECT_THAT(states(), ::testing::ElementsAre(done, waiting, possible, possible));
+    EXPECT_FALSE(last_needed_phase(share()));
+    EXPECT_THROW(require_finished(plan, share(), context_with()), usage_error);
+    const task_file second = read_task(file_of_task(share(), 1));
+    run_task(second, context_with(), [](task_results& results) { results.end_job(); });
+    EXPECT_EQ(last_needed_phase(share()), 1u);
+    EXPECT_THAT(states(), ::testing::ElementsAre(done, done, unneeded, unneeded));
+    EXPECT_EQ(run(2), task_outcome::unneeded);
+    EXPECT_FALSE(std::filesystem::exists(file_of_result(share(), 2, "first")));
+    require_finished(plan, share(), context_with());
+    write_file(share() / "states/0001.ended", "1 or 2\n");
+    EXPECT_THAT(refused<damaged_store>([&] { states(); }), HasSubstr("not the number of a phase"));
+}
+
 TEST_F(cluster_test, another_version_is_refused) {
     planned();
     rewrite(file_of_task(share(), 0), [](json& m) { m["quern"] = "0.0.1"; });

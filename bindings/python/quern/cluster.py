@@ -51,7 +51,7 @@ class _Killed(RuntimeError):
 class JobSummary:
     """What run_job() did."""
 
-    tasks: int  #: of the job
+    tasks: int  #: of the job, also those that were not needed
     ran: int  #: of these, in this call
     seconds: float
     nodes: int  #: that ran some of them
@@ -184,7 +184,7 @@ def run_job(
     num_gpus: of each task; Ray gives it GPUs of its own, which it numbers from 0. None: 1 if the planned command has --device cuda or
         cuda:all, one more than the highest N of cuda:N, else none.
     max_retries: times that a task is tried again whose worker or node dies.
-    progress: called with the numbers of done tasks and of all.
+    progress: called with the numbers of done tasks and of all, without later steps of an iteration, which may not be needed.
     finish: runs `quern finish` on this machine at the end.
     program: the program on all nodes; None: that of the package.
 
@@ -195,10 +195,9 @@ def run_job(
     here = os.path.abspath(os.fspath(folder))
     own = program or _program.path()
     rows = _tasks_of(here, own)
-    done = sum(row["state"] == "done" for row in rows)
-    missing = [row for row in rows if row["state"] != "done"]
+    done, ran = sum(row["state"] == "done" for row in rows), 0
     nodes: set[str] = set()
-    if missing:
+    if any(row["state"] not in ("done", "unneeded") for row in rows):
         ray = _ray()
         is_ours = not ray.is_initialized()
         if is_ours:
@@ -216,15 +215,18 @@ def run_job(
             return task.remote(os.path.join(here, "tasks", f"{number:04}.json"), number, program, arguments)
 
         def told() -> None:
-            nonlocal done
-            done += 1
+            nonlocal done, ran
+            done, ran = done + 1, ran + 1
             if progress is not None:
-                progress(done, len(rows))
+                progress(done, sum(row["state"] not in ("possible", "unneeded") for row in rows))
 
         try:
-            for phase in sorted({row["phase"] for row in missing}):
-                numbers = [row["task"] for row in missing if row["phase"] == phase]
-                nodes |= _run_phase(ray, remote, numbers, submit, told)
+            phase = -1
+            while missing := [row for row in rows if row["phase"] > phase and row["state"] not in ("done", "unneeded")]:
+                phase = missing[0]["phase"]
+                nodes |= _run_phase(ray, remote, [row["task"] for row in missing if row["phase"] == phase], submit, told)
+                if any(row["state"] == "possible" for row in rows):  # the phase may have been the last
+                    rows = _tasks_of(here, own)
         finally:
             if is_ours:
                 ray.shutdown()
@@ -232,7 +234,7 @@ def run_job(
         ended = subprocess.run([own, "finish", here, "--quiet"], stderr=subprocess.PIPE, check=False)
         if ended.returncode != 0:
             raise ValueError(_said(ended.stderr))
-    return JobSummary(len(rows), len(missing), time.monotonic() - start, len(nodes))
+    return JobSummary(len(rows), ran, time.monotonic() - start, len(nodes))
 
 
 def _main() -> int:

@@ -13,6 +13,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -46,6 +47,8 @@ struct job_task {
     std::vector<std::uint32_t> after = {};  ///< the tasks whose results it reads; of earlier phases
     std::vector<job_input> inputs = {};
     std::map<std::string, std::string> parameters = {};
+    bool if_needed =
+        false;  ///< not run if a task of an earlier phase has ended the job: task_results::end_job()
     friend bool operator==(const job_task&, const job_task&) = default;
 
     /// A parameter that is a number. Throws usage_error if it is missing or none.
@@ -104,6 +107,8 @@ class task_results {
     /// Begins the next file; `name` has letters, digits and '-' only.
     void begin(std::string_view name);
     void append(std::string_view bytes);
+    /// Says that tasks of later phases that are `if_needed` are not needed, once these results are there.
+    void end_job();
     /// Waits for the disk, gives all files their names, and then lists them. Throws io_error.
     void commit();
 
@@ -112,25 +117,29 @@ class task_results {
     std::unique_ptr<state> state_;
 };
 
-enum class task_outcome { done, was_done };
-/// Runs `work` unless the results are there already, every byte of them. Checks the inputs and the results of earlier tasks
+enum class task_outcome { done, was_done, unneeded };
+/// Runs `work` unless the results are there already, every byte of them, or are not needed. Checks the inputs and the results of earlier tasks
 /// first. What `work` throws is noted for status_of() and thrown. Throws usage_error if an input was changed, if another
 /// process runs the task, or if an earlier task is not done; damaged_store for damaged results of one; io_error, interrupted.
 task_outcome run_task(const task_file& task, const context& ctx,
                       const std::function<void(task_results&)>& work);
 
-enum class task_state { waiting, running, failed, done };
-inline constexpr std::string_view task_state_names[] = {"waiting", "running", "failed", "done"};
+/// possible: waits for an earlier phase, which may end the job; unneeded: one did.
+enum class task_state { waiting, running, failed, done, possible, unneeded };
+inline constexpr std::string_view task_state_names[] = {"waiting", "running",  "failed",
+                                                        "done",    "possible", "unneeded"};
 
 struct job_status {
     std::vector<task_state> states;              ///< by task
     std::map<std::uint32_t, std::string> notes;  ///< of running tasks where, of failed ones why
     std::uint64_t count(task_state state) const;
 };
+/// The phase whose tasks have ended the job: tasks of later ones that are `if_needed` are not needed. Throws damaged_store, io_error.
+std::optional<unsigned> last_needed_phase(const std::filesystem::path& share);
 /// By the files of the job alone: done tasks have results of the listed sizes. Throws as read_plan() does.
 job_status status_of(const std::filesystem::path& share);
 
-/// Checks the results of all tasks, and the inputs: every byte. Throws usage_error if tasks are missing, or inputs were changed;
+/// Checks the results of all tasks that are needed, and the inputs: every byte. Throws usage_error if tasks are missing, or inputs were changed;
 /// damaged_store, io_error, interrupted.
 void require_finished(const job_plan& plan, const std::filesystem::path& share, const context& ctx);
 

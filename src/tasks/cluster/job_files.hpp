@@ -27,6 +27,8 @@ void make_folder(const std::filesystem::path& folder);
 std::string number_text(std::uint32_t number);
 std::filesystem::path result_list(const std::filesystem::path& job, std::uint32_t number);
 std::filesystem::path failure(const std::filesystem::path& job, std::uint32_t number);
+/// Of a task that has ended the job; has the number of its phase.
+std::filesystem::path ended(const std::filesystem::path& job, std::uint32_t number);
 std::filesystem::path log(const std::filesystem::path& job, std::uint32_t number);
 
 /// The results that a task has listed.

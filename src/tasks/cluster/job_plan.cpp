@@ -62,11 +62,9 @@ json to_json(const job_task& task) {
         inputs.push_back({{"path", json_of_bytes(path.native())},
                           {"bytes", bytes},
                           {"checksum", manifests::hex(checksum)}});
-    return {{"phase", task.phase},
-            {"kind", task.kind},
-            {"after", task.after},
-            {"inputs", std::move(inputs)},
-            {"parameters", task.parameters}};
+    return {{"phase", task.phase},           {"kind", task.kind},
+            {"after", task.after},           {"inputs", std::move(inputs)},
+            {"parameters", task.parameters}, {"if_needed", task.if_needed}};
 }
 
 /// `number`: of the task; it can only wait for earlier ones.
@@ -82,6 +80,7 @@ job_task task_of(const json& member, std::uint32_t number) {
         task.inputs.push_back(
             {bytes_of_json(input.at("path")), input.at("bytes"), manifests::from_hex(input.at("checksum"))});
     for (const auto& [name, value] : member.at("parameters").items()) task.parameters[name] = value;
+    task.if_needed = member.at("if_needed");
     return task;
 }
 

@@ -80,9 +80,14 @@ class local_run {
     ~local_run() { stop_all(); }
 
     void run() {
+        for (const job_task& task : plan_.tasks) needed_ += task.if_needed ? 0 : 1;
         for (std::uint32_t i = 0; i < plan_.tasks.size();) {
             const unsigned phase = plan_.tasks[i].phase;
+            if (const auto last = last_needed_phase(share_);
+                plan_.tasks[i].if_needed && last && phase > *last)
+                break;  // the later phases are not needed either
             for (; i < plan_.tasks.size() && plan_.tasks[i].phase == phase; ++i) {
+                needed_ += plan_.tasks[i].if_needed ? 1 : 0;
                 if (is_done(i)) {
                     ++done_;
                 } else {
@@ -124,7 +129,7 @@ class local_run {
         if (failure_) throw task_failed(*failure_);
     }
 
-    void tell() const { ctx_.report({"tasks", done_, plan_.tasks.size(), "tasks"}); }
+    void tell() const { ctx_.report({"tasks", done_, needed_, "tasks"}); }
 
     void start(std::uint32_t task) {
         ++attempts_[task];
@@ -215,6 +220,7 @@ class local_run {
     std::vector<worker> running_;
     std::optional<task_failed> failure_;
     std::uint64_t done_ = 0;
+    std::uint64_t needed_ = 0;  ///< as far as is known
 };
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <charconv>
 #include <chrono>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -97,6 +98,9 @@ fs::path result_list(const fs::path& job, std::uint32_t number) {
 }
 fs::path failure(const fs::path& job, std::uint32_t number) {
     return job / states / (number_text(number) + ".failed");
+}
+fs::path ended(const fs::path& job, std::uint32_t number) {
+    return job / states / (number_text(number) + ".ended");
 }
 fs::path log(const fs::path& job, std::uint32_t number) {
     return job / logs / (number_text(number) + ".log");
@@ -190,6 +194,7 @@ struct task_results::state {
     };
     const task_file& task;
     std::vector<std::unique_ptr<made>> files = {};
+    bool ends_job = false;
 };
 
 task_results::task_results(const task_file& task) : state_(std::make_unique<state>(state{task})) {}
@@ -209,6 +214,10 @@ void task_results::append(std::string_view bytes) {
     last.bytes += bytes.size();
 }
 
+void task_results::end_job() {
+    state_->ends_job = true;
+}
+
 void task_results::commit() {
     const task_file& task = state_->task;
     std::vector<io::atomic_file*> files;
@@ -219,9 +228,30 @@ void task_results::commit() {
     }
     io::atomic_file::commit_together(files);
     write_list(task, std::move(listed));
+    if (state_->ends_job)
+        replace_file(job_files::ended(task.job, task.number), fmt::format("{}\n", task.task.phase));
+}
+
+std::optional<unsigned> last_needed_phase(const fs::path& share) {
+    std::optional<unsigned> last;
+    std::error_code failed;  // a plan that is being made has no such folder
+    for (const auto& entry : fs::directory_iterator(share / job_files::states, failed)) {
+        if (entry.path().extension() != ".ended") continue;
+        const std::string text = text_of_file(entry.path());
+        unsigned phase = 0;
+        const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), phase);
+        if (fault != std::errc() || end != text.data() + text.size())
+            throw damaged_store(entry.path().string(), "end of the job", "is not the number of a phase");
+        last = std::min(last.value_or(phase), phase);
+    }
+    return last;
 }
 
 namespace {
+
+bool is_unneeded(const job_task& task, std::optional<unsigned> last_phase) {
+    return task.if_needed && last_phase && task.phase > *last_phase;
+}
 
 /// The results of earlier tasks are inputs, too: every byte of those that the task names, or of all.
 void check_earlier(const task_file& file, const context& ctx) {
@@ -271,6 +301,8 @@ std::unique_ptr<job_files::task_lock> lock_of(const task_file& file, const conte
 
 task_outcome run_task(const task_file& file, const context& ctx,
                       const std::function<void(task_results&)>& work) {
+    if (file.task.if_needed && is_unneeded(file.task, last_needed_phase(file.job)))
+        return task_outcome::unneeded;
     if (is_done(file, ctx)) return task_outcome::was_done;
     std::error_code ignored;
     const std::unique_ptr<job_files::task_lock> lock = lock_of(file, ctx);
@@ -298,6 +330,8 @@ std::uint64_t job_status::count(task_state state) const {
 job_status status_of(const fs::path& share) {
     const job_plan plan = read_plan(share);
     const context quiet;
+    const std::optional<unsigned> last_phase = last_needed_phase(share);
+    std::optional<unsigned> current_phase;  // the first with a task that is not done
     job_status status;
     for (std::uint32_t i = 0; i < plan.tasks.size(); ++i) {
         task_state& state = status.states.emplace_back(task_state::waiting);
@@ -311,6 +345,12 @@ job_status status_of(const fs::path& share) {
         } catch (const damaged_store& e) {
             status.notes[i] = e.what();
         }
+        if (is_unneeded(plan.tasks[i], last_phase)) {
+            state = task_state::unneeded;
+            continue;
+        }
+        if (!current_phase) current_phase = plan.tasks[i].phase;
+        if (plan.tasks[i].if_needed && plan.tasks[i].phase > *current_phase) state = task_state::possible;
         if (const auto holder = job_files::task_lock::holder(share, i)) {
             state = task_state::running;
             status.notes[i] = *holder;
@@ -323,9 +363,11 @@ job_status status_of(const fs::path& share) {
 }
 
 void require_finished(const job_plan& plan, const fs::path& share, const context& ctx) {
+    const std::optional<unsigned> last_phase = last_needed_phase(share);
     std::set<fs::path> checked;
     std::vector<std::uint32_t> missing;
     for (std::uint32_t i = 0; i < plan.tasks.size(); ++i) {
+        if (is_unneeded(plan.tasks[i], last_phase)) continue;
         const std::string checksum = job_files::checksum_of(plan.request, plan.tasks[i]);
         const auto results = job_files::results_of(share, i, checksum);
         if (!results) {

@@ -140,7 +140,7 @@ void do_step(const task_file& file, task_results& results, const context& reques
     iteration_state now = state_after(files, step - 1, stored);
     if (!now.control.ended) now.control.begin_step(stored.block().params, now.dangling_mass);
     write_control(results, now.control);
-    if (now.control.ended) return;
+    if (now.control.ended) return results.end_job();
 
     cpu_place place(ctx);
     const std::uint32_t nodes = stored.block().links.nodes;
@@ -183,6 +183,7 @@ std::vector<job_task> plan_rank_links(const link_rank_options& options, unsigned
             job_task& task = tasks.emplace_back();
             task.phase = static_cast<unsigned>(step);
             task.kind = "step";
+            task.if_needed = step > 1;
             task.after = {0};
             for (std::uint64_t other = 0; step > 1 && other < numbers.blocks; ++other)
                 task.after.push_back(numbers.task(step - 1, other));

@@ -72,7 +72,8 @@ link_rank_result ranks_of_job(const link_rank_options& options, const fs::path& 
     stage_clock clock(result.statistics);
     const job_plan plan = read_plan(job);
     const step_files files{job, plan.tasks.at(0).number("blocks")};
-    const std::uint64_t steps = (plan.tasks.size() - 1) / std::max<std::uint64_t>(files.blocks, 1);
+    const std::uint64_t planned = (plan.tasks.size() - 1) / std::max<std::uint64_t>(files.blocks, 1),
+                        steps = std::min<std::uint64_t>(planned, last_needed_phase(job).value_or(planned));
     value_reader nodes(file_of_result(job, 0, "nodes"));
     const auto counts = nodes.take<std::uint64_t>(counts_size);
     result.nodes = counts[nodes_at];
