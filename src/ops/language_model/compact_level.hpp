@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstdint>
 
+#include "base/bits.hpp"
 #include "ops/language_model/compact_layout.hpp"
 
 namespace quern::compact_layout {
@@ -50,18 +51,18 @@ struct level {
         // The first bit of the node: after as many ones as there are nodes before it in the sample.
         std::uint64_t at = sample, word = child_bits[at / 64] >> (at % 64) << (at % 64);
         std::uint64_t before = node % sample_nodes, next = at / 64;
-        for (std::uint64_t ones = static_cast<std::uint64_t>(std::popcount(word));
-             before != 0 && ones < before; ones = static_cast<std::uint64_t>(std::popcount(word))) {
+        for (std::uint64_t ones = count_of_ones(word); before != 0 && ones < before;
+             ones = count_of_ones(word)) {
             before -= ones;
             word = child_bits[++next];
         }
         if (before != 0) {
             for (; before > 1; --before) word &= word - 1;
-            at = next * 64 + static_cast<std::uint64_t>(std::countr_zero(word)) + 1;
+            at = next * 64 + trailing_zeros(word) + 1;
             word &= word - 1;
         }
         while (word == 0) word = child_bits[++next];
-        const std::uint64_t end = next * 64 + static_cast<std::uint64_t>(std::countr_zero(word));
+        const std::uint64_t end = next * 64 + trailing_zeros(word);
         return {at - node, end - node};
     }
 };

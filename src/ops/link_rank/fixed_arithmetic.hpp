@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/bits.hpp"
+
 namespace quern::link_rank_detail {
 
 __extension__ typedef __int128 wide_integer;
@@ -21,18 +23,13 @@ constexpr std::uint64_t magnitude(std::int64_t value) {
     return value < 0 ? 0 - static_cast<std::uint64_t>(value) : static_cast<std::uint64_t>(value);
 }
 
-/// The number of binary digits; 0 for 0. (Not <bit>: nvcc 13.0 takes std::countl_zero on a device for the constant 64.)
-constexpr unsigned digits(std::uint64_t value) {
-    return value == 0 ? 0 : 64 - static_cast<unsigned>(__builtin_clzll(value));
-}
-
 /// M is the maximum of this value: at least half of |residual| / degree, for degree > 0.
 constexpr std::uint64_t size_a_link(std::int64_t residual, std::uint64_t degree) {
-    return magnitude(residual) >> (digits(degree) - 1);
+    return magnitude(residual) >> (binary_digits(degree) - 1);
 }
 /// s for the maximum size_a_link: contributions then have at most one binary digit more than `aim`.
 constexpr unsigned shift_for(std::uint64_t greatest, unsigned aim) {
-    return digits(greatest) <= aim ? 0 : digits(greatest) - aim;
+    return binary_digits(greatest) <= aim ? 0 : binary_digits(greatest) - aim;
 }
 
 /// c of one node; `divisor` is double(degree)·2^s, degree > 0.
@@ -69,7 +66,7 @@ struct even_shares {
 };
 
 /// Scales values with sum `sum` > 0 to sum 2^62, less at most one per value: scaled(value) = (value·times) >> shift, where
-/// times = floor((2^(63 + b) − 1) / sum), at least 2^63, and shift = b + 1, b = digits(sum).
+/// times = floor((2^(63 + b) − 1) / sum), at least 2^63, and shift = b + 1, b = binary_digits(sum).
 struct unit_scale {
     std::uint64_t times = 0;
     unsigned shift = 0;

@@ -275,7 +275,7 @@ integer_hits_problem::integer_hits_problem(cpu_place& place, const link_graph_vi
             if (!back_weights_.empty()) back_weights_[at] = link_weights_[e];
         }
     }
-    repeat_bits_ = digits(max) - 1;
+    repeat_bits_ = binary_digits(max) - 1;
 }
 
 fixed_hits_params integer_hits_problem::params(const hits_options& options) const {
