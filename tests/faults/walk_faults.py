@@ -21,6 +21,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 
 QUERN = os.environ["QUERN"]
 FAULTS = os.environ["QUERN_FAULTS"]
@@ -32,12 +33,19 @@ CODES = {
     "unlink": errno.EIO, "mmap": errno.ENOMEM, "fstat": errno.EIO, "flock": errno.ENOLCK, "thread": errno.EAGAIN,
 }
 
-DOCUMENTS = "".join(
-    '{"id":"%d","title":"t%d","text":"%s","links":["t%d"]}\n'
-    % (i, i, " ".join("word%d" % (i * j % 23) for j in range(1, 30)), (i + 1) % 12)
-    for i in range(12))
-OTHERS = "".join('{"id":"o%d","text":"other words %d about word%d and more"}\n' % (i, i, i) for i in range(5))
-GRAPH = "".join("%d\t%d\n" % (i, (i * 7 + 3) % 20) for i in range(20))
+
+def documents(count):
+    return "".join(
+        '{"id":"%d","title":"t%d","text":"%s","links":["t%d"]}\n'
+        % (i, i, " ".join("word%d" % (i * j % 23) for j in range(1, 30)), (i + 1) % 12)
+        for i in range(count))
+
+
+def inputs(size):
+    """Name to text of the inputs; `size` multiplies those of a file."""
+    return {"docs.jsonl": documents(12 * size), "graph.tsv": "".join("%d\t%d\n" % (i, (i * 7 + 3) % 20) for i in range(20 * size)),
+            "others.jsonl": "".join('{"id":"o%d","text":"other words %d about word%d and more"}\n' % (i, i, i) for i in range(5 * size)),
+            "folder/a.txt": "word3 in a file\n", "folder/b.txt": "another word4\n"}
 
 
 class Scenario:
@@ -51,15 +59,20 @@ class Scenario:
     def __str__(self):
         return self.name
 
+    def adds(self):
+        """Whether the command adds to what is there, so that a second run finds all of it."""
+        return self.name.endswith(("adds", "to a store", "makes a store"))
+
 
 SCENARIOS = [
     Scenario("build", "build docs.jsonl -o st", ["st"]),
     Scenario("build over another", "build docs.jsonl -o st --force", ["st"], ["build others.jsonl -o st"]),
+    Scenario("build --sync", "build folder -o st --sync", ["st"], ["build folder -o st", "append more words to folder/a.txt"]),
     Scenario("build adds", "build others.jsonl -o st --update", ["st"], ["build docs.jsonl -o st"]),
     Scenario("merge over another", "merge one two -o st --force", ["st"],
              ["build docs.jsonl -o one", "build others.jsonl -o two --skip all", "build docs.jsonl -o st"]),
     Scenario("build with a report and statistics",
-             "build docs.jsonl -o st --skip all --report r.html --stats s.json --force", ["st", "r.html"], left=["s.json"]),
+             "build docs.jsonl -o st --skip all --report build.html --stats s.json --force", ["st", "build.html"], left=["s.json"]),
     Scenario("words", "words docs.jsonl -o sp --min-count 1", ["sp"]),
     Scenario("dictionary", "dictionary docs.jsonl -o d.dict --force", ["d.dict"], ["dictionary others.jsonl -o d.dict"]),
     Scenario("dedup makes a store", "dedup docs.jsonl --store du -o kept.jsonl --pairs p.tsv --groups g.tsv --force",
@@ -69,6 +82,7 @@ SCENARIOS = [
     Scenario("filter",
              "filter docs.jsonl --rules gopher-repetition,length.min-words=3 --mask emails -o kept.jsonl --removed m.tsv --report r.html --force",
              ["kept.jsonl", "m.tsv", "r.html"], ["filter others.jsonl --rules length.min-words=3 -o kept.jsonl --removed m.tsv"]),
+    Scenario("filter makes a folder", "filter docs.jsonl folder --rules length.min-words=3 -o kept/", ["kept"]),
     Scenario("decontaminate",
              "decontaminate docs.jsonl --against others.jsonl --ngram 2 --overlap 0.1 -o kept.jsonl --matches m.tsv --report r.html --force",
              ["kept.jsonl", "m.tsv", "r.html"], ["decontaminate others.jsonl --against docs.jsonl -o kept.jsonl --matches m.tsv"]),
@@ -77,6 +91,7 @@ SCENARIOS = [
     Scenario("decontaminate makes a folder",
              "decontaminate docs.jsonl folder --against others.jsonl --ngram 2 --overlap 0.1 -o kept/ --matches m.tsv --force",
              ["kept", "m.tsv"]),
+    Scenario("dedup of shards goes on", "dedup docs.jsonl others.jsonl folder -o kept/ --resume", ["kept"]),
     Scenario("dedup of bytes makes a folder", "dedup --binary docs.jsonl folder -o kept/", ["kept"]),
     Scenario("search makes a cache", "search folder word3 -o hits.tsv --force", ["hits.tsv"], left=["cache"]),
     Scenario("search writes hits", "search st word3 -o hits.tsv --force", ["hits.tsv"],
@@ -93,8 +108,14 @@ SAMPLED = ("build over another", "dedup adds to a store", "search makes a cache"
 SAMPLED_CALLS = ["open", "write", "fsync", "rename", "mmap", "thread"]
 
 
-def run(folder, command, fault=None, log=None):
-    environment = dict(os.environ, QUERN_CACHE=os.path.join(folder, "cache"), TMPDIR=os.path.join(folder, "tmp"))
+def run(folder, command, fault=None, log=None, extra=None):
+    if command.startswith("append "):  # append TEXT to FILE
+        text, name = command.removeprefix("append ").split(" to ")
+        with open(os.path.join(folder, name), "a", encoding="utf-8") as file:
+            file.write(text + "\n")
+        time.sleep(0.08)  # a file younger than 50 ms makes a store that is not known to be up to date
+        return subprocess.CompletedProcess(command, 0)
+    environment = dict(os.environ, QUERN_CACHE=os.path.join(folder, "cache"), TMPDIR=os.path.join(folder, "tmp"), **(extra or {}))
     for name in ("QUERN_FAULT", "QUERN_FAULT_LOG"):
         environment.pop(name, None)
     if log:
@@ -106,21 +127,29 @@ def run(folder, command, fault=None, log=None):
                           capture_output=True, timeout=120, check=False)
 
 
+def is_compared(name):
+    """Records of the run itself differ from run to run."""
+    return name != "stats.json" and not name.endswith(".log")
+
+
+def compared(path, held):
+    """What a file holds. The report of a build has the times of its stages, so that only its end is compared."""
+    return held.rstrip()[-7:] if path.endswith("build.html") else held
+
+
 def contents(path):
-    """What a file or folder holds; records of the run itself differ from run to run."""
+    """What a file or folder holds."""
     if not os.path.lexists(path):
         return None
     if os.path.isfile(path):
         with open(path, "rb") as file:
-            return file.read()
+            return compared(path, file.read())
     held = {}
     for folder, folders, files in os.walk(path):
-        for name in files:
-            if name == "stats.json" or name.endswith(".log"):
-                continue
+        for name in filter(is_compared, files):
             full = os.path.join(folder, name)
             with open(full, "rb") as file:
-                held[os.path.relpath(full, path)] = file.read()
+                held[os.path.relpath(full, path)] = compared(full, file.read())
         for name in folders:
             held[os.path.relpath(os.path.join(folder, name), path)] = None
     return held
@@ -144,11 +173,10 @@ class Walk:
         shutil.copytree(self.before, folder, symlinks=True)
         return folder
 
-    def prepare(self):
+    def prepare(self, size=1):
         os.makedirs(os.path.join(self.before, "folder"))
         os.makedirs(os.path.join(self.before, "tmp"))
-        for name, text in (("docs.jsonl", DOCUMENTS), ("others.jsonl", OTHERS), ("graph.tsv", GRAPH),
-                           ("folder/a.txt", "word3 in a file\n"), ("folder/b.txt", "another word4\n")):
+        for name, text in inputs(size).items():
             with open(os.path.join(self.before, name), "w", encoding="utf-8") as file:
                 file.write(text)
         for command in self.scenario.before:
@@ -162,6 +190,11 @@ class Walk:
         self.names = set(os.listdir(folder))
         with open(self.log, encoding="utf-8") as file:
             return {line.split()[0]: int(line.split()[1]) for line in file if line != "fired\n"}
+
+    def refuses(self, held, done):
+        """Whether a run refused to replace what is in place: all results, or without --force one of them."""
+        made = [held[r] == self.new[r] != self.old[r] for r in held]
+        return done.returncode == 2 and (all(made) or any(made) and "--force" not in self.scenario.command)
 
     def leftovers(self, folder):
         found = [n for n in os.listdir(folder) if n not in self.names and n not in self.scenario.left]
@@ -214,7 +247,7 @@ class Walk:
         if again.returncode != 0 and not (in_place and held == self.new):
             self.fail(fault, f"run again: exit code {again.returncode}", again)
         elif {r: contents(os.path.join(folder, r)) for r in self.scenario.results} != self.new and \
-                not self.scenario.name.endswith(("adds", "to a store", "makes a store")):
+                not self.scenario.adds():
             self.fail(fault, "run again: another result", again)
         if self.leftovers(folder):
             self.fail(fault, f"run again: leaves {self.leftovers(folder)}", again)

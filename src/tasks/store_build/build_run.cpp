@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <set>
 #include <utility>
@@ -60,6 +61,10 @@ build_result build_run::run() {
     } catch (const out_of_memory& failed) {
         rethrow_with_context(failed, kept_after(failed));
     } catch (const io_error& failed) {
+        rethrow_with_context(failed, kept_after(failed));
+    } catch (const std::filesystem::filesystem_error& caught) {
+        const io_error failed(caught.path1().string(), "cannot be created, copied or removed",
+                              caught.code().value());
         rethrow_with_context(failed, kept_after(failed));
     } catch (const device_error& failed) {
         rethrow_with_context(failed, kept_after(failed));
