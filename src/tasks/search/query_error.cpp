@@ -18,10 +18,10 @@ std::size_t characters_in(std::string_view text) {
         std::ranges::count_if(text, [](char byte) { return !continues_character(byte); }));
 }
 
-/// `byte` moved by that many bytes, to the beginning of a character.
+/// `byte` moved by that many bytes, to the beginning of a character; of bytes that are no UTF-8 by three more.
 std::size_t moved_back(std::string_view text, std::size_t byte, std::size_t bytes) {
     byte -= std::min(byte, bytes);
-    while (byte > 0 && continues_character(text[byte])) --byte;
+    for (int step = 0; step < 3 && byte > 0 && continues_character(text[byte]); ++step) --byte;
     return byte;
 }
 
