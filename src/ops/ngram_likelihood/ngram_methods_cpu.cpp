@@ -8,7 +8,6 @@
 #include "device/paced_checks.hpp"
 #include "ops/ngram_likelihood/levels/parts_of_places.hpp"
 #include "ops/ngram_likelihood/ngram_methods.hpp"
-#include "ops/ngram_likelihood/order/counted_pieces.hpp"
 #include "ops/ngram_likelihood/order/ngram_order.hpp"
 #include "ops/ngram_likelihood/papers/dictionary_method.hpp"
 #include "ops/ngram_likelihood/text_counting.hpp"
@@ -116,14 +115,11 @@ void count_collection(cpu_place& place, const ngram_collection& collection, cons
         count_collection<cpu_place>(place, collection, options, sink, record);
         return;
     }
-    if (options.method == ngram_method::strings || order_fits(place, collection) ||
-        !count_by_pieces(place, collection, options, sink, record)) {
-        const document_table documents(place, collection.documents);
-        by_order(place, collection, documents, options, record,
-                 [&](const auto& sorted, const document_table& of) {
-                     return collection_from_order(place, sorted, of, options, sink);
-                 });
-    }
+    const document_table documents(place, collection.documents);
+    by_order(place, collection, documents, options, record,
+             [&](const auto& sorted, const document_table& of) {
+                 return collection_from_order(place, sorted, of, options, sink);
+             });
     count_occurrences(place, collection, options, record);
 }
 

@@ -16,7 +16,6 @@
 #include "device/cpu/parallel.hpp"
 #include "device/cpu/pipeline.hpp"
 #include "device/files/scratch_folder.hpp"
-#include "device/paced_checks.hpp"
 #include "ops/ngram_likelihood/rows/joined_rows.hpp"
 #include "quern/base/choose_device.hpp"
 #include "quern/base/error.hpp"
@@ -367,9 +366,7 @@ class ngrams_run {
                     part.size(),
                     [&](std::string& out, std::uint64_t begin, std::uint64_t end) {
                         std::string words;
-                        paced_checks checks(ctx_, scattered_values);  // anywhere in the text
                         for (const counted_ngram& g : part.subspan(begin, end - begin)) {
-                            checks.after(1);
                             words.clear();
                             append_words(words, corpus_, g.position, of_n.n);
                             report::append_tsv_field(out, words);

@@ -1,29 +1,153 @@
 // SPDX-License-Identifier: Apache-2.0
 // A stable radix sort of keys with the first words of a position: three words of natural text fit 64 bits. For longer
-// n-grams, few positions have equal keys; these are sorted by the next words, and so on (tie_sorter.hpp). Beyond memory,
+// n-grams, few positions have equal keys; these are sorted by the next words, and so on (tie_sorter). Beyond memory,
 // the same sort works in runs on disk.
 #include <algorithm>
-#include <limits>
+#include <mutex>
+#include <vector>
 
 #include "device/cpu/cpu_place.hpp"
 #include "device/cpu/parallel.hpp"
 #include "ops/ngram_likelihood/order/first_word_parts.hpp"
 #include "ops/ngram_likelihood/order/ngram_order.hpp"
 #include "ops/ngram_likelihood/order/packed_keys.hpp"
-#include "ops/ngram_likelihood/order/tie_sorter.hpp"
 #include "primitives/external_sort/external_sort.hpp"
 #include "primitives/sort/sort.hpp"
 
 namespace quern::ngram_detail {
 namespace {
 
-constexpr std::size_t piece_positions = std::size_t{1} << 16;
+constexpr std::size_t piece_positions = std::size_t{1} << 16, max_in_cache = std::size_t{1} << 15, ahead = 24;
+
+/// Positions [begin, end) of the order share their first `known` words.
+struct tied_range {
+    std::size_t begin, end;
+    unsigned known;
+};
+
+struct tie {
+    std::uint64_t key, position;
+    auto operator<=>(const tie&) const = default;
+};
+
+/// Sorts positions that share all words of their keys by the following words. In natural text most ties are short: one
+/// thread sorts each, in the cache. The few long ones (repetitive texts) are sorted one after another by all threads,
+/// within the budget.
+template <class Position>
+class tie_sorter {
+  public:
+    tie_sorter(cpu_place& place, const packed_keys& keys, const ngram_order<Position>& order)
+        : place_(place), keys_(keys), positions_(order.positions()), shared_(order.shared()) {}
+
+    void sort() {
+        const unsigned known = keys_.packing().words;
+        // A piece has the ranges that begin in it; the part of a range that the next piece sees stays at `known` words and
+        // above.
+        std::vector<std::size_t> begins{0};
+        for (std::size_t i = piece_positions; i < shared_.size(); i = begins.back() + piece_positions) {
+            while (i < shared_.size() && shared_[i] >= known) ++i;
+            if (i == shared_.size()) break;
+            begins.push_back(i);
+        }
+        begins.push_back(shared_.size());
+        for_each_piece(place_, begins.size() - 1, [&](std::size_t p) {
+            place_.ctx().check_stop();
+            std::vector<tie> ties;
+            sort_ranges({begins[p], begins[p + 1], known}, ties);
+        });
+        while (!long_.empty()) {
+            const tied_range next = long_.back();
+            long_.pop_back();
+            sort_long(next);
+        }
+    }
+
+  private:
+    /// Sorts the ranges within one, each of which shares its first `known` words.
+    void sort_ranges(const tied_range& within, std::vector<tie>& ties) {
+        const bool far = within.end - within.begin > 2 * ahead;  // near data has been fetched already
+        for (std::size_t i = within.begin; i < within.end;) {
+            std::size_t end = i + 1;
+            while (end < within.end && shared_[end] >= within.known) ++end;
+            if (far && end + ahead < within.end) {
+                for (std::size_t j = i + ahead; j < end + ahead; ++j)
+                    if (shared_[j] >= within.known || shared_[j + 1] >= within.known)
+                        keys_.fetch(positions_[j], within.known);
+            }
+            if (end - i > max_in_cache) {
+                const std::lock_guard hold(mutex_);
+                long_.push_back({i, end, within.known});
+            } else if (end - i > 1) {
+                sort_short({i, end, within.known}, ties);
+            }
+            i = end;
+        }
+    }
+
+    void sort_short(const tied_range& of, std::vector<tie>& ties) {
+        ties.clear();
+        for (std::size_t i = of.begin; i < of.end; ++i)
+            ties.push_back({keys_.key_after(positions_[i], of.known), positions_[i]});
+        std::sort(ties.begin(), ties.end());
+        for (std::size_t i = of.begin; i < of.end; ++i) {
+            positions_[i] = static_cast<Position>(ties[i - of.begin].position);
+            if (i != of.begin) note_shared(i, of.known, ties[i - of.begin - 1].key, ties[i - of.begin].key);
+        }
+        go_deeper(of, ties);
+    }
+
+    void sort_long(const tied_range& of) {
+        const std::uint64_t memory = place_.memory().left() / 4 * 3;
+        primitives::external_sorter<cpu_place, std::uint64_t, std::uint64_t> sorter(
+            place_, memory, {}, std::min(memory, primitives::external_sort_min_memory));
+        std::vector<std::uint64_t> keys(std::min(of.end - of.begin, max_in_cache)), positions(keys.size());
+        for (std::size_t i = of.begin; i < of.end; i += keys.size()) {
+            const std::size_t size = std::min(keys.size(), of.end - i);
+            place_.ctx().check_stop();
+            for_each_piece(place_, pieces_for(place_, size, 1 << 12), [&](std::size_t p) {
+                const auto [begin, end] = piece_of(size, pieces_for(place_, size, 1 << 12), p);
+                for (std::size_t j = begin; j < end; ++j) {
+                    positions[j] = positions_[i + j];
+                    keys[j] = keys_.key_after(positions[j], of.known);
+                }
+            });
+            sorter.push(std::span(keys).first(size), std::span(positions).first(size));
+        }
+        std::size_t i = of.begin;
+        std::uint64_t last = 0;
+        sorter.finish([&](std::span<const std::uint64_t> sorted_keys, std::span<const std::uint64_t> sorted) {
+            place_.ctx().check_stop();
+            for (std::size_t j = 0; j < sorted.size(); ++j, ++i) {
+                positions_[i] = static_cast<Position>(sorted[j]);
+                if (i != of.begin) note_shared(i, of.known, last, sorted_keys[j]);
+                last = sorted_keys[j];
+            }
+        });
+        std::vector<tie> ties;
+        go_deeper(of, ties);
+    }
+
+    void note_shared(std::size_t i, unsigned known, std::uint64_t before, std::uint64_t key) {
+        shared_[i] = static_cast<std::uint8_t>(known + keys_.packing().shared(before, key));
+    }
+
+    void go_deeper(const tied_range& of, std::vector<tie>& ties) {
+        const unsigned known = of.known + keys_.words_after(of.known);
+        if (known < keys_.order()) sort_ranges({of.begin, of.end, known}, ties);
+    }
+
+    cpu_place& place_;
+    const packed_keys& keys_;
+    std::span<Position> positions_;
+    std::span<std::uint8_t> shared_;
+    std::mutex mutex_;
+    std::vector<tied_range> long_;  ///< still unsorted
+};
 
 /// The order is by the first words of keys, and shared[i] is at most their number; afterwards both cover whole n-grams.
 template <class Position>
 void sort_ties(cpu_place& place, const packed_keys& keys, const ngram_order<Position>& order) {
-    if (keys.order() > keys.packing().words)
-        tie_sorter<Position, packed_keys>(place, keys, order.positions(), order.shared()).sort();
+    if (keys.order() > keys.packing().words) tie_sorter<Position>(place, keys, order).sort();
 }
 
 template <class Work>
@@ -92,32 +216,7 @@ ngram_order<Position> order_by_runs(cpu_place& place, const packed_keys& packed,
     return result;
 }
 
-/// Bytes of packed_order in memory.
-template <class Position>
-std::uint64_t bytes_in_memory(cpu_place& place, std::size_t size, const first_word_parts& parts) {
-    constexpr std::uint64_t sort_bytes = 16;  // a second copy of the pairs
-    const std::uint64_t of_threads =
-        place.threads() * std::min<std::uint64_t>(std::uint64_t{5} << 20, 2 * sort_bytes * parts.largest());
-    return size * (sizeof(Position) + 1) + parts.largest() * (sizeof(std::uint64_t) + sort_bytes) +
-           of_threads;
-}
-bool are_left(cpu_place& place, std::uint64_t bytes) {
-    return bytes <= place.memory().left() / 16 * 15;
-}
-
 }  // namespace
-
-bool order_fits(cpu_place& place, const ngram_collection& collection) {
-    const std::uint64_t size = collection.words.size(), documents = collection.documents.size();
-    constexpr std::uint64_t table = std::uint64_t{1} << 18, table_of_document = 24;
-    const std::uint64_t bytes_of_positions = size <= std::numeric_limits<std::uint32_t>::max() ? 5 : 9;
-    const std::uint64_t least = size * bytes_of_positions + table + table_of_document * documents;
-    if (!are_left(place, least)) return false;
-    const first_word_parts parts(place, collection.words, collection.vocabulary);
-    const std::uint64_t all = bytes_of_positions == 5 ? bytes_in_memory<std::uint32_t>(place, size, parts)
-                                                      : bytes_in_memory<std::uint64_t>(place, size, parts);
-    return are_left(place, all + table + table_of_document * documents);
-}
 
 template <class Position>
 ngram_order<Position> packed_order(cpu_place& place, const ngram_collection& collection,
@@ -125,7 +224,12 @@ ngram_order<Position> packed_order(cpu_place& place, const ngram_collection& col
     const packed_keys packed(collection, documents, order);
     const std::size_t size = collection.words.size();
     const first_word_parts parts(place, collection.words, collection.vocabulary);
-    auto result = are_left(place, bytes_in_memory<Position>(place, size, parts))
+    constexpr std::uint64_t sort_bytes = 16;  // a second copy of the pairs
+    const std::uint64_t of_threads =
+        place.threads() * std::min<std::uint64_t>(std::uint64_t{5} << 20, 2 * sort_bytes * parts.largest());
+    const std::uint64_t needed =
+        size * (sizeof(Position) + 1) + parts.largest() * (sizeof(std::uint64_t) + sort_bytes) + of_threads;
+    auto result = needed <= place.memory().left() / 16 * 15
                       ? order_in_memory<Position>(place, packed, parts, size)
                       : order_by_runs<Position>(place, packed, size);
     sort_ties(place, packed, result);

@@ -173,10 +173,9 @@ template <class Position>
 class collection_maker {
   public:
     collection_maker(const sorted_ngrams<Position>& sorted, const document_table& documents,
-                     const ngram_options& options, const part_of_order* part)
+                     const ngram_options& options)
         : sorted_(sorted),
           documents_(documents),
-          part_(part),
           order_(options.order),
           first_n_(options.only ? options.order : 1),
           min_count_(options.min_count) {}
@@ -186,7 +185,7 @@ class collection_maker {
         out_ = &out;
         relieve_ = &relieve;
         max_held_ = max_held;
-        cut(1, begin, end, part_ == nullptr ? sorted_.positions.size() : part_->words);
+        cut(1, begin, end, sorted_.positions.size());
     }
 
   private:
@@ -205,13 +204,6 @@ class collection_maker {
     }
 
     void range_of(unsigned n, std::size_t begin, std::size_t end, std::uint64_t followed) {
-        if (n == 1 && part_ != nullptr) {
-            const split_word& split = begin == 0 && part_->first.count != 0 ? part_->first : part_->last;
-            if (split.count != 0 && (&split == &part_->first || end == sorted_.positions.size())) {
-                range_of(split, begin, end, followed);
-                return;
-            }
-        }
         if (end - begin < min_count_) return;
         give(n, begin, end - begin, followed);
         if (n == order_) return;
@@ -225,35 +217,20 @@ class collection_maker {
         cut(n + 1, begin, end, end - begin);
     }
 
-    void range_of(const split_word& word, std::size_t begin, std::size_t end, std::uint64_t followed) {
-        if (word.count < min_count_) return;
-        // Longer n-grams put the first occurrence of another second word in front.
-        if (!word.is_noted)
-            give_at(1, order_ == 1 ? word.position : sorted_.positions[begin], word.count, followed);
-        if (order_ == 1) return;
-        while (begin < end && words_left(begin) == 1) ++begin;
-        cut(2, begin, end, word.followed);
-    }
-
     std::uint64_t words_left(std::size_t i) const {
-        if (!sorted_.words_left.empty()) return sorted_.words_left[i];
         const std::uint64_t position = sorted_.positions[i];
         return documents_.of(position).end - position;
     }
 
     void give(unsigned n, std::size_t i, std::uint64_t count, std::uint64_t followed) {
-        give_at(n, sorted_.positions[i], count, followed);
-    }
-    void give_at(unsigned n, std::uint64_t position, std::uint64_t count, std::uint64_t followed) {
         if (n < first_n_) return;
-        out_->blocks[n - first_n_].add(position, count, followed);
+        out_->blocks[n - first_n_].add(sorted_.positions[i], count, followed);
         ++out_->distinct[n - first_n_];
         ++made_;
     }
 
     const sorted_ngrams<Position>& sorted_;
     const document_table& documents_;
-    const part_of_order* part_;
     unsigned order_, first_n_;
     std::uint64_t min_count_;
     piece_blocks<collection_block>* out_ = nullptr;
@@ -266,22 +243,19 @@ class collection_maker {
 template <class Position>
 std::vector<ngram_totals> collection_from_order(cpu_place& place, const sorted_ngrams<Position>& sorted,
                                                 const document_table& documents, const ngram_options& options,
-                                                const std::function<void(const collection_ngrams&)>& sink,
-                                                const part_of_order* part) {
+                                                const std::function<void(const collection_ngrams&)>& sink) {
     std::vector<ngram_totals> totals = blocks_from_order<collection_block>(
         place, place.threads(), sorted.shared, options.only ? options.order : 1, options, sink,
-        [&] { return collection_maker<Position>(sorted, documents, options, part); });
+        [&] { return collection_maker<Position>(sorted, documents, options); });
     for (ngram_totals& of_n : totals) of_n.rows = 0;  // no document contains one
     return totals;
 }
 
-template std::vector<ngram_totals> collection_from_order(cpu_place&, const sorted_ngrams<std::uint32_t>&,
-                                                         const document_table&, const ngram_options&,
-                                                         const std::function<void(const collection_ngrams&)>&,
-                                                         const part_of_order*);
-template std::vector<ngram_totals> collection_from_order(cpu_place&, const sorted_ngrams<std::uint64_t>&,
-                                                         const document_table&, const ngram_options&,
-                                                         const std::function<void(const collection_ngrams&)>&,
-                                                         const part_of_order*);
+template std::vector<ngram_totals> collection_from_order(
+    cpu_place&, const sorted_ngrams<std::uint32_t>&, const document_table&, const ngram_options&,
+    const std::function<void(const collection_ngrams&)>&);
+template std::vector<ngram_totals> collection_from_order(
+    cpu_place&, const sorted_ngrams<std::uint64_t>&, const document_table&, const ngram_options&,
+    const std::function<void(const collection_ngrams&)>&);
 
 }  // namespace quern::ngram_detail

@@ -21,21 +21,6 @@ template <class Position>
 struct sorted_ngrams {
     std::span<const Position> positions;
     std::span<const std::uint8_t> shared;
-    /// Where known: the words from each position to the end of its document, at most the order. Else empty.
-    std::span<const std::uint8_t> words_left{};
-};
-
-/// A first word of which the sorted positions are only a part of all.
-struct split_word {
-    std::uint64_t count = 0,
-                  followed = 0;  ///< of all; those followed by a word of the same document. 0: there is none
-    std::uint64_t position = 0;  ///< the lowest of all
-    bool is_noted = false;       ///< an earlier part has it
-};
-/// The sorted positions are those of a range of n-grams.
-struct part_of_order {
-    std::uint64_t words = 0;  ///< of the collection
-    split_word first, last;   ///< the first word of the first and of the last position
 };
 
 /// `offsets`: of the documents. Passes rows to `sink` in order; returns the totals for each n.
@@ -45,12 +30,10 @@ std::vector<ngram_totals> rows_from_order(cpu_place& place, const sorted_ngrams<
                                           std::span<const std::uint64_t> offsets,
                                           const ngram_options& options,
                                           const std::function<void(const ngram_rows&)>& sink);
-/// The same of the collection as a whole (rows_from_order.cpp). `documents` are not looked at if `sorted` has words_left.
-/// `part`: null if all positions are sorted.
+/// The same of the collection as a whole (rows_from_order.cpp).
 template <class Position>
 std::vector<ngram_totals> collection_from_order(cpu_place& place, const sorted_ngrams<Position>& sorted,
                                                 const document_table& documents, const ngram_options& options,
-                                                const std::function<void(const collection_ngrams&)>& sink,
-                                                const part_of_order* part = nullptr);
+                                                const std::function<void(const collection_ngrams&)>& sink);
 
 }  // namespace quern::ngram_detail
