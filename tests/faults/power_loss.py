@@ -153,7 +153,7 @@ class Loss(Walk):
         self.again, self.seen, self.calls = again, set(), 0
 
     def traced(self):
-        folder = self.fresh("traced")
+        folder = self.fresh("tried")
         trace = os.path.join(self.base, "trace")
         os.mkdir(trace)
         disk = Disk(folder)
@@ -161,6 +161,7 @@ class Loss(Walk):
         done = walk_faults.run(folder, self.scenario.command, extra=extra)
         assert done.returncode == 0, done.stderr
         self.new = {r: contents(os.path.join(folder, r)) for r in self.scenario.results}
+        there = {os.path.relpath(os.path.join(at, name), folder) for at, folders, files in os.walk(folder) for name in folders + files}
         log = os.path.join(trace, "log")
         lines = []
         if os.path.exists(log):
@@ -175,7 +176,6 @@ class Loss(Walk):
             for result in self.scenario.results:
                 if disk.after(kind, result) != self.new[result]:
                     self.fail(f"{kind}, at the end", f"{result} is not there, though the run said so")
-        there = {os.path.relpath(os.path.join(at, name), folder) for at, folders, files in os.walk(folder) for name in folders + files}
         if disk.names() != there:
             self.fail("the trace", f"misses or adds {sorted(disk.names() ^ there)}")
 
@@ -192,13 +192,13 @@ class Loss(Walk):
                 return self.fail(when, f"{result} is neither the old one nor the new one")
         if not unclear and not self.again:
             return None
-        folder = os.path.join(self.base, "after")
+        folder = os.path.join(self.base, "tried")  # where the command ran: the name of a cache depends on it
         shutil.rmtree(folder, ignore_errors=True)
         disk.write(kind, folder)
         for result in unclear:
             if walk_faults.run(folder, f"verify {result}").returncode != 0:
                 return self.fail(when, f"{result} is damaged")
-        if not self.again or held == self.new:
+        if not self.again or held == self.new or "cache" in self.scenario.left:  # to a cache, a copied folder is another one
             return None
         again = walk_faults.run(folder, self.scenario.command)
         if again.returncode != 0:
