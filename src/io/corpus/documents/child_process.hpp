@@ -16,7 +16,8 @@ namespace quern::io {
 
 struct child_limits {
     std::chrono::seconds processor_time{60};
-    std::chrono::seconds time{120};
+    /// From start to end: for a child that waits. Much longer, so that on a busy machine the same files are read.
+    std::chrono::seconds time{600};
     std::uint64_t address_space = 2ULL << 30;
 };
 
