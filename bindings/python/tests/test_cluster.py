@@ -66,6 +66,9 @@ class FakeRay(types.ModuleType):
 
         return Remote()
 
+    def nodes(self) -> list[dict[str, Any]]:
+        return [{"Alive": True, "Resources": {"CPU": 1.0, "memory": float(1 << 30)}}]
+
     def wait(self, references: list[Any], num_returns: int) -> tuple[list[Any], list[Any]]:
         return references[-num_returns:], references[:-num_returns]
 
@@ -116,6 +119,11 @@ def test_runs_what_is_missing_then_finishes(job: pathlib.Path, program: str, ray
     assert ray.options["num_cpus"] == 1 and ray.options["memory"] == 1 << 28 and not ray.is_up
     assert quern.cluster.run_job(job, program=program).ran == 0
     assert ray.runs == 3
+
+
+def test_warns_where_no_node_is_large_enough(job: pathlib.Path, program: str, ray: FakeRay) -> None:
+    with pytest.warns(UserWarning, match="no node of the Ray cluster has 8 CPUs for a task"):
+        quern.cluster.run_job(job, num_cpus=8, program=program)
 
 
 def test_a_killed_worker_is_tried_again(job: pathlib.Path, program: str, ray: FakeRay) -> None:
