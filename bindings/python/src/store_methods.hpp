@@ -17,7 +17,7 @@ void declare_searches(nanobind::class_<store>& to);
 /// similar, contexts and count.
 void declare_words(nanobind::class_<store>& to);
 
-/// Of a method with no parameters of its own.
+/// The parameters of a method that takes only those which all methods take.
 const parameters<call>& common_parameters(const char* function);
 
 /// The number of the document with this id. Throws usage_error, with a similar id if there is one; `what` begins its text.

@@ -18,7 +18,7 @@ std::size_t characters_in(std::string_view text) {
         std::ranges::count_if(text, [](char byte) { return !continues_character(byte); }));
 }
 
-/// `byte` moved by that many bytes, to the beginning of a character; of bytes that are no UTF-8 by three more.
+/// `byte` moved back by that many bytes, then to the beginning of its character: at most three more, as in UTF-8.
 std::size_t moved_back(std::string_view text, std::size_t byte, std::size_t bytes) {
     byte -= std::min(byte, bytes);
     for (int step = 0; step < 3 && byte > 0 && continues_character(text[byte]); ++step) --byte;
