@@ -104,8 +104,9 @@ class tie_sorter {
         for (std::size_t i = of.begin; i < of.end; i += keys.size()) {
             const std::size_t size = std::min(keys.size(), of.end - i);
             place_.ctx().check_stop();
-            for_each_piece(place_, pieces_for(place_, size, 1 << 12), [&](std::size_t p) {
-                const auto [begin, end] = piece_of(size, pieces_for(place_, size, 1 << 12), p);
+            const std::size_t pieces = pieces_for(place_, size, 1 << 12);
+            for_each_piece(place_, pieces, [&](std::size_t p) {
+                const auto [begin, end] = piece_of(size, pieces, p);
                 for (std::size_t j = begin; j < end; ++j) {
                     positions[j] = positions_[i + j];
                     keys[j] = keys_.key_after(positions[j], of.known);
