@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstring>
 #include <execution>
 #include <functional>
@@ -256,6 +257,19 @@ void counting(table& all, data& on) {
         const auto samples = on.words_below(bins);
         std::vector<u64> counts(bins);
         all.row(fmt::format("histogram, u32, {} bins", bins), 4,
+                [&] { primitives::histogram(place, view(samples), std::span<u64>(counts)); },
+                {{"loop", [&] {
+                      std::fill(counts.begin(), counts.end(), 0);
+                      for (const u32 sample : samples) ++counts[sample];
+                  }}});
+    }
+    {  // the frequency of a bin falls with its rank, as that of words does
+        constexpr u64 bins = 10'000'000;
+        std::vector<u32> samples(on.words.size());
+        for (std::size_t i = 0; i < samples.size(); ++i)
+            samples[i] = static_cast<u32>(std::pow(static_cast<double>(bins), on.words[i] * 0x1p-32)) - 1;
+        std::vector<u64> counts(bins);
+        all.row(fmt::format("histogram, like words, {} bins", bins), 4,
                 [&] { primitives::histogram(place, view(samples), std::span<u64>(counts)); },
                 {{"loop", [&] {
                       std::fill(counts.begin(), counts.end(), 0);

@@ -100,6 +100,21 @@ TYPED_TEST(histogram_test, refuses_the_first_sample_that_has_no_bin) {
     this->expect_refusal(bytes, 10, large_size() - 2);
 }
 
+TYPED_TEST(histogram_test, counts_the_bins_that_most_samples_have) {
+    const std::size_t bins = 300'000, n = 100'000;
+    for (const std::uint64_t frequent : {1u, 3u, 400u}) {
+        std::mt19937_64 random(frequent);
+        std::vector<std::uint64_t> samples(n);
+        for (std::uint64_t& sample : samples)
+            sample = random() % 4 == 0 ? random() % bins : bins - 1 - random() % frequent;
+        this->expect_reference(samples, bins);
+        this->expect_reference(std::vector<std::uint32_t>(samples.begin(), samples.end()), bins);
+        samples[n - 1] = samples[n / 2] = bins - 1 + (std::uint64_t{1} << 32);
+        this->expect_refusal(samples, bins, n / 2);
+    }
+    for (const std::uint32_t bin : {0u, 1u}) this->expect_reference(std::vector<std::uint32_t>(n, bin), bins);
+}
+
 TYPED_TEST(histogram_test, every_instruction_set_gives_the_same) {
     if (!std::is_same_v<typename TestFixture::place_type, cpu_place>) GTEST_SKIP() << "of the CPU";
     on_every_target([&] {

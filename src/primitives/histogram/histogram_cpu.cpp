@@ -6,13 +6,16 @@
 //   middling (one copy fits): one table per thread;
 //   many (a vocabulary): increments would miss every cache. Samples are first partitioned by the bins' high bits,
 //     through one line of buffer per partition (Balkesen and others, ICDE 2013); then one thread counts each partition
-//     in the cache.
+//     in the cache. If a few bins have most of the samples, each thread counts these bins in a small table first, and
+//     only the other samples are partitioned.
 // Samples without a bin are detected by the maximum of a few thousand, before they are counted.
 #include <algorithm>
 #include <atomic>
 #include <bit>
 #include <cstring>
 #include <limits>
+#include <numeric>
+#include <utility>
 #include <vector>
 
 #include "device/fault.hpp"
@@ -28,6 +31,7 @@ constexpr std::size_t few_bins = 1 << 15, middling_bins = 1 << 18;
 constexpr std::size_t piece_size = 1 << 15;               // samples that are checked and counted at a time
 constexpr std::size_t round_size = std::size_t{1} << 26;  // samples that are partitioned at a time
 constexpr std::size_t line = 16;                          // entries per buffer: 64 bytes
+constexpr std::size_t max_probes = 4096;  // samples that are looked at to find the frequent bins
 
 /// The first sample without a bin, over all threads.
 class range_check {
@@ -96,14 +100,81 @@ void count_in_tables(cpu_place& place, std::span<const Sample> samples, std::spa
     }
 }
 
+/// The bins that many samples have, in a table by a hash of the bin, and one thread's counts of them: four counters a
+/// bin, for neighbouring samples.
+class frequent_bins {
+  public:
+    /// By at most `max_probes` of the samples. A bin of the table had at least three of them.
+    template <class Sample>
+    explicit frequent_bins(std::span<const Sample> samples) : bins_(slots), counts_(ways * slots) {
+        const std::size_t probes = std::min(max_probes, samples.size() / 256);
+        std::vector<std::uint32_t> probed(probes);
+        std::uint64_t random = 0;  // positions that no period of the samples fits
+        for (std::size_t i = 0; i < probes; ++i) {
+            random = random * 6364136223846793005U + 1442695040888963407U;
+            const std::size_t stride = samples.size() / probes;
+            probed[i] = static_cast<std::uint32_t>(samples[i * stride + (random >> 33) % stride]);
+        }
+        std::sort(probed.begin(), probed.end());
+        std::vector<std::uint32_t> found(slots);
+        for (std::size_t begin = 0, end = 0; begin < probes; begin = end) {
+            while (end < probes && probed[end] == probed[begin]) ++end;
+            const std::size_t slot = slot_of(probed[begin]), size = end - begin;
+            if (size < 3 || size <= found[slot]) continue;
+            found[slot] = static_cast<std::uint32_t>(size);
+            bins_[slot] = probed[begin];
+        }
+        // No sample may be taken for one of an empty slot: bin 0 is not there, or in its own slot.
+        const auto held = std::accumulate(found.begin(), found.end(), std::size_t{0});
+        for (std::size_t slot = 0; slot < slots; ++slot)
+            if (found[slot] == 0) bins_[slot] = slot == slot_of(0) ? 1 : 0;
+        pays_ = probes != 0 && held * 2 >= probes;
+    }
+    /// Whether they have at least half of the samples looked at.
+    bool pays() const { return pays_; }
+
+    /// Counts the samples of these bins and copies the others to `others`, which has place for all; returns how many.
+    template <class Sample>
+    std::size_t count(const Sample* samples, std::size_t size, std::uint32_t* others) {
+        std::size_t kept = 0, i = 0;
+        const auto one = [&](std::size_t way) {
+            const auto bin = static_cast<std::uint32_t>(samples[i + way]);
+            const std::size_t slot = slot_of(bin);
+            const bool here = bins_[slot] == bin;
+            counts_[way * slots + slot] += here;
+            others[kept] = bin;
+            kept += !here;
+        };
+        for (; i + ways <= size; i += ways)
+            for (std::size_t way = 0; way < ways; ++way) one(way);
+        for (; i < size; ++i) one(0);
+        return kept;
+    }
+    void add_to(std::span<std::uint64_t> counts) {
+        for (std::size_t slot = 0; slot < slots; ++slot)
+            for (std::size_t way = 0; way < ways; ++way) {
+                const std::uint32_t count = std::exchange(counts_[way * slots + slot], 0);
+                if (count != 0) counts[bins_[slot]] += count;
+            }
+    }
+
+  private:
+    static constexpr std::size_t slots = 1024, ways = 4;
+
+    static std::size_t slot_of(std::uint32_t bin) { return bin * 0x9e3779b1U >> 22; }
+
+    std::vector<std::uint32_t> bins_, counts_;
+    bool pays_ = false;
+};
+
 /// The samples of one thread's share of a round, ordered by partition.
-template <class Sample>
 class partitioner {
   public:
     partitioner(unsigned shift, std::size_t partitions)
         : shift_(shift), ends_(partitions), begins_(partitions + 1), buffers_(partitions * line) {}
 
     /// `to` must hold size + 16 entries per partition.
+    template <class Sample>
     void partition(const Sample* samples, std::size_t size, std::uint32_t* to) {
         std::fill(ends_.begin(), ends_.end(), 0);
         for (std::size_t i = 0; i < size; ++i) ++ends_[samples[i] >> shift_];
@@ -140,26 +211,39 @@ void count_by_partition(cpu_place& place, std::span<const Sample> samples, std::
     const auto shift =
         static_cast<unsigned>(std::max(15, static_cast<int>(std::bit_width(counts.size() - 1)) - 10));
     const std::size_t partitions = ((counts.size() - 1) >> shift) + 1;
-    const std::size_t max = std::min(samples.size(), round_size);
+    const frequent_bins frequent(samples);
+    const bool apart = frequent.pays() && counts.size() - 1 <= std::numeric_limits<std::uint32_t>::max();
+    const std::size_t max = std::min(samples.size(), apart ? round_size / 2 : round_size);
     const std::size_t slots = threads_for(place, pieces_of(max, piece_size));
     const std::size_t share = max / slots + 1, capacity = share + line * partitions;
     const auto ordered =
         make_array<std::uint32_t>(place, slots * capacity, "samples in order of their partitions");
-    std::vector<partitioner<Sample>> shares(slots, partitioner<Sample>(shift, partitions));
+    const auto rare = make_array<std::uint32_t>(place, apart ? slots * share : 0, "samples of rare bins");
+    std::vector<frequent_bins> tables(apart ? slots : 0, frequent);
+    std::vector<partitioner> shares(slots, partitioner(shift, partitions));
     for (std::size_t begin = 0; begin < samples.size(); begin += max) {
         const std::size_t size = std::min(max, samples.size() - begin);
         std::atomic<bool> passed{true};
         for_each_piece(place, slots, [&](std::size_t slot) {
             const auto [from, to] = piece_of(size, slots, slot);
+            std::uint32_t* const others = rare.data() + slot * share;
+            std::size_t kept = 0;
             for (std::size_t i = from; i < to; i += piece_size) {
                 place.ctx().check_stop();
-                if (!check.pass(samples.data(), begin + i, std::min(piece_size, to - i))) passed = false;
+                const std::size_t length = std::min(piece_size, to - i);
+                if (!check.pass(samples.data(), begin + i, length))
+                    passed = false;
+                else if (apart)
+                    kept += tables[slot].count(samples.data() + begin + i, length, others + kept);
             }
-            if (passed)
-                shares[slot].partition(samples.data() + begin + from, to - from,
-                                       ordered.data() + slot * capacity);
+            std::uint32_t* const list = ordered.data() + slot * capacity;
+            if (passed && apart)
+                shares[slot].partition(others, kept, list);
+            else if (passed)
+                shares[slot].partition(samples.data() + begin + from, to - from, list);
         });
         if (!passed) return;
+        for (frequent_bins& table : tables) table.add_to(counts);
         for_each_piece(place, partitions, [&](std::size_t p) {
             std::uint64_t* const table = counts.data() + (p << shift);
             for (std::size_t slot = 0; slot < slots; ++slot) {
