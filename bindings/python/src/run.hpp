@@ -7,6 +7,7 @@
 #include <atomic>
 #include <functional>
 #include <optional>
+#include <utility>
 
 #include "quern/base/context.hpp"
 
@@ -42,6 +43,14 @@ auto run_for(const run_options& options, Work work) {
     std::optional<decltype(work(options.ctx))> result;
     run(options, [&](const context& ctx, calling_thread&) { result.emplace(work(ctx)); });
     return std::move(*result);
+}
+
+/// The same with the defaults of the resources, and without progress: for a question to what is open.
+template <class Work>
+auto run_quietly(Work work) {
+    run_options quiet;
+    quiet.progress = nanobind::bool_(false);
+    return run_for(quiet, std::move(work));
 }
 
 }  // namespace quern::python

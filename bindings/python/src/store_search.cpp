@@ -182,9 +182,7 @@ search_result searched(const opened_folder& of, const std::string& query, const 
         const nb::gil_scoped_release released;
         return of.engine().search(query, options);
     }
-    run_options quiet;
-    quiet.progress = nb::bool_(false);
-    return run_for(quiet, [&](const context& ctx) { return of.engine().search(query, options, ctx); });
+    return run_quietly([&](const context& ctx) { return of.engine().search(query, options, ctx); });
 }
 
 /// Without a query the score of `like` is the similarity itself.
@@ -305,9 +303,7 @@ std::uint64_t count_matches(const store& self, nb::handle query, const nb::kwarg
     options.snippets = options.duplicates = false;
     options.suggestions = 0;
     const std::string text = text_argument("query", query);
-    run_options quiet;
-    quiet.progress = nb::bool_(false);
-    return run_for(quiet, [&](const context& ctx) {
+    return run_quietly([&](const context& ctx) {
         if (requested.like) options.like = number_of_id(*self, *requested.like, "like: ");
         return *self->engine().search(text, options, ctx).total;
     });
@@ -365,9 +361,7 @@ hits explain(const store& self, nb::handle query, nb::handle id, const nb::kwarg
     made->query = text_argument("query", query);
     if (requested.like) set_weight_of_like_alone(given, made->query, options);
     const std::string wanted = text_argument("id", id);
-    run_options quiet;
-    quiet.progress = nb::bool_(false);
-    made->result = run_for(quiet, [&](const context& ctx) {
+    made->result = run_quietly([&](const context& ctx) {
         if (requested.like) options.like = number_of_id(*self, *requested.like, "like: ");
         const std::uint32_t number = number_of_id(*self, wanted, "");
         search_options all = options;

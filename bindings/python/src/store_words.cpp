@@ -52,10 +52,8 @@ table similar(const store& self, nb::handle word, nb::handle k, nb::handle all_w
     const std::vector<std::string> words = words_argument(word);
     const auto top = static_cast<std::uint32_t>(whole_of("k", k, 1, 0xffffffff));
     const bool all = bool_of("all_words", all_words);
-    run_options quiet;
-    quiet.progress = nb::bool_(false);
     const word_space& space = thesaurus_of(*self);
-    const auto neighbours = run_for(quiet, [&](const context& ctx) {
+    const auto neighbours = run_quietly([&](const context& ctx) {
         word_combination requested;
         for (const std::string& each : words) {
             const bool minus = each.starts_with('-'),
@@ -81,10 +79,8 @@ table contexts(const store& self, nb::handle word, nb::handle other, nb::handle 
     std::optional<std::string> second;
     if (!other.is_none()) second = text_argument("other", other);
     const auto top = static_cast<std::size_t>(whole_of("k", k, 1));
-    run_options quiet;
-    quiet.progress = nb::bool_(false);
     const word_space& space = thesaurus_of(*self);
-    const auto found = run_for(quiet, [&](const context& ctx) {
+    const auto found = run_quietly([&](const context& ctx) {
         const std::uint32_t id = known_word(space, first, ctx);
         return second ? space.contexts(id, known_word(space, *second, ctx), top) : space.contexts(id, top);
     });
