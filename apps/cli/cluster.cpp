@@ -24,6 +24,9 @@ namespace fs = std::filesystem;
 constexpr std::string_view distributed[] = {"filter",        "nearest", "dedup",   "ngrams",
                                             "decontaminate", "words",   "pagerank"};
 
+/// Of these, whose tasks may run on GPUs.
+constexpr std::string_view gpu_tasks[] = {"nearest", "dedup", "ngrams"};
+
 /// Options that do not affect the results of a job: passed anew to each of its steps.
 constexpr std::string_view options_of_a_step[] = {
     "--threads", "--memory", "--gpu-memory", "--tmp",   "--quiet",  "--progress",    "--stats",
@@ -53,8 +56,24 @@ fs::path this_program() {
     return program;
 }
 
+/// Whether its tasks may choose among the GPUs that they see: not with --device cpu, nor cuda:N, which counts them.
+bool chooses_gpus(const job_request& request) {
+    if (std::ranges::find(gpu_tasks, request.command) == std::end(gpu_tasks)) return false;
+    constexpr std::string_view device = "--device=";
+    for (const std::string& word : request.arguments) {
+        if (word == "--") break;
+        if (!word.starts_with(device)) continue;
+        const device_choice chosen = parse_device(word.substr(device.size()));
+        return chosen.where != device_choice::kind::cpu && chosen.ordinal < 0;
+    }
+    return true;
+}
+
 void run_tasks(const std::string& launcher, const job_plan& plan, const fs::path& share, session& job) {
-    const local_workers workers{*local_count(launcher), this_program(), {"--quiet"}};
+    local_workers workers{*local_count(launcher), this_program(), {"--quiet"}};
+    const char* const visible = std::getenv("CUDA_VISIBLE_DEVICES");
+    if (chooses_gpus(plan.request))
+        workers.gpus = gpus_of_workers(workers.count, visible == nullptr ? "" : visible);
     run_local(plan, share, workers, job.ctx);
     job.messages.finish();
 }

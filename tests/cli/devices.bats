@@ -69,3 +69,30 @@ works_on_the_cpu() { # works_on_the_cpu DRIVER
         says "(expected auto, cpu, cuda, cuda:N, cuda:N,M (different GPUs) or cuda:all)"
     done
 }
+
+@test "the workers of a job share the GPUs" {
+    fake=$(dirname "$QUERN")/../lib/libfake_libcuda.so
+    [ -e "$fake" ] || skip "needs the tests' fake driver"
+    unset CUDA_VISIBLE_DEVICES
+    gpus_seen() { # gpus_seen ARGUMENT...: CUDA_VISIBLE_DEVICES of the workers of a dedup
+        local driver process children words
+        LD_LIBRARY_PATH=$PWD/driver "$QUERN" dedup lines.txt -o kept.txt --force --cluster local:2 --share "job$*" --shards 10 --quiet "$@" &
+        driver=$!
+        while kill -0 $driver 2>/dev/null; do
+            read -ra children <"/proc/$driver/task/$driver/children" || true # it ends without a newline
+            for process in "${children[@]}"; do
+                { mapfile -d '' words <"/proc/$process/cmdline"; } 2>/dev/null || continue
+                [ "${words[1]-}" = task ] || continue # it is still a copy of the driver
+                { tr '\0' '\n' <"/proc/$process/environ"; } 2>/dev/null | sed -n 's/^CUDA_VISIBLE_DEVICES=//p'
+            done
+        done 2>/dev/null | sort -u
+        wait $driver
+    }
+    with_driver "$fake" true
+    seq -s ' ' 1 40 | awk '{ for (i = 0; i < 2000; ++i) { $(i % 40 + 1) = i * 7919; print } }' >lines.txt
+    gpus_seen >seen
+    cmp seen <(printf '0\n1\n')
+    CUDA_VISIBLE_DEVICES=5,3 gpus_seen --device auto >seen
+    cmp seen <(printf '3\n5\n')
+    [ -z "$(gpus_seen --device cpu)" ]
+}

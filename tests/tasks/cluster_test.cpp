@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -13,6 +14,7 @@
 #include "base/hash.hpp"
 #include "corpus_fixture.hpp"
 #include "quern/base/error.hpp"
+#include "tasks/cluster/worker_gpus.hpp"
 #include "tasks/store/manifest.hpp"
 #include "tasks/vectors/merged_rankings.hpp"
 
@@ -249,6 +251,39 @@ TEST_F(cluster_test, a_task_that_runs_is_locked_and_one_that_failed_says_why) {
     EXPECT_EQ(run(1), task_outcome::done);
     EXPECT_EQ(status_of(share()).states[1], task_state::done);
     EXPECT_FALSE(std::filesystem::exists(share() / "states/0001.failed"));
+}
+
+TEST(cluster_gpus_test, are_shared_by_the_workers_in_turn) {
+    EXPECT_THAT(shared_gpus(3, "", 1), ElementsAre());
+    EXPECT_THAT(shared_gpus(1, "", 3), ElementsAre("0,1,2"));
+    EXPECT_THAT(shared_gpus(3, "", 8), ElementsAre("0,3,6", "1,4,7", "2,5"));
+    EXPECT_THAT(shared_gpus(5, "", 2), ElementsAre("0", "1"));  // worker i has [i mod 2]
+    EXPECT_THAT(shared_gpus(2, "7,GPU-a1,2", 3), ElementsAre("7,2", "GPU-a1"));
+    EXPECT_THAT(shared_gpus(2, "7,4,-1", 2),
+                ElementsAre("7", "4"));  // the driver stops at the first that is none
+}
+
+TEST_F(cluster_test, workers_see_the_gpus_of_their_place) {
+    job_plan many;
+    many.request = {"filter", {}, folder_.path(), 5};
+    many.tasks.resize(5);
+    for (job_task& task : many.tasks) task.kind = "judge";
+    write_plan(many, folder_ / "many");
+    // A program that notes its task and waits until the second worker has noted its own.
+    const std::filesystem::path program = written(
+        "#!/bin/sh\n"
+        "cd \"$(dirname \"$0\")\"\n"
+        "echo \"${CUDA_VISIBLE_DEVICES-unset} $HOME\" >seen-$(basename \"$2\" .json)\n"
+        "until [ -e seen-0001 ]; do sleep 0.01; done\n",
+        "program");
+    std::filesystem::permissions(program, std::filesystem::perms::owner_all);
+    const auto seen = [&](const char* task) { return read_file(folder_ / (std::string("seen-") + task)); };
+    const std::string home = std::string(" ") + std::getenv("HOME") + "\n";
+    run_local(many, folder_ / "many", {2, program, {}, {"3,5", "GPU-4"}}, context_with());
+    EXPECT_EQ(seen("0000"), "3,5" + home);
+    EXPECT_EQ(seen("0001"), "GPU-4" + home);
+    for (const char* const task : {"0002", "0003", "0004"})
+        EXPECT_THAT(seen(task), ::testing::AnyOf("3,5" + home, "GPU-4" + home));
 }
 
 TEST_F(cluster_test, names_of_results_stay_in_their_folder) {

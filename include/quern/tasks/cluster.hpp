@@ -148,7 +148,13 @@ struct local_workers {
     unsigned count = 1;
     std::filesystem::path program;       ///< quern
     std::vector<std::string> arguments;  ///< after `task FILE`
+    std::vector<std::string> gpus =
+        {};  ///< worker i has [i mod size] as its CUDA_VISIBLE_DEVICES; none: that of this process
 };
+/// `gpus` of so many workers: worker i has GPU i of n, i + workers, … or, with more workers than GPUs, GPU i mod n. `visible`: the
+/// CUDA_VISIBLE_DEVICES of this process, empty if it has none. Empty if the driver shows at most one GPU. Asks the driver, nothing of a GPU's.
+std::vector<std::string> gpus_of_workers(unsigned workers, std::string_view visible);
+
 /// Runs the tasks that are not done, phase by phase, each in a process with its part of the threads and of the memory of `ctx`.
 /// A process that is killed is started again, three times. Throws task_failed for one that fails, after the others have ended;
 /// interrupted, after all were stopped; io_error.

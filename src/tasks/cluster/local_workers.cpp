@@ -48,25 +48,32 @@ std::string last_line(const fs::path& file) {
 }
 
 /// What the child does between fork and the program: only calls that are safe there. `log`: -1 for that of this process.
-[[noreturn]] void begin_worker(const std::vector<char*>& words, int log, int nothing, pid_t parent) {
+[[noreturn]] void begin_worker(const std::vector<char*>& words, const std::vector<char*>& variables, int log,
+                               int nothing, pid_t parent) {
     ::prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (::getppid() != parent) ::_exit(128 + SIGTERM);  // it died before
     ::dup2(nothing, STDIN_FILENO);
     if (log >= 0) ::dup2(log, STDOUT_FILENO);
     if (log >= 0) ::dup2(log, STDERR_FILENO);
-    ::execvp(words[0], words.data());
+    ::execvpe(words[0], words.data(), variables.data());
     constexpr std::string_view message = "quern: cannot start a worker\n";
     [[maybe_unused]] const auto written = ::write(STDERR_FILENO, message.data(), message.size());
     ::_exit(127);
 }
 
-/// Starts a program.
-pid_t started(std::vector<std::string> words, int log, int nothing) {
-    std::vector<char*> pointers;
+/// Starts a program. `gpus`: its CUDA_VISIBLE_DEVICES; empty: that of this process.
+pid_t started(std::vector<std::string> words, int log, int nothing, const std::string& gpus = {}) {
+    constexpr std::string_view visible = "CUDA_VISIBLE_DEVICES=";
+    std::string variable = std::string(visible) + gpus;
+    std::vector<char*> pointers, variables;
     for (std::string& word : words) pointers.push_back(word.data());
     pointers.push_back(nullptr);
+    for (char** each = ::environ; *each != nullptr; ++each)
+        if (gpus.empty() || !std::string_view(*each).starts_with(visible)) variables.push_back(*each);
+    if (!gpus.empty()) variables.push_back(variable.data());
+    variables.push_back(nullptr);
     const pid_t parent = ::getpid(), process = ::fork();
-    if (process == 0) begin_worker(pointers, log, nothing, parent);
+    if (process == 0) begin_worker(pointers, variables, log, nothing, parent);
     if (process < 0) throw io_error(words.front(), "cannot start a worker", errno);
     return process;
 }
@@ -103,6 +110,7 @@ class local_run {
     struct worker {
         pid_t process;
         std::uint32_t task;
+        unsigned place;  ///< its number among those at work, from 0
     };
 
     /// Every byte: damaged results are made again.
@@ -139,7 +147,17 @@ class local_run {
         std::vector<std::string> words{workers_.program.native(), "task",
                                        file_of_task(share_, task).native()};
         words.insert(words.end(), workers_.arguments.begin(), workers_.arguments.end());
-        running_.push_back({started(std::move(words), log.number(), nothing.number()), task});
+        const unsigned place = free_place();
+        const std::string gpus =
+            workers_.gpus.empty() ? std::string() : workers_.gpus[place % workers_.gpus.size()];
+        running_.push_back({started(std::move(words), log.number(), nothing.number(), gpus), task, place});
+    }
+
+    unsigned free_place() const {
+        unsigned place = 0;
+        while (std::ranges::any_of(running_, [place](const worker& each) { return each.place == place; }))
+            ++place;
+        return place;
     }
 
     /// Whether a worker has ended.
