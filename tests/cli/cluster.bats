@@ -693,7 +693,7 @@ END
     QUERN_PYTHON=/no/python refused "could not be started" filter corpus --mask emails -o kept.jsonl --cluster ray --share job
     [ ! -e kept.jsonl ]
     # Any program that runs the tasks can take its place.
-    printf '#!/bin/sh\nfor task in "$3"/tasks/*.json; do "$9" task "$task" --quiet || exit; done\n' >bin/python
+    printf '#!/bin/sh\nfor task in "$3"/tasks/*.json; do "$5" task "$task" --quiet || exit; done\n' >bin/python
     QUERN_PYTHON=$PWD/bin/python quern filter corpus --mask emails -o kept.jsonl --cluster ray --share job --quiet
     cmp kept.jsonl <(quern filter corpus --mask emails -o - --quiet)
 }

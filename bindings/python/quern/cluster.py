@@ -132,12 +132,24 @@ def _ray() -> Any:
     return ray
 
 
-def _warn_of_small_nodes(ray: Any, wanted: dict[str, float]) -> None:
-    """Ray lets a task wait for a node that is large enough, also where none ever comes."""
-    nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
-    if not any(all(node.get(name, 0) >= count for name, count in wanted.items()) for node in nodes):
-        each = " and ".join(f"{count:g} {name}s" for name, count in wanted.items() if count)
-        warnings.warn(f"no node of the Ray cluster has {each} for a task; the tasks wait until one is added", stacklevel=3)
+def _resources(ray: Any) -> list[dict[str, float]]:
+    return [node["Resources"] for node in ray.nodes() if node["Alive"]]
+
+
+def _memory_share(ray: Any, num_cpus: float) -> int | None:
+    """The part of a node's memory that a task has by its CPUs, on the node where it is least; None if Ray does not know it."""
+    shares = [node["memory"] * num_cpus / node["CPU"] for node in _resources(ray) if node.get("CPU", 0) >= max(num_cpus, 1e-4) and "memory" in node]
+    return int(min(shares)) if shares and num_cpus > 0 else None
+
+
+def _warn_of_small_nodes(ray: Any, wanted: dict[str, float], can_grow: bool = True) -> None:
+    """Ray lets a task wait for a node that is large enough, also where none ever comes. An error if none can come."""
+    if any(all(node.get(name, 0) >= count for name, count in wanted.items()) for node in _resources(ray)):
+        return
+    texts = [f"{count / 2**30:.3g} GiB of memory" if name == "memory" else f"{count:g} {name}s" for name, count in wanted.items() if count]
+    if not can_grow:
+        raise ValueError(f"Ray on this machine has no {' and '.join(texts)} for a task (expected less; docs/how-to/ray.md)")
+    warnings.warn(f"no node of the Ray cluster has {' and '.join(texts)} for a task; the tasks wait until one is added", stacklevel=3)
 
 
 def _run_phase(ray: Any, remote: Any, numbers: list[int], submit: Callable[[Any, int], Any],
@@ -180,7 +192,8 @@ def run_job(
     folder: of `quern plan --share`; every node sees it and the inputs under the same paths.
     address: of the cluster ("auto": a running one); None: RAY_ADDRESS if it is set, else Ray starts on this machine. Ray that this
         process has started already is used as it is.
-    num_cpus, memory: of each task: what Ray reserves, and what the task uses (memory in bytes; None: not limited).
+    num_cpus, memory: of each task: what Ray reserves, and what the task uses. Memory in bytes; None: as large a part of a node's memory
+        as num_cpus is of its cores.
     num_gpus: of each task; Ray gives it GPUs of its own, which it numbers from 0. None: 1 if the planned command has --device cuda or
         cuda:all, one more than the highest N of cuda:N, else none.
     max_retries: times that a task is tried again whose worker or node dies.
@@ -200,27 +213,28 @@ def run_job(
     if any(row["state"] not in ("done", "unneeded") for row in rows):
         ray = _ray()
         is_ours = not ray.is_initialized()
+        is_here = is_ours and address is None and "RAY_ADDRESS" not in os.environ
         if is_ours:
-            ray.init(address=address, include_dashboard=False if address is None and "RAY_ADDRESS" not in os.environ else None,
-                     log_to_driver=False)
-        gpus = _gpus_of(here) if num_gpus is None else num_gpus
-        _warn_of_small_nodes(ray, {"CPU": num_cpus, "GPU": gpus})
-        arguments = ["--threads", str(max(int(num_cpus), 1))]
-        if memory is not None:
-            arguments += ["--memory", str(memory)]
-        remote = ray.remote(_run_task).options(num_cpus=num_cpus, num_gpus=gpus, memory=memory, max_retries=max_retries,
-                                               retry_exceptions=[_Killed])
-
-        def submit(task: Any, number: int) -> Any:
-            return task.remote(os.path.join(here, "tasks", f"{number:04}.json"), number, program, arguments)
-
-        def told() -> None:
-            nonlocal done, ran
-            done, ran = done + 1, ran + 1
-            if progress is not None:
-                progress(done, sum(row["state"] not in ("possible", "unneeded") for row in rows))
-
+            ray.init(address=address, include_dashboard=False if is_here else None, log_to_driver=False)
         try:
+            gpus = _gpus_of(here) if num_gpus is None else num_gpus
+            memory = _memory_share(ray, num_cpus) if memory is None else memory
+            _warn_of_small_nodes(ray, {"CPU": num_cpus, "GPU": gpus, "memory": memory or 0}, not is_here)
+            arguments = ["--threads", str(max(int(num_cpus), 1))]
+            if memory is not None:
+                arguments += ["--memory", str(memory)]
+            remote = ray.remote(_run_task).options(num_cpus=num_cpus, num_gpus=gpus, memory=memory, max_retries=max_retries,
+                                                   retry_exceptions=[_Killed])
+
+            def submit(task: Any, number: int) -> Any:
+                return task.remote(os.path.join(here, "tasks", f"{number:04}.json"), number, program, arguments)
+
+            def told() -> None:
+                nonlocal done, ran
+                done, ran = done + 1, ran + 1
+                if progress is not None:
+                    progress(done, sum(row["state"] not in ("possible", "unneeded") for row in rows))
+
             phase = -1
             while missing := [row for row in rows if row["phase"] > phase and row["state"] not in ("done", "unneeded")]:
                 phase = missing[0]["phase"]
@@ -243,10 +257,11 @@ def _main() -> int:
     parser.add_argument("--address", help="of the Ray cluster (default: RAY_ADDRESS, else Ray starts here)")
     parser.add_argument("--cpus", type=float, default=1, help="of each task")
     parser.add_argument("--gpus", type=float, help="of each task (default: 1 if the command has --device cuda, else none)")
-    parser.add_argument("--memory", type=int, help="bytes of each task")
+    parser.add_argument("--memory", type=int, help="bytes of each task (default: its part of a node's memory, by its CPUs)")
     parser.add_argument("--program", help="quern on all nodes (default: that of the package)")
     parser.add_argument("--finish", action="store_true", help="make the results of the command at the end")
     given = parser.parse_args()
+    warnings.formatwarning = lambda message, *_, **__: f"quern.cluster: {message}\n"
     try:
         summary = run_job(given.folder, given.address, num_cpus=given.cpus, num_gpus=given.gpus, memory=given.memory,
                           program=given.program, finish=given.finish, progress=lambda done, all_: print(f"{done} of {all_} tasks", file=sys.stderr))

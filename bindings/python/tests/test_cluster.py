@@ -123,7 +123,28 @@ def test_runs_what_is_missing_then_finishes(job: pathlib.Path, program: str, ray
 
 def test_warns_where_no_node_is_large_enough(job: pathlib.Path, program: str, ray: FakeRay) -> None:
     with pytest.warns(UserWarning, match="no node of the Ray cluster has 8 CPUs for a task"):
-        quern.cluster.run_job(job, num_cpus=8, program=program)
+        quern.cluster.run_job(job, "auto", num_cpus=8, program=program)
+
+
+def test_warns_where_no_node_has_the_memory(job: pathlib.Path, program: str, ray: FakeRay) -> None:
+    with pytest.warns(UserWarning, match="no node of the Ray cluster has 1 CPUs and 2 GiB of memory for a task"):
+        quern.cluster.run_job(job, "auto", memory=2 << 30, program=program)
+
+
+def test_refuses_more_than_this_machine_has(job: pathlib.Path, program: str, ray: FakeRay, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where Ray runs on this machine alone, no node can be added."""
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
+    with pytest.raises(ValueError, match="Ray on this machine has no 1 CPUs and 2 GiB of memory for a task"):
+        quern.cluster.run_job(job, memory=2 << 30, program=program)
+    assert not ray.is_up and ray.runs == 0
+
+
+def test_a_task_has_its_part_of_a_nodes_memory(job: pathlib.Path, program: str, ray: FakeRay, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the node where it is least, among those that are large enough."""
+    each = [{"CPU": 4.0, "memory": float(8 << 30)}, {"CPU": 16.0, "memory": float(16 << 30)}, {"CPU": 1.0, "memory": float(1 << 20)}]
+    monkeypatch.setattr(ray, "nodes", lambda: [{"Alive": True, "Resources": resources} for resources in each])
+    quern.cluster.run_job(job, num_cpus=2, program=program)
+    assert ray.options["memory"] == 2 << 30
 
 
 def test_a_killed_worker_is_tried_again(job: pathlib.Path, program: str, ray: FakeRay) -> None:

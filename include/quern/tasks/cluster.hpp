@@ -166,7 +166,7 @@ struct ray_launcher {
     std::filesystem::path program;   ///< quern, on all nodes
 };
 /// Runs the tasks that are not done in a Ray cluster: `python -m quern.cluster`, whose messages go to standard error. Each task
-/// reserves the threads and the memory of `ctx`. Throws task_failed, interrupted, io_error.
+/// reserves the threads of `ctx` and memory_bytes or, where these are 0, its part of a node's memory. Throws task_failed, interrupted, io_error.
 void run_ray(const std::filesystem::path& share, const ray_launcher& launcher, const context& ctx);
 
 /// Writes `share`/slurm: a script for each phase, an array of jobs, and submit.sh, which submits them one after the other and

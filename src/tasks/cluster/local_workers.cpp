@@ -261,11 +261,15 @@ void run_local(const job_plan& plan, const fs::path& share, const local_workers&
 
 void run_ray(const fs::path& share, const ray_launcher& launcher, const context& ctx) {
     const descriptor nothing = open_file("/dev/null", O_RDONLY);
-    const pid_t process =
-        started({launcher.python, "-m", "quern.cluster", share.native(), "--cpus",
-                 fmt::format("{}", ctx.thread_count()), "--memory", fmt::format("{}", ctx.memory_limit()),
-                 "--program", launcher.program.native()},
-                -1, nothing.number());
+    std::vector<std::string> words{launcher.python, "-m",
+                                   "quern.cluster", share.native(),
+                                   "--program",     launcher.program.native(),
+                                   "--cpus",        fmt::format("{}", ctx.thread_count())};
+    if (ctx.memory_bytes != 0) {
+        words.emplace_back("--memory");
+        words.push_back(fmt::format("{}", ctx.memory_bytes));
+    }
+    const pid_t process = started(std::move(words), -1, nothing.number());
     int status = 0;
     bool is_stopped = false;
     while (::waitpid(process, &status, WNOHANG) == 0) {
@@ -279,13 +283,13 @@ void run_ray(const fs::path& share, const ray_launcher& launcher, const context&
     const int code = WIFEXITED(status) ? WEXITSTATUS(status) : 4;
     if (code == 0) return;
     const bool is_missing = code == 127;
-    throw task_failed(
-        fmt::format(
-            "the Ray launcher, {} -m quern.cluster, {} (its messages are above; expected a Python with "
-            "quern-engine[ray], by PATH or QUERN_PYTHON)",
-            launcher.python,
-            is_missing ? "could not be started" : fmt::format("ended with exit code {}", code)),
-        is_missing || code == 1 ? 2 : code);
+    std::string reason = fmt::format("the Ray launcher, {} -m quern.cluster, ", launcher.python);
+    reason += is_missing ? "could not be started" : fmt::format("ended with exit code {}", code);
+    reason +=
+        is_missing || code == 1
+            ? " (its messages are above; expected a Python with quern-engine[ray], by PATH or QUERN_PYTHON)"
+            : " (its messages are above)";
+    throw task_failed(reason, is_missing || code == 1 ? 2 : code);
 }
 
 }  // namespace quern
