@@ -70,6 +70,25 @@ END
     cmp in/a.jsonl out/a.jsonl
 }
 
+@test "a shard without documents in a folder has an output, so that all stages have the same files" {
+    : >in/part/empty.jsonl
+    gzip -nc </dev/null >in/part/none.jsonl.gz
+    echo '{"id":"r","label":1}' >in/part/labels.jsonl  # no shard: it is skipped
+    for run in 'dedup --threshold 0.1' 'filter --rules length.min-words=1' 'decontaminate --against in/a.jsonl'; do
+        # shellcheck disable=SC2086
+        quern $run in -o out/ --quiet
+        (cd out/part && ls) | diff - <(printf '%s\n' b.jsonl.gz c.csv d.tsv.zst empty.jsonl none.jsonl.gz page.md)
+        cmp out/part/empty.jsonl /dev/null
+        gzip -dc out/part/none.jsonl.gz | cmp - /dev/null
+        grep -q '"name": "part/none.jsonl.gz"' out/manifest.json
+        quern dedup out -o again/ --quiet
+        diff <(ls out/part) <(ls again/part)
+        rm -r out again
+    done
+    ends_with 0 quern dedup in -o out/
+    says "skipped 1 file: 1 .jsonl"
+}
+
 @test "forms without lines become JSON lines" {
     mkdir forms
     printf '<DOC>\n<DOCNO>1</DOCNO>\n<TEXT>one text</TEXT>\n</DOC>\n' >forms/t.sgml

@@ -91,6 +91,28 @@ context for_one_file(const context& ctx) {
     return alone;
 }
 
+/// The beginning of a file, with which it is told what it is.
+struct file_head {
+    std::string bytes;
+    bool is_whole = false;
+};
+
+file_head head_of(const folder_file& file, const context& ctx) {
+    file_head head{std::string(detection_bytes, '\0')};
+    const auto source = open_bytes(file.path, ctx);
+    head.bytes.resize(source->read(head.bytes));
+    head.is_whole = head.bytes.size() < detection_bytes;
+    return head;
+}
+
+/// An empty file holds no documents, by its name: no other file of a folder is read by its name alone.
+std::optional<corpus_form> form_of(const folder_file& file, const file_head& head,
+                                   const document_fields& fields) {
+    if (head.bytes.empty() && without_compression(file.relative).ends_with(".jsonl"))
+        return corpus_form::jsonl;
+    return detect_collection(head.bytes, head.is_whole, file.relative, fields);
+}
+
 /// If no other file could be read either, the run fails.
 void throw_if_exhausted(const error& failed) {
     const auto* const of_the_system = dynamic_cast<const io_error*>(&failed);
@@ -222,14 +244,10 @@ class folder_reader final : public corpus_reader {
         is_document_ = kind != file_kind::unknown;
         if (kind != file_kind::unknown && kind != file_kind::text) return std::nullopt;
         try {
-            std::string head(detection_bytes, '\0');
-            const auto source = open_bytes(file.path, alone_);
-            head.resize(source->read(head));
-            const auto found =
-                detect_collection(head, head.size() < detection_bytes, file.relative, options_.fields);
-            if (found) return found;
+            const file_head head = head_of(file, alone_);
+            if (const auto found = form_of(file, head, options_.fields)) return found;
             if (kind == file_kind::unknown) {
-                is_document_ = kind_to_convert(file.relative, head) != file_kind::unknown;
+                is_document_ = kind_to_convert(file.relative, head.bytes) != file_kind::unknown;
                 if (!is_document_) {
                     ++notes_.counts.skipped[skipped_kind(file.relative)];
                     done_ += file.bytes;
@@ -289,6 +307,21 @@ std::unique_ptr<corpus_reader> read_folder(const std::filesystem::path& root, st
                                            const corpus_options& options, open_collection open,
                                            const context& ctx, folder_log log) {
     return std::make_unique<folder_reader>(root, form, options, std::move(open), ctx, log);
+}
+
+std::optional<corpus_form> collection_form(const folder_file& file, std::optional<corpus_form> form,
+                                           const document_fields& fields, const context& ctx) {
+    if (form == corpus_form::folder || form == corpus_form::binary) return std::nullopt;
+    if (form) return form;
+    const file_kind kind = kind_of(file.relative);
+    if (kind != file_kind::unknown && kind != file_kind::text) return std::nullopt;
+    try {
+        return form_of(file, head_of(file, ctx), fields);
+    } catch (const interrupted&) {
+        throw;
+    } catch (const error&) {
+        return std::nullopt;
+    }
 }
 
 std::unique_ptr<corpus_reader> read_single_document(const std::filesystem::path& path,

@@ -5,10 +5,12 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 
 #include "io/byte_source.hpp"
 #include "io/corpus/corpus.hpp"
 #include "io/corpus/file_log.hpp"
+#include "io/corpus/folder_walk.hpp"
 
 namespace quern::io {
 
@@ -29,6 +31,11 @@ struct folder_log {
 std::unique_ptr<corpus_reader> read_folder(const std::filesystem::path& root, std::optional<corpus_form> form,
                                            const corpus_options& options, open_collection open,
                                            const context& ctx, folder_log log = {});
+
+/// The form of a file of a folder that holds a collection, though perhaps no document; empty for others, and if it
+/// cannot be read. `form` as for read_folder.
+std::optional<corpus_form> collection_form(const folder_file& file, std::optional<corpus_form> form,
+                                           const document_fields& fields, const context& ctx);
 
 /// One file as a document, like a folder with one file. Its id is the file's name. `opened`: its bytes, if it can be
 /// read only once; else null.

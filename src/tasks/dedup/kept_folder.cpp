@@ -15,6 +15,7 @@
 #include "device/files/temporary.hpp"
 #include "io/byte_source.hpp"
 #include "io/corpus/detect.hpp"
+#include "io/corpus/folder.hpp"
 #include "io/corpus/folder_walk.hpp"
 #include "io/corpus/record_text.hpp"
 #include "io/files/mapped_file.hpp"
@@ -121,6 +122,8 @@ void remove_all_but(const std::map<std::string, json>& finished, const fs::path&
 kept_folder::kept_folder(const kept_target& target, const context& ctx)
     : target_(checked(target)),
       fields_(target.input.fields),
+      form_(io::corpus_form_named(target.input.input_format)),
+      follow_links_(target.input.follow_links),
       resume_(target.resume),
       request_(target.request),
       only_one_(lock(target_)),
@@ -139,6 +142,7 @@ kept_folder::kept_folder(const kept_target& target, const context& ctx)
                 named_.push_back(each);
             continue;
         }
+        folders_of_inputs_.push_back(each);
         io::folder_walk walk(each, input.follow_links);
         io::parsed_unit ignored;
         while (const auto file = walk.next(ignored)) {
@@ -413,27 +417,42 @@ written_file kept_folder::copy(const source_file& file, const std::string& name,
     return to.close();
 }
 
-/// A collection that was given as an input has an output even if no document could be read from it.
+/// A collection that was given as an input, or in a folder, has an output even if no document could be read from it.
 void kept_folder::write_empty(const context& ctx) {
     std::unordered_set<std::string_view> written;
     for (const source_file& file : files_) written.insert(file.path);
     for (const fs::path& input : named_) {
-        source_file file;
-        file.path = input.native();
-        if (written.contains(file.path)) continue;
-        file.name_at = static_cast<std::uint32_t>(file.path.rfind('/') + 1);
-        file.has_lines = true;
-        file.has_rows = is_parquet(file.path);
-        file.state = state_of(file.path);
-        const std::string name = output_name(file);
-        std::error_code failed;
-        if (finished_.contains(name)) fs::remove(folder_.folder() / name, failed);
-        const std::size_t end = file.first = ends_.size();
-        const written_file empty = file.has_rows
-                                       ? write_rows(file, name, end, {}, ctx)
-                                       : kept_output(created(name), kept_output::form::by_name, ctx).close();
-        add_entry(entry_of(file, name, 0, 0, empty), false);
+        if (!written.contains(input.native())) write_empty_file(input, input.filename().native().size(), ctx);
     }
+    for (const fs::path& input : folders_of_inputs_) {
+        io::folder_walk walk(input, follow_links_);
+        io::parsed_unit ignored;
+        while (const auto file = walk.next(ignored)) {
+            ctx.check_stop();
+            if (!written.contains(file->path.native()) && io::collection_form(*file, form_, fields_, ctx))
+                write_empty_file(file->path, file->relative.size(), ctx);
+            ignored = {};
+        }
+    }
+}
+
+void kept_folder::write_empty_file(const fs::path& path, std::size_t name_size, const context& ctx) {
+    source_file file;
+    file.path = path.native();
+    file.name_at = static_cast<std::uint32_t>(file.path.size() - name_size);
+    file.has_lines = true;
+    file.has_rows = is_parquet(file.path);
+    if (file.has_rows && !has_rows(file.path, ctx)) return;  // it was rejected as a whole
+    file.state = state_of(file.path);
+    const std::string name = output_name(file);
+    if (name != file.path.substr(file.name_at)) take_name(name, file.path);
+    std::error_code failed;
+    if (finished_.contains(name)) fs::remove(folder_.folder() / name, failed);
+    const std::size_t end = file.first = ends_.size();
+    const written_file empty = file.has_rows
+                                   ? write_rows(file, name, end, {}, ctx)
+                                   : kept_output(created(name), kept_output::form::by_name, ctx).close();
+    add_entry(entry_of(file, name, 0, 0, empty), false);
 }
 
 void kept_folder::write_manifest(std::uint64_t kept) {

@@ -22,6 +22,7 @@
 #include <string_view>
 #include <vector>
 
+#include "io/corpus/corpus.hpp"
 #include "io/files/atomic_folder.hpp"
 #include "io/files/name_lock.hpp"
 #include "quern/base/context.hpp"
@@ -100,12 +101,15 @@ class kept_folder {
                             const std::function<bool(std::size_t)>& wanted, const context& ctx);
     written_file copy(const source_file& file, const std::string& name, const context& ctx);
     void write_empty(const context& ctx);
+    void write_empty_file(const std::filesystem::path& path, std::size_t name_size, const context& ctx);
     void write_manifest(std::uint64_t kept);
     std::filesystem::path created(const std::string& name) const;
     std::string_view record(std::size_t document) const;
 
     std::filesystem::path target_;
-    document_fields fields_;  ///< that the documents are read with
+    document_fields fields_;  ///< that the documents are read with, as the next two
+    std::optional<io::corpus_form> form_;
+    bool follow_links_ = false;
     bool resume_ = false;
     kept_request request_;
     std::map<std::string, nlohmann::json> finished_;  ///< outputs of an earlier run, by name
@@ -114,6 +118,7 @@ class kept_folder {
     kept_journal journal_;
 
     std::vector<std::filesystem::path> named_;  ///< files given as inputs that may hold many documents
+    std::vector<std::filesystem::path> folders_of_inputs_;
     std::unique_ptr<batch_writer> batch_;
     std::vector<batch_records> batches_;
     std::vector<std::uint64_t>

@@ -40,6 +40,14 @@ bool is_parquet(const std::string& path) {
     return std::string_view(head.data(), head.size()) == io::parquet::magic;
 }
 
+bool has_rows(const std::string& path, const context& ctx) {
+    try {
+        return is_parquet(path) && open(path, ctx) != nullptr;
+    } catch (const invalid_input&) {
+        return false;
+    }
+}
+
 std::string row_record(const document& d) {
     const std::uint64_t row = d.line - 1;
     return {reinterpret_cast<const char*>(&row), sizeof row};

@@ -30,6 +30,8 @@ void refuse_changed(const std::string& path, const file_state& state);
 
 /// Whether a regular file begins as Parquet files do.
 bool is_parquet(const std::string& path);
+/// Whether it is one whose columns and row groups are known.
+bool has_rows(const std::string& path, const context& ctx);
 
 /// The row of a document of such a file, from 0, as eight bytes; and back.
 std::string row_record(const document& d);
