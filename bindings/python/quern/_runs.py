@@ -26,6 +26,20 @@ def _is_frame(given: Any) -> bool:
     return hasattr(given, "columns") or hasattr(given, "column_names") or hasattr(given, "__arrow_c_stream__")
 
 
+def _is_column(given: Any) -> bool:
+    is_frame = hasattr(given, "columns") or hasattr(given, "column_names")
+    return not is_frame and (hasattr(given, "to_list") or hasattr(given, "to_pylist"))
+
+
+def _frame(given: Any) -> Any:
+    """One that is indexed by names of columns; streams and DuckDB's relations are read."""
+    if hasattr(given, "__getitem__") and not type(given).__module__.split(".")[0].endswith("duckdb"):
+        return given
+    import pyarrow
+
+    return pyarrow.table(given)
+
+
 def _names(frame: Any) -> list[str]:
     # pyarrow's `columns` are the columns themselves.
     names: Any = frame.column_names if hasattr(frame, "column_names") else frame.columns
@@ -41,10 +55,7 @@ def _values(column: Any) -> list[Any]:
 
 def _columns(frame: Any, wanted: Iterable[tuple[str, tuple[str, ...], bool]]) -> list[list[Any] | None]:
     """The columns by their usual names, in the order of `wanted`: what, names, whether it is required."""
-    if not hasattr(frame, "__getitem__"):
-        import pyarrow
-
-        frame = pyarrow.table(frame)
+    frame = _frame(frame)
     names = _names(frame)
     found: list[list[Any] | None] = []
     used: set[str] = set()
@@ -92,14 +103,18 @@ def weights_text(weights: Mapping[Any, Any]) -> str:
 def topics_of(given: Any) -> list[tuple[str, str]]:
     """Pairs of id and query."""
     pairs: list[tuple[str, str]] = []
-    if _is_frame(given):
+    rows: Iterable[Any]
+    if _is_column(given):  # the index of a pandas Series has the ids, as the keys of a dict
+        rows = given.items() if hasattr(given, "items") else _values(given)
+    elif _is_frame(given):
+        given = _frame(given)
         names = [name for name in _names(given) if name in (*_topic_names, *_query_names)]
         if len(_names(given)) == 2 and len(names) < 2:  # any names: the first column is the id
             ids, queries = (_values(given[name]) for name in _names(given))
         else:
             columns = _columns(given, [("id of a topic", _topic_names, True), ("query", _query_names, True)])
             ids, queries = columns[0] or [], columns[1] or []
-        rows: Iterable[Any] = zip(ids, queries)
+        rows = zip(ids, queries)
     elif isinstance(given, Mapping):
         rows = given.items()
     elif isinstance(given, (bytes, bytearray)) or not isinstance(given, Iterable):

@@ -125,14 +125,6 @@ nb::object as_array(nb::handle given, const char* type) {
     return numpy.attr("asarray")(given);
 }
 
-bool is_list_of_texts(nb::handle given) {
-    if (nb::isinstance<nb::list>(given) || nb::isinstance<nb::tuple>(given))
-        return nb::len(given) != 0 && nb::isinstance<nb::str>(given[0]);
-    if (!nb::hasattr(given, "dtype") || !nb::hasattr(given.attr("dtype"), "kind")) return false;
-    const auto kind = member_text(given.attr("dtype"), "kind");
-    return kind == "U" || kind == "O" || kind == "T";
-}
-
 void read_list(held_list& into, nb::handle given, std::size_t position) {
     const std::string name = name_of_list(position);
     const bool is_pair =
@@ -149,9 +141,8 @@ void read_list(held_list& into, nb::handle given, std::size_t position) {
         refuse_type(name + " scores", "an array of one dimension",
                     "one of shape " + into.score_array.shape_text());
     std::size_t count = 0;
-    if (is_list_of_texts(ids)) {
-        const nb::object all = nb::hasattr(ids, "tolist") ? ids.attr("tolist")() : nb::borrow(ids);
-        for (const nb::handle id : all) {
+    if (has_texts(ids)) {
+        for (const nb::handle id : listed(ids)) {
             if (!nb::isinstance<nb::str>(id))
                 refuse_type(name + " ids", "all to be texts, or all whole numbers",
                             nb::cast<std::string>(nb::repr(id)));

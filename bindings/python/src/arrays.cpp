@@ -300,6 +300,27 @@ std::string member_text(nb::handle given, const char* name) {
     return nb::cast<std::string>(nb::str(nb::handle(member)));
 }
 
+bool has_texts(nb::handle given) {
+    if (nb::isinstance<nb::list>(given) || nb::isinstance<nb::tuple>(given))
+        return nb::len(given) != 0 && nb::isinstance<nb::str>(given[0]);
+    if (nb::hasattr(given, "to_pylist") && nb::hasattr(given, "type"))  // of Arrow
+        return member_text(given, "type").find("string") != std::string::npos;
+    if (!nb::hasattr(given, "dtype")) return false;
+    const nb::object dtype = given.attr("dtype");
+    if (nb::hasattr(dtype, "kind")) {
+        const auto kind = member_text(dtype, "kind");
+        return kind == "U" || kind == "O" || kind == "T";
+    }
+    const auto text = nb::cast<std::string>(nb::str(dtype));  // of polars
+    return text == "String" || text == "Utf8" || text.starts_with("Categorical") || text.starts_with("Enum");
+}
+
+nb::object listed(nb::handle given) {
+    for (const char* const method : {"to_pylist", "tolist", "to_list"})
+        if (nb::hasattr(given, method)) return given.attr(method)();
+    return nb::borrow(given);
+}
+
 bool is_compressed_rows(nb::handle given) {
     for (const char* const member : {"indptr", "indices", "data", "shape"})
         if (!nb::hasattr(given, member)) return false;

@@ -284,14 +284,8 @@ std::span<const double> weights_of(nb::handle given, host_array& kept, std::vect
 /// Texts of a list, a column of pandas or Arrow, or a NumPy array of str or objects, held by `kept`.
 std::vector<std::string_view> texts_of(nb::handle given, std::vector<nb::object>& kept,
                                        std::string_view name) {
-    nb::object all = nb::borrow(given);
-    for (const char* const method : {"to_pylist", "tolist", "to_list"}) {
-        if (!nb::hasattr(all, method)) continue;
-        all = all.attr(method)();
-        break;
-    }
     std::vector<std::string_view> texts;
-    for (const nb::handle one : all) {
+    for (const nb::handle one : listed(given)) {
         if (PyUnicode_Check(one.ptr()) == 0)
             refuse_type(
                 name, "all ids to be texts, or all whole numbers",
@@ -303,24 +297,6 @@ std::vector<std::string_view> texts_of(nb::handle given, std::vector<nb::object>
         kept.push_back(nb::borrow(one));
     }
     return texts;
-}
-
-/// Whether ids are texts: a list of str, or an array whose numbers are none.
-bool has_texts(nb::handle given) {
-    if (nb::isinstance<nb::list>(given) || nb::isinstance<nb::tuple>(given))
-        return nb::len(given) != 0 && nb::isinstance<nb::str>(given[0]);
-    if (nb::hasattr(given, "to_pylist") && nb::hasattr(given, "type")) {  // of Arrow
-        const auto type = member_text(given, "type");
-        return type.find("string") != std::string::npos;
-    }
-    if (!nb::hasattr(given, "dtype")) return false;
-    const nb::object dtype = given.attr("dtype");
-    if (nb::hasattr(dtype, "kind")) {
-        const auto kind = member_text(dtype, "kind");
-        return kind == "U" || kind == "O" || kind == "T";
-    }
-    const auto text = nb::cast<std::string>(nb::str(dtype));
-    return text == "String" || text == "Utf8" || text == "Categorical";
 }
 
 nb::object list_as_array(nb::handle given) {

@@ -30,6 +30,11 @@ std::string literal(std::span<const std::string_view> names) {
     return text + "]";
 }
 
+/// Names of fields, with commas between on the command line.
+bool is_list_of_fields(const option_description& option) {
+    return option.kind == option_kind::text && option.value == "FIELDS";
+}
+
 std::string type_of(const option_description& option) {
     switch (option.kind) {
         case option_kind::flag:
@@ -46,7 +51,7 @@ std::string type_of(const option_description& option) {
         case option_kind::exact:
             return "float | str";
         default:
-            return "str";
+            return is_list_of_fields(option) ? "str | Sequence[str]" : "str";
     }
 }
 
@@ -100,6 +105,14 @@ std::optional<double> to_number(nb::handle given) {
         return {};
     }
     return value;
+}
+
+std::string fields_text(std::string_view name, nb::handle given) {
+    if (!nb::isinstance<nb::list>(given) && !nb::isinstance<nb::tuple>(given)) return text_of(name, given);
+    std::string text;
+    for (const nb::handle one : nb::borrow<nb::object>(given))
+        text.append(text.empty() ? "" : ",").append(text_of(name, one));
+    return text;
 }
 
 std::string whole_text(nb::handle given) {
@@ -158,7 +171,7 @@ option_value value_of(const option_description& option, nb::handle given) {
             if (is_bool(given)) fail();
             return parsed(nb::cast<std::string>(nb::str(given)));
         default:
-            value = text_of(option.name, given);
+            value = is_list_of_fields(option) ? fields_text(option.name, given) : text_of(option.name, given);
     }
     check_value(option, value);
     return value;

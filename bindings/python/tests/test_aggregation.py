@@ -6,6 +6,9 @@ import pickle
 import time
 
 import numpy
+import pandas
+import polars
+import pyarrow
 import pytest
 import quern
 import xxhash
@@ -82,6 +85,11 @@ def test_ids_of_all_kinds():
         (["10", "9", "x"], ["10", "9", "x"]),
         (["é", "z", "a"], ["é", "a", "z"]),
         (numpy.array(["é", "z", "a"]), ["é", "a", "z"]),
+        (pandas.Series(["é", "z", "a"]), ["é", "a", "z"]),
+        (polars.Series(["é", "z", "a"]), ["é", "a", "z"]),
+        (polars.Series(["é", "z", "a"], dtype=polars.Categorical), ["é", "a", "z"]),
+        (pyarrow.array(["é", "z", "a"]), ["é", "a", "z"]),
+        (pyarrow.chunked_array([["é"], ["z", "a"]]), ["é", "a", "z"]),
     ]:
         assert quern.top_k([(ids, scores)]).ids == expected
     backwards = numpy.array([0.5, 0.7, 0.9])[::-1]

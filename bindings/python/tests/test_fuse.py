@@ -5,6 +5,7 @@ import math
 import pickle
 import random
 
+import duckdb
 import numpy
 import pandas
 import polars
@@ -181,6 +182,7 @@ def test_frames(runs):
         assert quern.Run(pyarrow.table(run)) == run
         assert quern.Run(pandas.DataFrame(run.table.to_dict())) == run
         assert quern.Run(run.table) == run
+        assert quern.Run(duckdb.from_arrow(pyarrow.table(run))) == run
     without_ranks = pandas.DataFrame({"qid": ["t", "t"], "docno": ["a", "b"], "score": numpy.float32([1, 2])})
     assert quern.Run(without_ranks)["t"] == {"b": 2.0, "a": 1.0}
 

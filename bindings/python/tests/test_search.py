@@ -10,6 +10,7 @@ import pickle
 import random
 import threading
 
+import duckdb
 import pandas
 import polars
 import pyarrow
@@ -312,10 +313,14 @@ def test_forms_of_topics(made):
         polars.DataFrame({"qid": ["7", "a"], "query": frame["query"]}),
         pyarrow.table({"topic": ["7", "a"], "text": frame["query"]}),
         pandas.DataFrame({"first": ["7", "a"], "second": frame["query"]}),
+        duckdb.from_arrow(pyarrow.table({"qid": ["7", "a"], "query": frame["query"]})),
+        pandas.Series(frame["query"], index=[7, "a"]),
         (pair for pair in [("7", "mill"), ("a", "stone word1")]),
     ):
         assert made.search_many(topics) == expected
     numbered = made.search_many(["mill", "stone"])
+    for column in (pandas.Series(["mill", "stone"]), polars.Series(["mill", "stone"]), pyarrow.array(["mill", "stone"])):
+        assert made.search_many(column) == numbered
     assert numbered.keys() == ["0", "1"] and len(made.search_many([])) == 0
 
 
