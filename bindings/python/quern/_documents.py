@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import decimal
 import json
 import logging
 import math
@@ -81,8 +82,9 @@ def recognise(given: Any) -> tuple[str, Any]:
         return "iterable", given
     if callable(getattr(given, "collect", None)):  # a lazy frame of polars
         raise TypeError(f"documents: {type(given).__name__} has no rows yet; give x.collect()")
+    kind = "None" if given is None else type(given).__name__
     raise TypeError(
-        f"documents: {type(given).__name__} is not supported (expected a path, a list of path objects, an iterable of "
+        f"documents: {kind} is not supported (expected a path, a list of path objects, an iterable of "
         "texts, pairs or mappings, or a table of pyarrow, polars, pandas, DuckDB or datasets)"
     )
 
@@ -108,6 +110,8 @@ def rows_of_arrow(given: Any) -> Iterator[dict[str, Any]]:
 
 def _plain(value: Any) -> Any:
     """A value that JSON has no type for, as one that it has."""
+    if isinstance(value, decimal.Decimal):  # Python's writer of JSON has no numbers of more digits than a float
+        return int(value) if value == value.to_integral_value() and value.adjusted() < 40 else float(value)
     if hasattr(value, "isoformat"):
         return value.isoformat()
     if hasattr(value, "tolist"):  # numpy
@@ -120,7 +124,11 @@ def _plain(value: Any) -> Any:
 
 
 def _is_nothing(value: Any) -> bool:
-    return isinstance(value, float) and not math.isfinite(value)
+    return isinstance(value, (float, decimal.Decimal)) and not math.isfinite(value)
+
+
+def _json_of(fields: Mapping[str, Any]) -> str:
+    return json.dumps(fields, ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=_plain)
 
 
 class FieldsJson:
@@ -141,13 +149,13 @@ class FieldsJson:
         if not fields:
             return ""
         try:
-            text = json.dumps(fields, ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=_plain)
-        except ValueError:  # not-a-number, infinity: no value
+            text = _json_of(fields)
+        except (TypeError, ValueError, ArithmeticError):  # not-a-number, infinity: no value
             fields = {name: None if _is_nothing(value) else value for name, value in fields.items()}
-            try:
-                text = json.dumps(fields, ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=_plain)
-            except ValueError as why:
-                raise UsageError(f"keep_fields: a value has no form in JSON: {why}") from None
-        except TypeError as why:
-            raise UsageError(f"keep_fields: a value has no form in JSON: {why}") from None
+            for name, value in fields.items():
+                try:
+                    _json_of({name: value})
+                except (TypeError, ValueError, ArithmeticError) as why:
+                    raise UsageError(f"keep_fields: a value of {name} has no form in JSON: {why}") from None
+            text = _json_of(fields)
         return text.encode("utf-8", "replace").decode()

@@ -19,6 +19,20 @@ Value read(const void* buffer, std::int64_t position) {
     return value;
 }
 
+/// The type as pyarrow names it; of nested and rarer ones the format itself.
+std::string name_of_type(std::string_view format) {
+    constexpr std::pair<std::string_view, std::string_view> names[] = {
+        {"b", "bool"},     {"e", "halffloat"},       {"f", "float"},        {"g", "double"},
+        {"z", "binary"},   {"Z", "large_binary"},    {"vz", "binary_view"}, {"tdD", "date32"},
+        {"tdm", "date64"}, {"+l", "list"},           {"+L", "large_list"},  {"+s", "struct"},
+        {"+m", "map"},     {"+r", "run_end_encoded"}};
+    for (const auto& [short_name, name] : names)
+        if (format == short_name) return std::string(name);
+    if (format.starts_with("d:")) return "decimal";
+    if (format.starts_with("ts")) return "timestamp";
+    return std::string(format);
+}
+
 /// `position`: with the array's offset.
 bool is_null(const ArrowArray& array, std::int64_t position) {
     const auto* const valid = static_cast<const std::uint8_t*>(array.buffers[0]);
@@ -65,8 +79,9 @@ arrow_texts::arrow_texts(const ArrowSchema& schema, const std::string& name) {
         layout_ = layout::number;
         format_ = format[0];
     } else {
-        throw usage_error("column '" + name + "' has the Arrow type '" + std::string(format) +
-                          "' (expected string, large_string, string_view or whole numbers)");
+        layout_ = layout::other;
+        refusal_ = "column '" + name + "' has the Arrow type " + name_of_type(format) +
+                   " (expected string, large_string, string_view or whole numbers)";
     }
 }
 
@@ -107,6 +122,7 @@ std::optional<std::string_view> arrow_texts::at(std::int64_t row) {
         return {};
     const std::int64_t position = offset_ + row;
     if (is_null(*column_, position)) return {};
+    if (layout_ == layout::other) throw usage_error(refusal_);
     switch (layout_) {
         case layout::text32: {
             const auto begin = read<std::int32_t>(column_->buffers[1], position);
@@ -136,6 +152,7 @@ std::optional<std::string_view> arrow_texts::at(std::int64_t row) {
             return dictionary_->at(number_at(position));
         case layout::number:
         case layout::nulls:
+        case layout::other:
             break;
     }
     decimal_ = format_ == 'L' ? std::to_string(static_cast<std::uint64_t>(number_at(position)))

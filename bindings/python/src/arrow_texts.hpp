@@ -31,19 +31,19 @@ class arrow_schema {
 };
 
 /// One column of a batch, as texts: string, large_string, string_view, dictionaries of these, whole numbers as decimals,
-/// and nulls only. Texts are valid as long as the batch and until the next number is read.
+/// and nulls only. Texts are valid as long as the batch and until the next number is read. A column of another type may
+/// have nulls and no values: libraries give a column without values any type.
 class arrow_texts {
   public:
-    /// Throws usage_error, with the name of the column, for any other type.
     arrow_texts(const ArrowSchema& schema, const std::string& name);
     void set_batch(const ArrowArray& column, std::int64_t offset_of_parent);
     /// Of a table: its column at a position. A null row of the batch is a null of the column.
     void set_column(const ArrowArray& batch, std::size_t position);
-    /// Nothing for a null.
+    /// Nothing for a null. Throws usage_error, with the name of the column, for a value of another type.
     std::optional<std::string_view> at(std::int64_t row);
 
   private:
-    enum class layout { text32, text64, view, dictionary, number, nulls };
+    enum class layout { text32, text64, view, dictionary, number, nulls, other };
     std::int64_t number_at(std::int64_t position) const;
 
     layout layout_ = layout::text32;
@@ -53,6 +53,7 @@ class arrow_texts {
     const ArrowArray* parent_ = nullptr;  ///< that has nulls, else null
     std::int64_t offset_ = 0;
     std::string decimal_;
+    std::string refusal_;  ///< of another type
 };
 
 }  // namespace quern::python

@@ -76,7 +76,7 @@ void declare_collocations(nb::module_& module) {
             collocations_call call = options.read(given);
             return collocation_table(documents, call);
         },
-        nb::arg("documents"), nb::arg("options"), nb::sig(options.signature("documents: object", "Table")),
+        nb::arg("documents").none(), nb::arg("options"), nb::sig(options.signature("documents: object", "Table")),
         options.doc(
             R"(Finds the words that occur near a word more often than by chance.
 

@@ -310,7 +310,7 @@ void declare_decontaminate(nb::module_& module) {
             decontaminate_call call = options.read(given);
             return find_leaks(documents, against, call);
         },
-        nb::arg("documents"), nb::arg("against"), nb::arg("options"),
+        nb::arg("documents").none(), nb::arg("against"), nb::arg("options"),
         nb::sig(options.signature("documents: object, against: object", "DecontaminateResult")),
         options.doc(
             R"(Finds the training documents that contain items of evaluation sets, by word n-grams, exactly.

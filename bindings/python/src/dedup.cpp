@@ -325,7 +325,7 @@ void declare_duplicates(nb::module_& module) {
             dedup_call call = options.read(given);
             return find_duplicates(documents, call);
         },
-        nb::arg("documents"), nb::arg("options"),
+        nb::arg("documents").none(), nb::arg("options"),
         nb::sig(options.signature("documents: object", "DedupResult")),
         options.doc(
             R"(Finds near-duplicates: exactly all pairs whose edit rate is below the threshold, and which documents stay.
@@ -705,7 +705,7 @@ void declare_parts(nb::module_& module) {
             });
             return found;
         },
-        nb::arg("documents"), nb::arg("options"),
+        nb::arg("documents").none(), nb::arg("options"),
         nb::sig(options.signature("documents: object", "PartsResult")),
         options.doc(
             R"(Cuts what occurs again: lines, paragraphs, or any substrings of at least `min_length` code points.
@@ -752,7 +752,8 @@ void declare_signatures(nb::module_& module) {
             made.add("signature_at_2B", std::move(letters_at_double));
             return made;
         },
-        nb::arg("documents"), nb::arg("options"), nb::sig(options.signature("documents: object", "Table")),
+        nb::arg("documents").none(), nb::arg("options"),
+        nb::sig(options.signature("documents: object", "Table")),
         options.doc("The fuzzy-hash signature of each document (context-triggered piecewise hashing, "
                     "Kornblum 2006).\n\n"
                     "Returns a table of id, B (the block size), signature, signature_at_2B, in the order of "
@@ -769,7 +770,8 @@ void declare_dedup(nb::module_& module) {
             const corpus_call call;
             return reinterpret_cast<std::uintptr_t>(document_argument(documents, call).text_address(row));
         },
-        nb::arg("documents"), nb::arg("row"), "For tests: where the text of a document of Arrow is read.");
+        nb::arg("documents").none(), nb::arg("row"),
+        "For tests: where the text of a document of Arrow is read.");
     declare_duplicates(module);
     declare_stream(module);
     declare_parts(module);

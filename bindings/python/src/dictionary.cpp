@@ -306,7 +306,7 @@ Threads may share a dictionary. A pickle has its path and checksum.)");
               dictionary_call call = options.read(given);
               return build_dictionary(documents, path, call);
           },
-          nb::arg("documents"), nb::arg("path"), nb::arg("options"),
+          nb::arg("documents").none(), nb::arg("path"), nb::arg("options"),
           nb::sig(options.signature("documents: object, path: str | os.PathLike[str]", "Dictionary")),
           options.doc(
               "Writes the dictionary of a corpus, as quern dictionary does, and opens it.\n\n"

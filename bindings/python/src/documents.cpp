@@ -59,8 +59,9 @@ field_names fields_of(const document_fields& chosen, std::span<const std::string
     if (!found.text.empty()) return found;
     found.text = {field_of("text_field", "", text_names, there)};
     if (found.text.front().empty()) {
-        refuse("no field has a usual name for the text; name it with text_field (expected one of " +
-               joined(there) + ")");
+        refuse("no field has a usual name for the text; " +
+               (there.empty() ? "there are no fields"
+                              : "name it with text_field (expected one of " + joined(there) + ")"));
     }
     return found;
 }

@@ -331,7 +331,7 @@ void declare_filter(nb::module_& module) {
             filter_call call = options.read(given);
             return filter_documents(documents, call);
         },
-        nb::arg("documents"), nb::arg("options"),
+        nb::arg("documents").none(), nb::arg("options"),
         nb::sig(options.signature("documents: object", "FilterResult")),
         options.doc(
             R"(Applies quality rules to documents: lengths, repetition, the rules of Gopher, C4 and FineWeb, languages, masks.

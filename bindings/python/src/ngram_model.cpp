@@ -269,7 +269,7 @@ The counts and the model are in temporary files without names. A pickle contains
             refuse_idle_ngram_options(given, call.options.ngrams, true);
             return fit(documents, call);
         },
-        nb::arg("documents"), nb::arg("options"),
+        nb::arg("documents").none(), nb::arg("options"),
         nb::sig(options.signature("documents: object", "NgramModel")),
         options.doc(
             "Counts the n-grams of a collection and makes a back-off model of them, as quern ngrams --totals "

@@ -379,7 +379,7 @@ void declare_ngrams(nb::module_& module) {
             refuse_idle_ngram_options(given, call.options.ngrams, !call.options.arpa.empty());
             return find_ngrams(documents, call);
         },
-        nb::arg("documents"), nb::arg("options"),
+        nb::arg("documents").none(), nb::arg("options"),
         nb::sig(options.signature("documents: object", "NgramTable")),
         options.doc(R"text(Every n-gram of every document, with its counts and its likelihood.
 

@@ -79,7 +79,7 @@ void declare_perplexity(nb::module_& module) {
             perplexity_call call = options.read(given);
             return scores(model, documents, call);
         },
-        nb::arg("model"), nb::arg("documents"), nb::arg("options"),
+        nb::arg("model"), nb::arg("documents").none(), nb::arg("options"),
         nb::sig(options.signature("model: str | os.PathLike[str], documents: object", "Table")),
         options.doc(
             R"(Scores each document, or sentence, with a back-off language model (Katz 1987).

@@ -596,7 +596,7 @@ pickle has its path and checksum.)");
               refuse_idle_options(given, call.options.params);
               return build_thesaurus(documents, path, call);
           },
-          nb::arg("documents"), nb::arg("path"), nb::arg("options"),
+          nb::arg("documents").none(), nb::arg("path"), nb::arg("options"),
           nb::sig(options.signature("documents: object, path: str | os.PathLike[str]", "Thesaurus")),
           options.doc(R"(Finds the words that are used alike, as quern words does, and opens the result.
 

@@ -88,6 +88,15 @@ def test_nulls_are_empty_texts():
     assert read(sliced)[1] == ["a", "", "b"]
 
 
+def test_columns_without_values():
+    """Libraries give them any type: pandas makes a text that is missing everywhere float64."""
+    assert quern.dedup(pandas.DataFrame({"id": [], "text": []})).documents == 0
+    assert quern.dedup(pyarrow.table({"text": pyarrow.array([], pyarrow.list_(pyarrow.binary()))})).documents == 0
+    missing = pyarrow.table({"id": IDS[:2], "text": ["a", "b"], "title": pyarrow.array([None, None], pyarrow.float64())})
+    assert quern.dedup(missing).documents == 2
+    assert read(pandas.Series([float("nan")] * 2))[1] == ["", ""]
+
+
 def test_frames():
     frame = pandas.DataFrame({"id": IDS, "text": TEXTS})
     expect_all(frame)
@@ -126,7 +135,10 @@ def test_frames_without_pyarrow(monkeypatch):
     ("documents", "error", "message"),
     [
         (5, TypeError, "int is not supported"),
+        (None, TypeError, "documents: None is not supported"),
         (b"bytes", TypeError, "not bytes"),
+        (pandas.DataFrame(), quern.UsageError, "there are no fields"),
+        (pyarrow.array([b"a"]), quern.UsageError, "column 'text' has the Arrow type binary"),
         (polars.DataFrame({"text": ["a"]}).lazy(), TypeError, r"LazyFrame has no rows yet; give x.collect\(\)"),
         ([1], quern.UsageError, "document 1 is of type int"),
         (["a", ("x", 3)], quern.UsageError, "document 2: the field 'text' is of type int"),

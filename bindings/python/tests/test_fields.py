@@ -2,10 +2,12 @@
 """Fields of records: named ones, and those that a store keeps, against Python's json."""
 
 import datetime
+import decimal
 import json
 import math
 import subprocess
 
+import duckdb
 import numpy
 import pandas
 import polars
@@ -118,8 +120,23 @@ def test_memory(tmp_path, make):
 def test_values_without_a_form_in_json(tmp_path):
     rows = [{"text": "t", "n": numpy.float32(1.5), "t": (1, 2)}]
     assert built(tmp_path / "store", rows, keep_fields="all").document(0).fields == {"n": 1.5, "t": [1, 2]}
-    with pytest.raises(quern.UsageError, match="keep_fields: a value has no form in JSON: bytes"):
+    with pytest.raises(quern.UsageError, match="keep_fields: a value of b has no form in JSON: bytes"):
         built(tmp_path / "other", [{"text": "t", "b": b"x"}], keep_fields="all")
+
+
+@pytest.mark.parametrize("make", [list, lambda rows: pandas.DataFrame(rows), lambda rows: pyarrow.Table.from_pylist(rows),
+                                  lambda rows: duckdb.from_arrow(pyarrow.Table.from_pylist(rows))])
+def test_decimals_are_numbers(tmp_path, make):
+    rows = [{"id": id, "text": "t", "price": decimal.Decimal(price)} for id, price in (("a", "9.50"), ("b", "10.00"), ("c", "-1"))]
+    store = built(tmp_path / "store", make(rows), keep_fields="all")
+    assert [store.document(id).fields["price"] for id in "abc"] == [9.5, 10, -1]
+    assert [hit.id for hit in store.search("*", filter="price > 0", sort="-price")] == ["b", "a"]
+
+
+def test_decimals_beyond_numbers(tmp_path):
+    rows = [{"text": "t", "n": decimal.Decimal(n)} for n in ("NaN", "-Infinity", "123456789012345678901234567890")]
+    store = built(tmp_path / "store", rows, keep_fields="n")
+    assert [store.document(n).fields for n in range(3)] == [{"n": None}, {"n": None}, {"n": 123456789012345678901234567890}]
 
 
 def test_names_for_files_and_several_texts(tmp_path):
@@ -209,6 +226,10 @@ def test_filter_sort_and_facets(tmp_path, program):
     assert facets["tag"]["values"][0] == {"value": "all", "documents": 100}
     assert (facets["price"]["min"], facets["price"]["max"]) == (0, 3)
     assert store.search("pears").facets == {}
+    assert store.search("pears", k=1, facets=["tag", "price"], facet_values=2).facets == facets
+    assert store.search("*", k=5, sort=("-price", "n")) == store.search("*", k=5, sort="-price,n")
+    with pytest.raises(quern.UsageError, match="facets"):
+        store.search("pears", facets=[1])
     assert store.explain("pears", "1", filter="n = 1")[0].rank == 1
     run = store.search_many({"q": "pears"}, filter="n < 10")
     assert sorted(run["q"]) == ["1", "3", "5", "7", "9"]
