@@ -13,8 +13,6 @@
 #include <cstring>
 #include <functional>
 #include <limits>
-#include <memory>
-#include <mutex>
 #include <vector>
 
 #include "device/cpu/pipeline.hpp"
@@ -33,13 +31,21 @@ namespace {
 /// Adds the terms that some entries of a row share with the words of a tile. `Products`: cosine.
 template <bool Products>
 void add_bounds(const bound_rows& rows, const bound_tile& tile, item_range entries, std::uint32_t* sums) {
+    // Lists lie far apart: the first lines of a later one are fetched, and its place before that.
     constexpr std::uint64_t ahead = 8;
+    constexpr std::ptrdiff_t line = 64 / sizeof(packed_posting), lines = 6;
     const std::uint32_t* const starts = tile.starts();
     const packed_posting* const postings = tile.postings();
     const std::uint32_t* const columns = rows.columns();
     const std::uint64_t end = entries.end;
     for (std::uint64_t i = entries.begin; i < end; ++i) {
-        if (i + ahead < end) __builtin_prefetch(postings + starts[columns[i + ahead]]);
+        if (i + 2 * ahead < end) __builtin_prefetch(starts + columns[i + 2 * ahead]);
+        if (i + ahead < end) {
+            const packed_posting* next = postings + starts[columns[i + ahead]];
+            const packed_posting* const past =
+                std::min(next + lines * line, postings + starts[columns[i + ahead] + 1]);
+            for (; next < past; next += line) __builtin_prefetch(next);
+        }
         const std::uint32_t value = rows.values()[i];
         const packed_posting* p = postings + starts[columns[i]];
         const packed_posting* const last = postings + starts[columns[i] + 1];
@@ -103,8 +109,7 @@ class pair_search {
           products_(options.measure == similarity_measure::cosine),
           rows_(place, exact, options.measure),
           tiles_(cut_into_tiles(place, rows_, exact.column_count)),
-          lists_(place, rows_, top_),
-          locks_(new std::mutex[tiles_.size()]) {
+          lists_(place, rows_, top_) {
         std::size_t max = 0;
         for (const bound_tile& tile : tiles_) max = std::max(max, tile.size());
         capacity_ = (max + kernel_group - 1) / kernel_group * kernel_group;
@@ -159,29 +164,23 @@ class pair_search {
                              });
             // In the row's own tile only the words before it count.
             const std::size_t size = std::min(tile.words.end, a) - tile.words.begin;
-            take_candidates(part, t, a, size, space);
+            take_candidates(t, a, size, space);
             if (space.found.size() > pairs_at_once) {
-                put_into_lists(part.tile, t, space);
+                put_into_lists(space);
                 read_thresholds(t, space);
             }
         }
-        put_into_lists(part.tile, t, space);
+        put_into_lists(space);
     }
 
     void read_thresholds(std::size_t t, workspace& space) {
-        const std::lock_guard hold(locks_[t]);
         for (std::size_t k = 0; k < tiles_[t].size(); ++k)
             space.least.data()[k] = lists_.least(tiles_[t].words.begin + k);
     }
 
-    void take_candidates(const row_range& part, std::size_t t, std::size_t a, std::size_t size,
-                         workspace& space) {
-        row_bound row{rows_.denominator(a), 0};
-        {
-            const std::lock_guard hold(locks_[part.tile]);
-            row.least = lists_.least(a);
-        }
-        if (row.least == 0) row.least = first_threshold(part, a, size, space);
+    void take_candidates(std::size_t t, std::size_t a, std::size_t size, workspace& space) {
+        row_bound row{rows_.denominator(a), lists_.least(a)};
+        if (row.least == 0) row.least = first_threshold(a, size, space);
         const std::size_t count =
             collect_reaching(space.sums.data(), space.denominators.data(), space.least.data(), size, row,
                              space.positions.data(), space.bounds.data());
@@ -196,7 +195,7 @@ class pair_search {
 
     /// For a row without neighbours yet: a lower bound of its K-th score, from the K-th largest of the groups' maximum
     /// bounds.
-    float first_threshold(const row_range& part, std::size_t a, std::size_t size, workspace& space) {
+    float first_threshold(std::size_t a, std::size_t size, workspace& space) {
         const std::size_t groups =
             group_maxima(space.sums.data(), space.denominators.data(), size, rows_.denominator(a),
                          std::size_t{4} * top_, space.maxima.data());
@@ -204,38 +203,23 @@ class pair_search {
         const auto maxima = space.maxima.span().first(groups);
         std::nth_element(maxima.begin(), maxima.begin() + (top_ - 1), maxima.end(), std::greater<>());
         const float least = lists_.lower(a, maxima[top_ - 1]);
-        const std::lock_guard hold(locks_[part.tile]);
         lists_.raise_min(a, least);
         return least;
     }
 
-    void put_into_lists(std::size_t tile_a, std::size_t tile_b, workspace& space) {
+    /// The lists lie anywhere in memory, so a stop is checked for often.
+    void put_into_lists(workspace& space) {
+        constexpr std::size_t at_once = 64;
         const auto resolve = [this](std::size_t row, std::span<bounded_pair> pairs) {
             return settle(row, pairs);
         };
-        {
-            const std::lock_guard hold(locks_[tile_a]);
-            offer_all(space.found, [&](const found_pair& pair) {
-                lists_.offer(pair.a, {pair.bound, pair.b}, resolve);
-            });
-        }
-        {
-            const std::lock_guard hold(locks_[tile_b]);
-            offer_all(space.found, [&](const found_pair& pair) {
-                lists_.offer(pair.b, {pair.bound, pair.a}, resolve);
-            });
+        for (std::size_t i = 0; i < space.found.size(); ++i) {
+            if (i % at_once == 0) place_.ctx().check_stop();
+            const found_pair& pair = space.found[i];
+            lists_.offer(pair.a, {pair.bound, pair.b}, resolve);
+            lists_.offer(pair.b, {pair.bound, pair.a}, resolve);
         }
         space.found.clear();
-    }
-
-    /// The lists lie anywhere in memory, so a stop is checked for often.
-    template <class Offer>
-    void offer_all(const std::vector<found_pair>& found, const Offer& offer) const {
-        constexpr std::size_t at_once = 64;
-        for (std::size_t i = 0; i < found.size(); ++i) {
-            if (i % at_once == 0) place_.ctx().check_stop();
-            offer(found[i]);
-        }
     }
 
     double score(std::size_t a, std::size_t b) const {
@@ -267,7 +251,6 @@ class pair_search {
     bound_rows rows_;
     std::vector<bound_tile> tiles_;
     candidate_lists lists_;
-    std::unique_ptr<std::mutex[]> locks_;  // of the lists of a tile's rows
     std::vector<row_range> ranges_;
     std::size_t capacity_ = 0;
 };

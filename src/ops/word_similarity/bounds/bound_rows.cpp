@@ -162,7 +162,7 @@ bound_tile::bound_tile(cpu_place& place, const bound_rows& rows, std::uint32_t c
 std::vector<bound_tile> cut_into_tiles(cpu_place& place, const bound_rows& rows, std::uint32_t columns,
                                        std::uint64_t max_entries) {
     // Larger for very many words, so that the tables of columns stay small compared with the entries.
-    const std::size_t max = std::clamp<std::size_t>(rows.size() / 64 / 1024 * 1024, 16384, 65536);
+    const std::size_t max = std::clamp<std::size_t>(rows.size() / 64 / 1024 * 1024, 8192, 65536);
     std::vector<item_range> words;
     for (std::size_t begin = 0, end = 0; begin < rows.size(); begin = end) {
         end = std::min<std::size_t>(rows.size(),

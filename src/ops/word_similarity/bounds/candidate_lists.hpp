@@ -3,8 +3,10 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <mutex>
 #include <span>
 #include <vector>
 
@@ -19,6 +21,7 @@ struct bounded_pair {
     std::uint32_t other;  ///< position
 };
 
+/// Thread-safe but for reaching(): many threads find pairs of the same rows.
 class candidate_lists {
   public:
     candidate_lists(cpu_place& place, const bound_rows& rows, std::uint32_t top)
@@ -34,13 +37,20 @@ class candidate_lists {
     /// place of their bounds, and returns the last one's score rounded down.
     template <class Resolve>
     void offer(std::size_t row, bounded_pair pair, const Resolve& resolve) {
-        if (pair.bound < least_[row]) return;
+        if (pair.bound < least(row)) return;
+        const std::lock_guard hold(locks_[row % locks_.size()]);
+        if (pair.bound < least(row)) return;
         if (counts_[row] == capacity_) clear_up(row, resolve);
-        if (pair.bound >= least_[row]) pairs_.data()[row * capacity_ + counts_[row]++] = pair;
+        if (pair.bound >= least(row)) pairs_.data()[row * capacity_ + counts_[row]++] = pair;
     }
-    /// A lower bound of the score of the row's last neighbour; 0 if it has none yet.
-    float least(std::size_t row) const { return least_[row]; }
-    void raise_min(std::size_t row, float least) { least_[row] = std::max(least_[row], least); }
+    /// A lower bound of the score of the row's last neighbour; 0 if it has none yet. It rises while others offer pairs.
+    float least(std::size_t row) const { return least_[row].load(std::memory_order_relaxed); }
+    void raise_min(std::size_t row, float least) {
+        float before = this->least(row);
+        while (before < least &&
+               !least_[row].compare_exchange_weak(before, least, std::memory_order_relaxed)) {
+        }
+    }
     /// A lower bound of the row's `top`-th score if `top` or more of its bounds are at least `bound`.
     float lower(std::size_t row, float bound) const {
         return std::max(0.F, bound * (1 - 4 * bound_margin) - rows_.slack(row));
@@ -64,7 +74,7 @@ class candidate_lists {
             raise_min(row, lower(row, pairs[top_ - 1].bound));
         }
         const auto end = std::remove_if(pairs.begin(), pairs.end(),
-                                        [&](const bounded_pair& pair) { return pair.bound < least_[row]; });
+                                        [&](const bounded_pair& pair) { return pair.bound < least(row); });
         counts_[row] = static_cast<std::uint32_t>(end - pairs.begin());
     }
 
@@ -81,7 +91,8 @@ class candidate_lists {
     std::size_t capacity_;
     spilled_array<bounded_pair> pairs_;
     std::vector<std::uint32_t> counts_;
-    std::vector<float> least_;
+    std::vector<std::atomic<float>> least_;
+    std::vector<std::mutex> locks_{4096};  ///< of the lists of some rows each
 };
 
 }  // namespace quern::word_similarity_detail
