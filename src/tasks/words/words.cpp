@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/release.hpp"
+#include "device/cpu/parallel.hpp"
 #include "device/files/file_writer.hpp"
 #include "device/files/scratch_folder.hpp"
 #include "io/files/atomic_folder.hpp"
@@ -271,9 +272,13 @@ class words_run {
         std::uint64_t done = 0;
         corpus_->numbers.drain([&](std::span<std::uint32_t> numbers) {
             ctx_.check_stop();
-            for (std::uint32_t& n : numbers) {
-                if (n < passage_end) n = chosen_.id_of.data()[n];
-            }
+            const std::size_t pieces = pieces_for(vocabulary_, numbers.size(), std::size_t{1} << 15);
+            for_each_piece(vocabulary_, pieces, [&](std::size_t p) {
+                const item_range part = piece_of(numbers.size(), pieces, p);
+                for (std::uint32_t& n : numbers.subspan(part.begin, part.end - part.begin)) {
+                    if (n < passage_end) n = chosen_.id_of.data()[n];
+                }
+            });
             counter.push(std::span<const std::uint32_t>(numbers));
             done += numbers.size();
             ctx_.report({"count", done, corpus_->numbers.size(), "words"});
