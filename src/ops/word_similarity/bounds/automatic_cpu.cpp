@@ -9,10 +9,12 @@
 #include <oneapi/tbb/enumerable_thread_specific.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstring>
 #include <functional>
 #include <limits>
+#include <mutex>
 #include <vector>
 
 #include "device/cpu/pipeline.hpp"
@@ -33,7 +35,7 @@ template <bool Products>
 void add_bounds(const bound_rows& rows, const bound_tile& tile, item_range entries, std::uint32_t* sums) {
     // Lists lie far apart: the first lines of a later one are fetched, and its place before that.
     constexpr std::uint64_t ahead = 8;
-    constexpr std::ptrdiff_t line = 64 / sizeof(packed_posting), lines = 6;
+    constexpr std::uint32_t line = 64 / sizeof(packed_posting), lines = 6;
     const std::uint32_t* const starts = tile.starts();
     const packed_posting* const postings = tile.postings();
     const std::uint32_t* const columns = rows.columns();
@@ -41,10 +43,9 @@ void add_bounds(const bound_rows& rows, const bound_tile& tile, item_range entri
     for (std::uint64_t i = entries.begin; i < end; ++i) {
         if (i + 2 * ahead < end) __builtin_prefetch(starts + columns[i + 2 * ahead]);
         if (i + ahead < end) {
-            const packed_posting* next = postings + starts[columns[i + ahead]];
-            const packed_posting* const past =
-                std::min(next + lines * line, postings + starts[columns[i + ahead] + 1]);
-            for (; next < past; next += line) __builtin_prefetch(next);
+            const std::uint32_t next = starts[columns[i + ahead]];
+            const std::uint32_t length = std::min(lines * line, starts[columns[i + ahead] + 1] - next);
+            for (std::uint32_t k = 0; k < length; k += line) __builtin_prefetch(postings + next + k);
         }
         const std::uint32_t value = rows.values()[i];
         const packed_posting* p = postings + starts[columns[i]];
@@ -240,6 +241,20 @@ class pair_search {
         return static_cast<float>(scored[top_ - 1].first.score) * (1 - bound_margin);
     }
 
+    /// The pairs of all lists by their longer row, each with the shorter one's position; some twice.
+    struct grouped_pairs {
+        std::vector<std::atomic<std::uint64_t>> ends;  ///< of the pairs of each longer row
+        spilled_array<std::uint32_t> shorter;
+
+        std::span<std::uint32_t> of(std::size_t longer) const {
+            const std::uint64_t begin = longer == 0 ? 0 : ends[longer - 1].load(std::memory_order_relaxed);
+            return shorter.span().subspan(begin, ends[longer].load(std::memory_order_relaxed) - begin);
+        }
+    };
+
+    template <class Work>
+    void for_listed_pairs(const Work& work);
+    grouped_pairs group_by_longer_row();
     neighbour_lists score_exactly(progress_meter& meter, const neighbour_sink* sink);
 
     cpu_place& place_;
@@ -255,33 +270,83 @@ class pair_search {
     std::size_t capacity_ = 0;
 };
 
-/// The row of a word laid out by column, so that a candidate costs one look-up for each of its entries.
+/// Calls work(longer, shorter) with the positions of every pair of a list; twice if both words' lists have it.
+template <class Terms>
+template <class Work>
+void pair_search<Terms>::for_listed_pairs(const Work& work) {
+    for_each_index(place_.ctx(), ranges_.size(), [&](std::uint64_t s) {
+        paced_checks checks(place_.ctx(), scattered_values);
+        for (std::size_t row = ranges_[s].rows.begin; row < ranges_[s].rows.end; ++row) {
+            const auto a = static_cast<std::uint32_t>(row);
+            checks.after(1);
+            for (const bounded_pair& pair : lists_.list(a)) {
+                checks.after(1);
+                work(std::min(a, pair.other), std::max(a, pair.other));
+            }
+        }
+    });
+}
+
+template <class Terms>
+typename pair_search<Terms>::grouped_pairs pair_search<Terms>::group_by_longer_row() {
+    for_each_index(place_.ctx(), ranges_.size(), [&](std::uint64_t s) {
+        for (std::size_t a = ranges_[s].rows.begin; a < ranges_[s].rows.end; ++a) {
+            place_.ctx().check_stop();
+            lists_.drop_below(a);
+        }
+    });
+    grouped_pairs pairs;
+    pairs.ends = std::vector<std::atomic<std::uint64_t>>(rows_.size());
+    for_listed_pairs([&](std::uint32_t longer, std::uint32_t) {
+        pairs.ends[longer].fetch_add(1, std::memory_order_relaxed);
+    });
+    std::uint64_t sum = 0;
+    for (auto& end : pairs.ends) sum += end.exchange(sum, std::memory_order_relaxed);
+    pairs.shorter = spilled_array<std::uint32_t>(place_, sum, "pairs by their longer rows");
+    for_listed_pairs([&](std::uint32_t longer, std::uint32_t shorter) {
+        pairs.shorter.data()[pairs.ends[longer].fetch_add(1, std::memory_order_relaxed)] = shorter;
+    });
+    return pairs;
+}
+
+/// A pair is scored once, while its longer row is laid out by column: one look-up for each entry of the shorter row.
 template <class Terms>
 neighbour_lists pair_search<Terms>::score_exactly(progress_meter& meter, const neighbour_sink* sink) {
     using value = typename Terms::value;
+    const grouped_pairs pairs = group_by_longer_row();
     best_words best(place_, exact_.words, top_);
+    std::vector<std::mutex> locks(4096);  // of the best of some words each
+    const auto offer = [&](std::uint32_t word, scored_word found) {
+        const std::lock_guard hold(locks[word % locks.size()]);
+        best.offer(word, found);
+    };
+    const value* const values = terms_.values().data();
+    const std::uint32_t* const columns = exact_.columns.data();
     tbb::enumerable_thread_specific<std::vector<value>> spread(
         [this] { return std::vector<value>(exact_.column_count); });
     for_each_index(place_.ctx(), ranges_.size(), [&](std::uint64_t s) {
         meter.add(1);
         std::vector<value>& mine = spread.local();
-        const value* const values = terms_.values().data();
-        const std::uint32_t* const columns = exact_.columns.data();
         for (std::size_t a = ranges_[s].rows.begin; a < ranges_[s].rows.end; ++a) {
             place_.ctx().check_stop();
+            const std::span<std::uint32_t> others = pairs.of(a);
+            std::sort(others.begin(), others.end());
+            const auto last = std::unique(others.begin(), others.end());
+            if (others.empty()) continue;
             const std::uint32_t word = rows_.word(a);
             const std::uint64_t begin = exact_.offsets[word], end = exact_.offsets[word + 1];
             for (std::uint64_t i = begin; i < end; ++i) mine[columns[i]] = values[i];
-            for (const bounded_pair& pair : lists_.reaching(a)) {
+            for (auto pair = others.begin(); pair < last; ++pair) {
                 place_.ctx().check_stop();  // rows lie anywhere
-                const std::uint32_t other = rows_.word(pair.other);
+                const std::uint32_t other = rows_.word(*pair);
                 std::uint64_t shared = 0;
                 for (std::uint64_t i = exact_.offsets[other]; i < exact_.offsets[other + 1]; ++i) {
                     const value left = mine[columns[i]];
                     const std::uint64_t term = terms_.term(left, values[i]);
                     shared += left != 0 ? term : 0;
                 }
-                best.offer(word, {terms_.score(shared, word, other), other});
+                offer(word, {terms_.score(shared, word, other), other});
+                offer(other, {terms_.score(shared, other, word), word});
             }
             for (std::uint64_t i = begin; i < end; ++i) mine[columns[i]] = 0;
         }

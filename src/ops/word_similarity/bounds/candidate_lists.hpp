@@ -21,7 +21,7 @@ struct bounded_pair {
     std::uint32_t other;  ///< position
 };
 
-/// Thread-safe but for reaching(): many threads find pairs of the same rows.
+/// offer(), least() and raise_min() are thread-safe: many threads find pairs of the same rows.
 class candidate_lists {
   public:
     candidate_lists(cpu_place& place, const bound_rows& rows, std::uint32_t top)
@@ -56,16 +56,7 @@ class candidate_lists {
         return std::max(0.F, bound * (1 - 4 * bound_margin) - rows_.slack(row));
     }
 
-    std::span<const bounded_pair> reaching(std::size_t row) {
-        drop_below(row);
-        return list(row);
-    }
-
-  private:
-    std::span<bounded_pair> list(std::size_t row) const {
-        return {pairs_.data() + row * capacity_, counts_[row]};
-    }
-
+    /// Drops the pairs that are not among the row's best.
     void drop_below(std::size_t row) {
         const auto pairs = list(row);
         if (pairs.size() > top_) {
@@ -77,7 +68,11 @@ class candidate_lists {
                                         [&](const bounded_pair& pair) { return pair.bound < least(row); });
         counts_[row] = static_cast<std::uint32_t>(end - pairs.begin());
     }
+    std::span<bounded_pair> list(std::size_t row) const {
+        return {pairs_.data() + row * capacity_, counts_[row]};
+    }
 
+  private:
     template <class Resolve>
     void clear_up(std::size_t row, const Resolve& resolve) {
         drop_below(row);
