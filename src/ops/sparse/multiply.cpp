@@ -28,24 +28,14 @@ double seconds_since(seconds_clock::time_point begin) {
     return std::chrono::duration<double>(seconds_clock::now() - begin).count();
 }
 
-std::uint64_t longest_row(std::span<const std::uint64_t> offsets) {
-    std::uint64_t longest = 0;
-    for (std::size_t i = 1; i < offsets.size(); ++i) longest = std::max(longest, offsets[i] - offsets[i - 1]);
-    return longest;
-}
-
 /// The format that `automatic` chooses; docs/primitives/sparse.md has the measurements. One row per lane is fastest with
-/// little padding. Doubles, bound by arithmetic more than floats, tolerate more padding.
+/// little padding.
 template <class Value>
 sparse_storage best_storage(bool on_gpu, cpu_place& host, const primitives::csr_view<Value>& rows) {
     if (on_gpu) return sparse_storage::brcp;
     const auto entries = static_cast<double>(rows.column.size());
     const auto slots = static_cast<double>(primitives::brcp_slots(host, rows));  // checks `rows`
-    if (slots <= 1.1 * entries) return sparse_storage::brcp;
-    if (std::is_same_v<Value, float>) return sparse_storage::csr;
-    if (static_cast<double>(longest_row(rows.offsets)) * rows.rows <= 1.5 * entries)
-        return sparse_storage::ell;
-    return slots <= 1.3 * entries ? sparse_storage::brcp : sparse_storage::csr;
+    return slots <= 1.1 * entries ? sparse_storage::brcp : sparse_storage::csr;
 }
 
 /// Whether rows have the same sums in any block of rows: not where the order of additions follows from all rows (brc,

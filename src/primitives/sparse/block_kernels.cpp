@@ -56,8 +56,13 @@ HWY_INLINE std::uint64_t sum_short_rows(const entries<Value>& from, std::uint64_
     std::uint64_t settled = 0;
     for (std::size_t l = 0; l < block_lanes; l += side_by_side * width) {
         checked_sums<Value> lane[side_by_side];
-        for (checked_sums<Value>& one : lane) one = no_checked_sums<Value>();
-        for (std::uint64_t slot = begin + l; slot < end; slot += block_lanes) {
+        for (std::size_t g = 0; g < side_by_side; ++g) {
+            vector a, x;
+            ask_for(from, begin + l + g * width + 2 * ahead);
+            lane[g] = load_padded(from, begin + l + g * width, a, x) ? checked_products(a, x, Value())
+                                                                     : no_checked_sums<Value>();
+        }
+        for (std::uint64_t slot = begin + l + block_lanes; slot < end; slot += block_lanes) {
             for (std::size_t g = 0; g < side_by_side; ++g) {
                 vector a, x;
                 ask_for(from, slot + g * width + 2 * ahead);
@@ -72,9 +77,10 @@ HWY_INLINE std::uint64_t sum_short_rows(const entries<Value>& from, std::uint64_
 
 /// The lanes `left` of the width from `begin` on again, with sums that know whether they are exact. Stores these in y, and
 /// returns their lanes.
-HWY_INLINE std::uint64_t settle_exact(const entries<float>& from, std::uint64_t begin, std::uint64_t end,
-                                      std::uint64_t left, float* y) {
-    checked_sums<float> sums = no_checked_sums<float>();
+template <class Value>
+HWY_INLINE std::uint64_t settle_exact(const entries<Value>& from, std::uint64_t begin, std::uint64_t end,
+                                      std::uint64_t left, Value* y) {
+    checked_sums<Value> sums = no_checked_sums<Value>();
     for (std::uint64_t slot = begin; slot < end; slot += block_lanes) {
         vector a, x;
         if (load_padded(from, slot, a, x)) add_checked(a, x, sums);
@@ -141,6 +147,10 @@ HWY_INLINE void blocks_of(const entries<Value>& from, const lane_blocks& blocks,
             !continued && has_whole_rows(runs)) {
             Value found[block_lanes];
             const std::uint64_t settled = sum_short_rows(from, blocks.begin[b], blocks.begin[b + 1], found);
+            if (HWY_LIKELY(settled == 0xffffffff && rows[block_lanes - 1] != padding)) {
+                for (std::size_t l = 0; l < block_lanes; ++l) y[rows[l]] = found[l];
+                continue;
+            }
             for (std::size_t l = 0; l < block_lanes && rows[l] != padding; ++l) {
                 y[rows[l]] = found[l];
                 if (HWY_UNLIKELY((settled >> l & 1) == 0)) open.push_back(b * block_lanes + l);
@@ -157,13 +167,9 @@ HWY_INLINE void blocks_of(const entries<Value>& from, const lane_blocks& blocks,
             lane_sums<Value> lane;
             load(sums, l, lane);
             std::uint64_t here = bits_of(settle(lane, hn::Set(d, terms), found + l));
-            if constexpr (std::is_same_v<Value, float>) {
-                constexpr std::uint64_t all = (std::uint64_t{1} << width) - 1;
-                if (HWY_UNLIKELY(here != all)) {
-                    here |=
-                        settle_exact(from, blocks.begin[b] + l, blocks.begin[b + 1], ~here & all, found + l);
-                }
-            }
+            constexpr std::uint64_t all = (std::uint64_t{1} << width) - 1;
+            if (HWY_UNLIKELY(here != all))
+                here |= settle_exact(from, blocks.begin[b] + l, blocks.begin[b + 1], ~here & all, found + l);
             settled |= here << l;
         }
         for (std::size_t l = 0; l < block_lanes && rows[l] != padding;) {

@@ -117,6 +117,10 @@ HWY_INLINE void add_products(vector a, vector x, lane_sums<double>& sums) {
 }
 
 /// add_products starting from empty sums.
+HWY_INLINE lane_sums<float> first_products(vector a, vector x, lane_sums<float>* /*type*/) {
+    const vector product = hn::Mul(a, x);
+    return {hn::Add(product, hn::Zero(doubles())), hn::Abs(product)};  // −0 becomes +0
+}
 HWY_INLINE lane_sums<double> first_products(vector a, vector x, lane_sums<double>* /*type*/) {
     vector rest;
     const vector product = product_of_two(a, x, rest);
@@ -235,8 +239,13 @@ HWY_INLINE vector lost_of_small(vector a, vector x, vector product) {
     return hn::IfThenElseZero(small, hn::Set(d, 1));
 }
 /// One product in each lane.
-HWY_INLINE checked_sums<float> checked_products(vector a, vector x) {
+HWY_INLINE checked_sums<float> checked_products(vector a, vector x, float /*type*/) {
     return {hn::Add(hn::Mul(a, x), hn::Zero(doubles())), hn::Zero(doubles())};  // −0 becomes +0
+}
+HWY_INLINE checked_sums<double> checked_products(vector a, vector x, double /*type*/) {
+    vector rest;
+    const vector product = product_of_two(a, x, rest);
+    return {hn::Add(product, hn::Zero(doubles())), rest, lost_of_small(a, x, product)};
 }
 /// Sums whose error has a bound by their number of additions.
 HWY_INLINE checked_sums<float> checked_by_bound(const lane_sums<float>& sums, double terms) {

@@ -64,8 +64,8 @@ HWY_INLINE checked_sums<float> lanes_of(const lane_sums<float>& sums, std::size_
 HWY_INLINE lane_sums<double> lanes_of(const lane_sums<double>& sums, std::size_t /*terms*/) {
     return sums;
 }
-HWY_INLINE checked_sums<float> lanes_of(vector a, vector x, float /*type*/) {
-    return checked_products(a, x);
+HWY_INLINE checked_sums<float> lanes_of(vector a, vector x, float type) {
+    return checked_products(a, x, type);
 }
 HWY_INLINE lane_sums<double> lanes_of(vector a, vector x, double /*type*/) {
     return first_products(a, x, static_cast<lane_sums<double>*>(nullptr));
@@ -82,8 +82,10 @@ HWY_INLINE typename row_lanes<Value>::sums sum_readable_row(const entries<Value>
         load_factors(from, begin, end - begin, a, x);
         return lanes_of(a, x, Value());
     }
-    lane_sums<Value> sums = no_sums<Value>();
-    std::size_t at = begin;
+    ask_for(from, begin + ahead);
+    load_factors(from, begin, a, x);
+    lane_sums<Value> sums = first_products(a, x, static_cast<lane_sums<Value>*>(nullptr));
+    std::size_t at = begin + width;
     for (; at + width <= end; at += width) {
         ask_for(from, at + ahead);
         load_factors(from, at, a, x);

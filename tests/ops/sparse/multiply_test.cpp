@@ -128,7 +128,7 @@ TYPED_TEST(sparse_checks_test, automatic_looks_at_padding) {
     EXPECT_EQ(chosen(alike, 0.0F), sparse_storage::brcp);
     EXPECT_EQ(chosen(alike, 0.0), sparse_storage::brcp);
     EXPECT_EQ(chosen(mixed, 0.0F), sparse_storage::csr);
-    EXPECT_EQ(chosen(mixed, 0.0), sparse_storage::ell);
+    EXPECT_EQ(chosen(mixed, 0.0), sparse_storage::csr);
     EXPECT_EQ(chosen(few, 0.0), sparse_storage::csr);
 }
 
