@@ -44,15 +44,8 @@ struct built {
 };
 
 std::set<build_stage> stages_of(nb::handle given) {
-    std::vector<std::string> names;
-    if (nb::isinstance<nb::str>(given)) {
-        names.push_back(text_argument("skip", given));
-    } else {
-        for (const nb::handle name : nb::borrow<nb::object>(given))
-            names.push_back(text_argument("skip: a stage", name));
-    }
     std::set<build_stage> stages;
-    for (const std::string& name : names) {
+    for (const std::string& name : field_list_of("skip", given)) {
         if (name == "all") {
             stages = all_build_stages;
             continue;
@@ -93,6 +86,8 @@ const parameters<build_call>& build_parameters() {
                   "that the "
                   "store lacks are counted."},
                  [](build_call& r, nb::handle given) {
+                     if (nb::isinstance<nb::str>(given))
+                         refuse("delete: expected a list of ids, not one str");
                      for (const nb::handle id : given) r.options.deleted_ids.push_back(text_of("delete", id));
                  })
             .add({"sync", "bool", "False",

@@ -57,13 +57,18 @@ table collocation_table(const nb::object& documents, collocations_call& call) {
     return made;
 }
 
+/// A comma may be part of a word.
+std::vector<std::string> words_of(nb::handle given) {
+    if (nb::isinstance<nb::str>(given)) return {text_of("words", given)};
+    return field_list_of("words", given);
+}
+
 }  // namespace
 
 void declare_collocations(nb::module_& module) {
     static parameters<collocations_call> options("collocations");
-    options.add(
-        {"words", "str | list[str] | None", "None", "Only the collocates of these words."},
-        [](collocations_call& r, nb::handle given) { r.options.words = field_list_of("words", given); });
+    options.add({"words", "str | list[str] | None", "None", "Only the collocates of these words."},
+                [](collocations_call& r, nb::handle given) { r.options.words = words_of(given); });
     options.table<&collocations_call::options>();
     options.table<&collocations_call::options, &collocations_options::params, &space_params::counting>();
     options.table<&collocations_call::options, &collocations_options::params>(
@@ -76,7 +81,8 @@ void declare_collocations(nb::module_& module) {
             collocations_call call = options.read(given);
             return collocation_table(documents, call);
         },
-        nb::arg("documents").none(), nb::arg("options"), nb::sig(options.signature("documents: object", "Table")),
+        nb::arg("documents").none(), nb::arg("options"),
+        nb::sig(options.signature("documents: object", "Table")),
         options.doc(
             R"(Finds the words that occur near a word more often than by chance.
 

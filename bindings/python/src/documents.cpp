@@ -414,9 +414,16 @@ error_limit error_limit_of(nb::handle given) {
 }
 
 std::vector<std::string> field_list_of(std::string_view name, nb::handle given) {
-    if (nb::isinstance<nb::str>(given)) return {text_of(name, given)};
     std::vector<std::string> names;
-    for (const nb::handle one : nb::borrow<nb::object>(given)) names.push_back(text_of(name, one));
+    if (!nb::isinstance<nb::str>(given)) {
+        for (const nb::handle one : nb::borrow<nb::object>(given)) names.push_back(text_of(name, one));
+        return names;
+    }
+    const std::string text = text_of(name, given);
+    for (std::size_t begin = 0, end = 0; end != std::string::npos; begin = end + 1) {
+        end = text.find(',', begin);
+        names.push_back(text.substr(begin, end == std::string::npos ? end : end - begin));
+    }
     return names;
 }
 

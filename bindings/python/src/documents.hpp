@@ -25,7 +25,7 @@ struct corpus_call : call {
 /// The values of max_errors and ids. They throw usage_error.
 error_limit error_limit_of(nanobind::handle given);
 id_rule id_rule_of(nanobind::handle given);
-/// One name, or a list of them.
+/// A list of names, or one text with commas between names, as on the command line.
 std::vector<std::string> field_list_of(std::string_view name, nanobind::handle given);
 
 template <class Request>

@@ -30,9 +30,16 @@ std::string literal(std::span<const std::string_view> names) {
     return text + "]";
 }
 
-/// Names of fields, with commas between on the command line.
-bool is_list_of_fields(const option_description& option) {
-    return option.kind == option_kind::text && option.value == "FIELDS";
+/// What the command line takes as one text and Python also as a list or dict: names of fields with commas between,
+/// numbers with blanks between, numbers for fields.
+bool is_fields(const option_description& option) {
+    return option.value == "FIELDS";
+}
+bool is_numbers(const option_description& option) {
+    return option.value == "X...";
+}
+bool is_numbers_of_fields(const option_description& option) {
+    return option.value == "FIELD=X,...";
 }
 
 std::string type_of(const option_description& option) {
@@ -51,7 +58,10 @@ std::string type_of(const option_description& option) {
         case option_kind::exact:
             return "float | str";
         default:
-            return is_list_of_fields(option) ? "str | Sequence[str]" : "str";
+            return is_fields(option)              ? "str | Sequence[str]"
+                   : is_numbers(option)           ? "str | Sequence[float]"
+                   : is_numbers_of_fields(option) ? "str | Mapping[str, float]"
+                                                  : "str";
     }
 }
 
@@ -107,11 +117,26 @@ std::optional<double> to_number(nb::handle given) {
     return value;
 }
 
-std::string fields_text(std::string_view name, nb::handle given) {
-    if (!nb::isinstance<nb::list>(given) && !nb::isinstance<nb::tuple>(given)) return text_of(name, given);
+/// The text of the command line.
+std::string whole_text_of(const option_description& option, nb::handle given) {
     std::string text;
-    for (const nb::handle one : nb::borrow<nb::object>(given))
-        text.append(text.empty() ? "" : ",").append(text_of(name, one));
+    const auto append = [&](std::string_view separator, const std::string& item) {
+        text.append(text.empty() ? "" : separator).append(item);
+    };
+    const auto number = [&](nb::handle one) {
+        return nb::cast<std::string>(nb::repr(nb::float_(number_of(option.name, one))));
+    };
+    const bool is_list = nb::isinstance<nb::list>(given) || nb::isinstance<nb::tuple>(given);
+    if (is_fields(option) && is_list) {
+        for (const nb::handle one : nb::borrow<nb::object>(given)) append(",", text_of(option.name, one));
+    } else if (is_numbers(option) && is_list) {
+        for (const nb::handle one : nb::borrow<nb::object>(given)) append(" ", number(one));
+    } else if (is_numbers_of_fields(option) && nb::isinstance<nb::dict>(given)) {
+        for (const auto& [name, one] : nb::borrow<nb::dict>(given))
+            append(",", text_of(option.name, name) + "=" + number(one));
+    } else {
+        return text_of(option.name, given);
+    }
     return text;
 }
 
@@ -171,7 +196,7 @@ option_value value_of(const option_description& option, nb::handle given) {
             if (is_bool(given)) fail();
             return parsed(nb::cast<std::string>(nb::str(given)));
         default:
-            value = is_list_of_fields(option) ? fields_text(option.name, given) : text_of(option.name, given);
+            value = whole_text_of(option, given);
     }
     check_value(option, value);
     return value;

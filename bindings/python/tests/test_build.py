@@ -41,6 +41,7 @@ def documents(count: int, seed: int = 1) -> list[dict[str, str]]:
         ("notes.jsonl", {"stem": "porter", "stop_words": "en"}, ["--stem", "porter", "--stop-words", "en"]),
         ("notes.jsonl", {"skip": "all", "ngrams": True}, ["--skip", "all", "--ngrams"]),
         ("mill", {"skip": ["thesaurus", "vectors"]}, ["--skip", "thesaurus,vectors"]),
+        ("mill", {"skip": "thesaurus,vectors"}, ["--skip", "thesaurus,vectors"]),
         ("crawl.jsonl", {"skip": "all", "threads": 1, "memory": "64M"}, ["--skip", "all"]),
         (
             "notes.jsonl",
@@ -158,6 +159,8 @@ def test_documents_are_deleted_and_replaced(tmp_path):
             quern.build(rows, tmp_path / "s", replace=True, **options)
     with pytest.raises(quern.UsageError, match="missing"):
         quern.build(rows, tmp_path / "missing", delete=["1"])
+    with pytest.raises(quern.UsageError, match="delete: expected a list of ids, not one str"):
+        quern.build(None, tmp_path / "s", delete="abc")
 
 
 def test_a_store_follows_a_folder(tmp_path):

@@ -133,6 +133,14 @@ def test_decimals_are_numbers(tmp_path, make):
     assert [hit.id for hit in store.search("*", filter="price > 0", sort="-price")] == ["b", "a"]
 
 
+def test_one_text_is_a_list_of_names(tmp_path):
+    rows = [{"id": "a", "note": "One.", "more": "Two.", "price": 1, "tag": "x"}]
+    store = built(tmp_path / "store", rows, text_field="note,more", keep_fields="price,tag")
+    assert store.document("a").text == "One.\n\nTwo." and store.document("a").fields == {"price": 1, "tag": "x"}
+    store = built(tmp_path / "indexed", rows, text_field="note", index_fields="more,tag")
+    assert store.count_matches("more:two") == store.count_matches("tag:x") == 1
+
+
 def test_decimals_beyond_numbers(tmp_path):
     rows = [{"text": "t", "n": decimal.Decimal(n)} for n in ("NaN", "-Infinity", "123456789012345678901234567890")]
     store = built(tmp_path / "store", rows, keep_fields="n")
@@ -179,6 +187,8 @@ def test_indexed_fields(tmp_path, make):
     assert [hit.id for hit in store.search('tags:"hand mill" OR tags:water', field_weights="tags=3")] == ["b", "a"]
     assert not store.search('tags:"mill stone"')
     assert [hit.id for hit in store.search("grain", field_weights="summary=50")] == ["a", "b"]
+    assert store.search("grain", field_weights={"summary": 50, "tags": 0.5}) == store.search(
+        "grain", field_weights="summary=50,tags=0.5")
     assert [hit.id for hit in store.search("grain", field_weights="summary=0.01", field_b="tags=0")] == ["b", "a"]
     with pytest.raises(quern.UsageError, match="unknown field 'x' .expected title, summary, tags or text"):
         store.search("grain", field_weights="x=2")

@@ -293,6 +293,8 @@ def test_runs_are_those_of_the_program(made, command, queries, tmp_path):
         ({"k": 7, "model": "ql"}, ["-k", "7", "--model", "ql"]),
         ({"title_weight": 0.5, "threads": 1}, ["--title-weight", "0.5"]),
         ({"field_weights": "title=3", "field_b": "text=0.75"}, ["--field-weights", "title=3", "--field-b", "text=0.75"]),
+        ({"field_weights": {"title": 3}, "field_b": {"text": 0.75}}, ["--field-weights", "title=3", "--field-b", "text=0.75"]),
+        ({"model": "ql", "order": 3, "order_weights": [0.2, 0.1]}, ["--model", "ql", "--order", "3", "--order-weights", "0.2 0.1"]),
     ):
         expected = command("search", made.path, "--topics", tmp_path / "topics.tsv", *arguments)
         run = made.search_many(topics, **options)
