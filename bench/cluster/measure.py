@@ -203,7 +203,16 @@ def rates(program: Path, folder: Path, sentences: Sequence[str], documents: int,
     put("block", block, "s/byte", by)
     put("pair", pair, "s/pair", by)
 
-    vectors, queries, dimensions, count, k = 20_000, 400, 128, 8, 100
+    run.peak = 0
+    steps = job(run, "shingle", 3, "dedup", large, "--method", "shingle", "-o", "kept")
+    words_bytes = sum(f.stat().st_size for f in (folder / "shingle" / "results").glob("0000.*") if f.suffix != ".json")
+    put("shingle_words", words_bytes / size, "bytes/byte", f"size of the blocks of quern dedup --method shingle: {sized}")
+    put("shingle_read", (steps["tasks"][0][1] - task_cpu) / size - checksum, "s/byte", f"the task of quern dedup --method shingle that reads, less its checksum: {sized}")
+    joined = sum(cpu for _, cpu in steps["tasks"][1:]) - 3 * task_cpu
+    put("shingle", joined / (3 * words_bytes) - checksum, "s/byte", f"3 tasks that join 2 blocks, for each byte that each of them reads, less its checksum: {sized}")
+    put("shingle_memory", run.peak / words_bytes, "bytes/byte", "the largest of these runs, over the size of the blocks")
+
+    vectors, queries, dimensions, count, k = min(20_000, 20 * documents), 400, 128, 8, 100
     write_vectors(folder / "rows.fbin", vectors, dimensions, 3)
     write_vectors(folder / "queries.fbin", queries, dimensions, 4)
     write_vectors(folder / "row.fbin", 64, dimensions, 5)
@@ -217,18 +226,42 @@ def rates(program: Path, folder: Path, sentences: Sequence[str], documents: int,
     merged = steps["finish"][0][1] - of_tiny["finish"][1] - all_bytes * checksum
     put("entry", merged / (queries * k * count), "s/entry", f"quern finish of nearest, {count} lists a query, all written: {how}")
 
-    text = large.read_text(encoding="utf-8")
-    words = sum(len(re.findall(r"\w+", json.loads(line)["text"])) for line in text.splitlines())
-    few = folder / "few.jsonl"
-    few.write_text("".join(line + "\n" for line in text.splitlines()[: documents // 5]), encoding="utf-8")
-    counted = run("ngrams", large, "--order", 5, "--only", "-o", "rows.tsv", "--force")[1] - run("ngrams", few, "--order", 5, "--only", "-o", "rows.tsv", "--force")[1]
-    put("token", size / words, "bytes/word", sized)
-    put("place", counted / (words * 0.8), "s/n-gram", f"quern ngrams --order 5 --only, reading, counting and writing all rows: {sized}, less a fifth of it")
+    words = sum(len(re.findall(r"\w+", json.loads(line)["text"])) for line in large.read_text(encoding="utf-8").splitlines())
+    places, order = words - 4 * documents, 5
+    ends, sizes_of = [], []
+    for length in (1, order):
+        steps = job(run, f"ngrams{length}", 1, "ngrams", large, "--order", length, "--only", "--totals", "counts.tsv")
+        sizes_of.append(sum(f.stat().st_size for f in (folder / f"ngrams{length}" / "results").iterdir()))
+        ends.append(steps["finish"][0][1] - of_tiny["finish"][1] - (size + sizes_of[-1]) * checksum)
+    put("token", size / places, "bytes/n-gram", f"of the corpus, for each n-gram of {order} words: {sized}")
+    put("place", (steps["tasks"][0][1] - task_cpu - size * checksum) / places, "s/n-gram", f"the task of quern ngrams --order {order} --only, less its checksum: {sized}")
+    put("count_bytes", sizes_of[1] / places, "bytes/n-gram", "size of the results")
+    merge = max((ends[1] - ends[0]) / (sizes_of[1] - sizes_of[0]), 0)
+    put("word_end", (ends[0] - sizes_of[0] * merge) / size, "s/byte", f"quern finish of ngrams of one word, less its checksums: {sized}")
+    put("merge", merge, "s/byte", f"quern finish of ngrams of {order} words, less that of one word, for each byte of results: {sized}")
 
-    nodes, links = 100_000, 1_000_000
-    write_links(folder / "links.tsv", nodes, links, 6)
-    ranks = [run("pagerank", "links.tsv", "--tolerance", "1e-300", "--max-iterations", steps, "-o", "ranks.tsv", "--force")[1] for steps in (10, 110)]
-    put("link", (ranks[1] - ranks[0]) / 100 / links, "s/link", f"100 steps of quern pagerank: {nodes:,} nodes, {links:,} links, one thread; larger graphs miss the caches")
+    blocks, rows, reads, ends, of_graph, empty_step = 2, [], [], [], [], 0.0
+    for nodes, links in ((100, 1000), (2 * documents, 100 * documents), (30 * documents, 40 * documents)):
+        write_links(folder / "links.tsv", nodes, links, 6)
+        steps = job(run, f"ranks{nodes}", blocks, "pagerank", "links.tsv", "--tolerance", "1e-300", "--max-iterations", 10, "-o", "ranks.tsv")
+        # The steps in which a node sends 4 bytes.
+        step = statistics.median(sum(cpu for _, cpu in steps["tasks"][at:at + blocks]) for at in range(1 + 2 * blocks, 1 + 10 * blocks, blocks))
+        if nodes == 100:
+            empty_step = step
+            continue
+        begin, all_nodes = (folder / "links.tsv").stat().st_size, sum(1 for _ in (folder / "ranks.tsv").open(encoding="ascii"))
+        made = sum(f.stat().st_size for f in (folder / f"ranks{nodes}" / "results").iterdir())
+        reads.append((steps["tasks"][0][1] - task_cpu - begin * checksum) / links)
+        ends.append((steps["finish"][0][1] - of_tiny["finish"][1] - (begin + made) * checksum) / all_nodes)
+        moved = blocks * 4 * all_nodes + 4 * links + 52 * all_nodes
+        rows.append((float(links), float(moved), step - empty_step - (moved - 20 * all_nodes) * checksum))
+        of_graph.append(f"{links:,} links of {all_nodes:,} nodes")
+    how = f"quern pagerank in {blocks} blocks, {' and '.join(of_graph)}, one thread"
+    link, byte = two_costs(rows)
+    put("link_read", max(reads), "s/link", f"the task that reads, less its checksum, the larger of two: {how}")
+    put("link", link, "s/link", f"least squares over a step each, less one of a small graph: {how}; larger graphs miss the caches")
+    put("step_byte", byte, "s/byte", f"least squares over a step each, less one of a small graph: {how}")
+    put("rank", ends[1], "s/node", f"quern finish, less its checksums, of the graph with more nodes: {how}")
     return found
 
 

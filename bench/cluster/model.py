@@ -21,6 +21,7 @@ from collections.abc import Sequence
 
 SKETCH, POSITION, PAIR, ID = 80, 8, 24, 60  # bytes: text_sketch, length and first equal, duplicate_pair, an id (docs/dedup.md)
 ENTRY = 12  # bytes of a neighbour in the results of a task: id and distance
+SORTED = 24  # bytes of an n-gram that a task sorts: its words, its count
 
 
 @dataclasses.dataclass(frozen=True)
@@ -63,12 +64,22 @@ class Rates:
     block: float  #: dedup: a byte of the two blocks of a task, mapped and sketched
     pair: float  #: dedup: a pair of texts whose lengths can match
     dedup_end: float  #: dedup: a byte of text, read, and its groups and kept documents written
+    shingle_words: float  #: dedup by shingles: bytes of the blocks for a byte of text
+    shingle_read: float  #: dedup by shingles: a byte of text, read and written to a block as words
+    shingle: float  #: dedup by shingles: a byte of the blocks of a task, joined
+    shingle_memory: float  #: dedup by shingles: memory of a task for a byte of its blocks
     value: float  #: nearest: a coordinate of a row, compared with a coordinate of a query
     entry: float  #: nearest: a neighbour of a task, merged
     write: float  #: a byte written to the share and forced to the disk, on this machine
-    place: float | None = None  #: n-grams: an occurrence, counted
-    token: float | None = None  #: n-grams: bytes of text of a word, with the space before it
-    link: float | None = None  #: PageRank: a link, in one step
+    token: float  #: n-grams: bytes of a corpus for each word
+    place: float  #: n-grams: an occurrence, read, counted and written
+    count_bytes: float  #: n-grams: results of the tasks for each occurrence
+    word_end: float  #: n-grams: a byte of text, read at the end
+    merge: float  #: n-grams: a byte of results, merged and written as counts
+    link_read: float  #: PageRank: a link, read and written to its block
+    link: float  #: PageRank: a link, in one step
+    step_byte: float  #: PageRank: a byte that a step reads or writes, besides its checksum
+    rank: float  #: PageRank: a node, sorted and written at the end
     gpu_pair: float | None = None  #: dedup: as `pair`, seconds of one GPU
     verdict_bytes: float = 24  #: filter: results of a task for a document
     peak: float = 5e8  #: bytes of memory of a task that reads documents
@@ -90,7 +101,7 @@ class Rates:
 
 @dataclasses.dataclass(frozen=True)
 class Stage:
-    """What a stage costs. `nodes`: that work in it; `is_planned`: the program has no such tasks yet."""
+    """What a stage costs. `nodes`: that work in it."""
 
     name: str
     tasks: int
@@ -99,7 +110,6 @@ class Stage:
     cpu_seconds: float  #: of processors, or of GPUs
     traffic: float  #: bytes over the network, to and from the share
     memory: float  #: of the node that needs most
-    is_planned: bool = False
     is_gpu: bool = False
 
 
@@ -206,12 +216,24 @@ def filter_stages(cluster: Cluster, rates: Rates, text: float, documents: float,
     ]
 
 
-def blocks_for(cluster: Cluster, places: int, text: float, documents: float, threshold: float, spread: float) -> int:
-    """So many that a place has about four tasks with work, and two blocks take a quarter of its memory."""
+def block_sizes(lengths: Sequence[float], blocks: int, text: float) -> list[float]:
+    """Bytes of the blocks of texts with these lengths (ascending), of `text` in all."""
+    sizes, all_lengths = [0.0] * blocks, math.fsum(lengths)
+    for rank, length in enumerate(lengths):
+        sizes[block_of(rank, len(lengths), blocks)] += length * text / all_lengths
+    return sizes
+
+
+def blocks_for(cluster: Cluster, lengths: Sequence[float], on_node: int, text: float, documents: float, threshold: float,
+               spread: float) -> int:
+    """So many that a slot has about four tasks with work, and that its memory holds the two largest blocks."""
     with_work = math.log((1 + threshold) / (1 - threshold)) / (spread * math.sqrt(math.pi))  # of the pairs of blocks, about
-    by_work = math.sqrt(8 * places / min(with_work, 1))
-    by_memory = 8 * (text + documents * SKETCH) * places / cluster.nodes / cluster.memory
-    return max(math.ceil(by_work), math.ceil(by_memory), 1)
+    blocks = max(math.ceil(math.sqrt(8 * on_node * cluster.nodes / min(with_work, 1))), 1)
+    while blocks < len(lengths) / 4:
+        if 2 * (max(block_sizes(lengths, blocks, text)) + documents / blocks * SKETCH) * on_node <= cluster.memory:
+            break
+        blocks = math.ceil(blocks * 1.1)
+    return blocks
 
 
 def dedup_stages(cluster: Cluster, rates: Rates, text: float, documents: float, *, threshold: float = 0.05, spread: float = 0.65,
@@ -225,12 +247,10 @@ def dedup_stages(cluster: Cluster, rates: Rates, text: float, documents: float, 
     if lengths is None:
         lengths = quantiles(sample, text / documents, spread)
     if blocks is None:
-        blocks = blocks_for(cluster, cluster.nodes * (on_node or cluster.cores // threads), text, documents, threshold, spread)
-    scale, all_lengths = (documents / len(lengths)) ** 2, math.fsum(lengths)
+        blocks = blocks_for(cluster, lengths, on_node or max(cluster.cores // threads, 1), text, documents, threshold, spread)
+    scale = (documents / len(lengths)) ** 2
     pairs = {key: count * scale for key, count in allowed_pairs(lengths, blocks, threshold).items()}
-    sizes = [0.0] * blocks  # bytes
-    for rank, length in enumerate(lengths):
-        sizes[block_of(rank, len(lengths), blocks)] += length * text / all_lengths
+    sizes = block_sizes(lengths, blocks, text)
     positions = documents * 2 * POSITION  # in the blocks: positions, lengths, ends
     tasks = blocks * (blocks + 1) // 2
     memory = 2 * max(sizes) + 2 * documents / blocks * SKETCH
@@ -260,6 +280,31 @@ def dedup_stages(cluster: Cluster, rates: Rates, text: float, documents: float, 
     ]
 
 
+def shingle_stages(cluster: Cluster, rates: Rates, text: float, documents: float, *, blocks: int | None = None, threads: int = 1,
+                   kept: float = 0.99, on_node: int | None = None) -> list[Stage]:
+    """`quern dedup --method shingle --cluster`: blocks of equal numbers of words, so many that each slot has about four tasks and that its
+    memory holds two of them."""
+    words = text * rates.shingle_words
+    places = on_node or max(cluster.cores // threads, 1)
+    if blocks is None:
+        by_work = math.sqrt(8 * places * cluster.nodes)
+        by_memory = 2 * words * rates.shingle_memory * places / cluster.memory
+        blocks = max(math.ceil(by_work), math.ceil(by_memory), 1)
+    tasks = blocks * (blocks + 1) // 2
+    slots = Slots.of(cluster, threads, tasks, 0, on_node)
+    joined = words * blocks  # each block is read by so many tasks
+    held = documents * (ID + 2 * POSITION)
+    again = text if text > cluster.memory / 2 else 0
+    return [
+        serial("plan", cluster, text * rates.checksum, text, rates.peak),
+        serial("read, cut into words", cluster, text * (rates.checksum + rates.shingle_read), text + words, held, end_threads(cluster)),
+        spread_out("join blocks", cluster, slots, tasks, rates, joined * (rates.checksum + rates.shingle), joined,
+                   2 * words / blocks * rates.shingle_memory * min(places, tasks)),
+        serial("end: check", cluster, (text + words) * rates.checksum, text + words, rates.peak),
+        serial("end: groups, write", cluster, text * rates.dedup_end, again + text * kept, held, end_threads(cluster)),
+    ]
+
+
 def nearest_stages(cluster: Cluster, rates: Rates, rows: float, dimensions: int, queries: int, k: int, threads: int = 1,
                    tasks: int | None = None, value_bytes: int = 4, on_node: int | None = None) -> list[Stage]:
     """`quern nearest --cluster`: every task checks the whole file of vectors, then reads its rows; so few large tasks are best."""
@@ -280,32 +325,57 @@ def nearest_stages(cluster: Cluster, rates: Rates, rows: float, dimensions: int,
     ]
 
 
-def ngram_stages(cluster: Cluster, rates: Rates, places: float, bytes_each: float = 10) -> list[Stage]:
-    """Planned, by ranges of first words: every n-gram of one length is one entry of `bytes_each`, front-coded, which moves once."""
-    if rates.place is None or rates.token is None:
-        raise ValueError("no rates place and token (simulate-cluster measure writes them)")
-    tasks = 4 * cluster.nodes * cluster.cores
-    slots = Slots.of(cluster, 1, tasks)
-    text = places * rates.token
-    moved = places * bytes_each
-    spilled = 2 * moved / (cluster.disk * cluster.nodes)  # written and read once on the disks of the nodes
-    emit = spread_out("read, cut by first words", cluster, slots, tasks, rates, text * rates.distinct + moved * rates.write, text + moved,
-                      4 * moved / tasks * cluster.cores, is_planned=True)
-    count = spread_out("sort, count", cluster, slots, tasks, rates, places * rates.place, moved, 4 * moved / tasks * cluster.cores,
-                       is_planned=True)
-    return [serial("plan", cluster, text * rates.checksum, text, rates.peak, is_planned=True), emit,
-            dataclasses.replace(count, seconds=count.seconds + spilled)]
+def ngram_stages(cluster: Cluster, rates: Rates, places: float, threads: int = 1, tasks: int | None = None,
+                 on_node: int | None = None) -> list[Stage]:
+    """`quern ngrams --totals --only --cluster`: `places` n-grams of one length in at least as many files as tasks. What does not fit the
+    memory of a slot is written to the disk of its node and read again."""
+    tasks = tasks or max(4 * cluster.nodes * cluster.cores // threads, 1)
+    text, results = places * rates.token, places * rates.count_bytes
+    wanted = rates.peak + places / tasks * SORTED
+    slots = Slots.of(cluster, threads, tasks, 0, on_node)
+    on_each = max(slots.count // cluster.nodes, 1)
+    memory = min(wanted, 0.75 * cluster.memory / on_each)
+    count = spread_out("count", cluster, slots, tasks, rates, text * rates.checksum + places * rates.place + results * rates.write,
+                       text + results, memory * min(on_each, tasks))
+    if memory < wanted:
+        count = dataclasses.replace(count, seconds=count.seconds + 2 * places * SORTED / cluster.disk / cluster.nodes)
+    again = text if text > cluster.memory / 2 else 0
+    end = text * rates.word_end / end_threads(cluster) + results * rates.merge  # a merge has one thread
+    return [
+        serial("plan", cluster, text * rates.checksum, text, rates.peak),
+        count,
+        serial("end: check", cluster, (text + results) * rates.checksum, text + results, rates.peak),
+        Stage("end: read, merge", 1, 1, end + (again + 2 * results) / one_node(cluster), text * rates.word_end + results * rates.merge,
+              again + 2 * results, rates.peak),
+    ]
 
 
-def rank_stages(cluster: Cluster, rates: Rates, links: float, nodes: float, damping: float = 0.85, tolerance: float = 1e-5) -> list[Stage]:
-    """Planned, by rows: a node of the cluster has the links to its rows, and every step gathers all ranks, of 8 bytes."""
-    if rates.link is None:
-        raise ValueError("no rate link (simulate-cluster measure writes it)")
-    steps = math.ceil(math.log(tolerance) / math.log(damping))  # the change shrinks by the damping at least
-    stored, vector = 2 * 8 * links, 8 * nodes
-    bandwidth = min(cluster.network, cluster.share / cluster.nodes)
-    cut = Stage("cut by rows", cluster.nodes, cluster.nodes, 3 * stored / cluster.nodes / bandwidth, links * rates.link,
-                3 * stored, stored / cluster.nodes, is_planned=True)
-    each = links * rates.link / (cluster.nodes * cluster.cores) + vector * (cluster.nodes - 1) / cluster.nodes / cluster.network
-    return [cut, Stage(f"{steps} steps", steps * cluster.nodes, cluster.nodes, steps * each, steps * links * rates.link,
-                       steps * vector * (cluster.nodes - 1), links * 4 / cluster.nodes + 3 * vector, is_planned=True)]
+def planned_steps(damping: float = 0.85, tolerance: float = 1e-5) -> int:
+    """Phases of a plan of PageRank after the first: the most that the iteration can take."""
+    return math.ceil(math.log(tolerance / 2) / math.log(damping + (1 - damping) / 16)) + 3
+
+
+def rank_stages(cluster: Cluster, rates: Rates, links: float, nodes: float, *, steps: int | None = None, blocks: int | None = None,
+                link_bytes: float | None = None, threads: int | None = None, on_node: int | None = None) -> list[Stage]:
+    """`quern pagerank --cluster` of a list of links: one task reads it; then each step has a task for each block, by default one a node."""
+    steps = planned_steps() if steps is None else steps
+    blocks = blocks or min(cluster.nodes, 128)
+    name = len(f"{nodes - 1:.0f}")
+    text = links * (link_bytes or 2 * (name + 1))
+    fixed, state = 4 * links + 16 * nodes, 16 * nodes  # of all blocks: links, offsets and degrees; ranks and residuals
+    made = fixed + state + 8 * nodes + (8 + name) * nodes
+    slots = Slots.of(cluster, threads or cluster.cores, blocks, 0, on_node or 1)
+    moved = blocks * 4 * nodes + fixed + state + 20 * nodes  # read and written in a step
+    read = moved - 20 * nodes
+    step = spread_out("a step", cluster, slots, blocks, rates, read * rates.checksum + moved * rates.step_byte + links * rates.link, moved,
+                      8 * nodes + (24 * nodes + fixed) / blocks)
+    left = text + made + 20 * nodes
+    return [
+        serial("plan", cluster, text * rates.checksum, text, rates.peak),
+        serial("read the graph", cluster, rates.task + text * rates.checksum + links * rates.link_read, text + made,
+               12 * links + 40 * nodes),
+        dataclasses.replace(step, name=f"{steps} steps", tasks=steps * blocks, seconds=steps * step.seconds,
+                            cpu_seconds=steps * step.cpu_seconds, traffic=steps * step.traffic),
+        serial("end: check", cluster, left * rates.checksum, left, rates.peak),
+        serial("end: sort, write", cluster, nodes * rates.rank, nodes * (name + 25), 40 * nodes),
+    ]

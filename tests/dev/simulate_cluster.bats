@@ -22,7 +22,8 @@ rates() { # rates FILE: of round numbers
     python3 - "$1" <<'END'
 import json, sys
 values = dict(task=0.5, checksum=1e-9, judge=1e-7, filter_end=1e-8, distinct=2e-8, block=1e-8, pair=1e-8, dedup_end=1e-8, value=1e-9,
-              entry=1e-7, write=0, place=1e-6, token=6, link=1e-8, verdict_bytes=0, peak=1e9)
+              entry=1e-7, write=0, place=1e-6, token=6, count_bytes=2, word_end=1e-8, merge=4e-8, link_read=1e-7, link=1e-8, step_byte=1e-10,
+              rank=1e-6, shingle_words=0.7, shingle_read=1e-8, shingle=1e-7, shingle_memory=4, verdict_bytes=0, peak=1e9)
 json.dump({"rates": {name: {"value": value} for name, value in values.items()}}, open(sys.argv[1], "w"))
 END
 }
@@ -88,7 +89,7 @@ END
     python3 - <<'END'
 import json
 four, eight = (json.load(open(f"found{n}.json")) for n in (4, 8))
-assert [work["work"] for work in four] == [work["work"] for work in eight] and len(four) == 8
+assert [work["work"] for work in four] == [work["work"] for work in eight] and len(four) == 10
 for a, b in zip(four, eight, strict=True):
     for s, t in zip(a["stages"], b["stages"], strict=True):
         share = t["seconds"] / s["seconds"]
@@ -140,10 +141,10 @@ END
 import json
 found = json.load(open("rates.json"))
 assert all(each["unit"] and each["source"] for each in found["rates"].values())
-assert all(found["rates"][name]["value"] > 0 for name in ("task", "judge", "distinct", "value", "place", "link", "token", "write"))
+assert all(found["rates"][name]["value"] > 0 for name in ("task", "judge", "distinct", "value", "place", "link_read", "token", "shingle", "write"))
 END
     "$simulate" check --rates rates.json --documents 500 --folder . --workers 2 --turns 1 >table
-    [ "$(grep -c '^| .*local:2' table)" -eq 3 ]
+    [ "$(grep -c '^| .*local:2' table)" -eq 6 ]
     grep -q '^Error of the processors: ' table
     [ "$(echo *)" = "rates.json table" ]
     QUERN=/bin/false run "$simulate" measure --documents 10 --folder .
