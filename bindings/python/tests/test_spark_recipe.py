@@ -78,7 +78,7 @@ def test_in_spark(recipe, table, tmp_path):
         rows = frame.mapInArrow(recipe.clean, frame.schema).collect()
         whole = quern.filter(table, rules="gopher-quality,c4", mask="emails", return_texts=True)
         assert sorted(row["text"] for row in rows) == sorted(whole.texts)
-        signed = frame.mapInArrow(recipe.signed, frame.schema.add("signature", "string")).count()
+        signed = frame.mapInArrow(recipe.signed, sql.types.StructType([*frame.schema]).add("signature", "string")).count()
         assert signed == table.num_rows
     finally:
         spark.stop()
