@@ -254,12 +254,14 @@ set -euo pipefail
 echo "$@" >>"$SUBMITTED"
 script=${*: -1}
 last=$(sed -n 's/^#SBATCH --array=0-//p' "$script")
+[ -z "$FULL" ] || ulimit -f 0 # no file can be written
 for ((i = 0; i <= ${last:-0}; ++i)); do SLURM_ARRAY_TASK_ID=$i bash "$script" >&2; done
 echo "$RANDOM;cluster"
 END
     cat >bin/mpirun <<'END'
 #!/bin/bash
 set -euo pipefail
+[ -z "$FULL" ] || ulimit -f 0
 for ((i = 0; i < 3; ++i)); do OMPI_COMM_WORLD_RANK=$i OMPI_COMM_WORLD_SIZE=3 bash "${*: -1}"; done
 END
     chmod +x bin/*
@@ -273,7 +275,13 @@ END
         grep -q "$script" said
         [ ! -e kept.jsonl ]
         shellcheck "on $launcher/$launcher"/*.sh
-        "$script" -n 3
+        FULL=yes run "$script" -n 3
+        echo "$output"
+        [ "$status" -ne 0 ]
+        [[ $output == *"cannot write"* ]]
+        [ ! -e kept.jsonl ]
+        [ -z "$(find "on $launcher/results" -type f)" ]
+        FULL='' "$script" -n 3
         cmp kept.jsonl whole.jsonl
         rm kept.jsonl
     done

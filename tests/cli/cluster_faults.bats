@@ -198,3 +198,31 @@ done_tasks() { find job/results -name '*.json' -printf '%p %T@ %i\n' 2>/dev/null
     cmp kept.jsonl <(quern filter large.jsonl "${rules[@]}" -o - --quiet)
     nothing_half_written job
 }
+
+@test "a share that goes away in mid-run: an error, and the same command goes on once it is back" {
+    a_large_corpus
+    quern filter large.jsonl "${rules[@]}" -o whole.jsonl --quiet
+    on_a_small_disk 200m '
+        mkdir seen
+        mount --bind disk seen # as a folder of another machine
+        command=("$QUERN" filter large.jsonl --rules gopher-repetition,gopher-quality,c4,fineweb -o kept.jsonl --cluster local:2)
+        "${command[@]}" --share seen/job --shards 6 --quiet 2>said &
+        for _ in $(seq 2000); do # until a task is done
+            [ -z "$(find disk/job/results -name "*.json" 2>/dev/null)" ] || break
+            sleep 0.005
+        done
+        umount --lazy seen
+        status=0
+        wait $! || status=$?
+        cat said
+        [ $status -eq 4 ]
+        grep -q "seen/job.*\(is gone\|No such file\)" said
+        [ ! -e kept.jsonl ]
+        mount --bind disk seen
+        done=$(stat -c %n,%y,%i seen/job/results/*)
+        [ -n "$done" ]
+        "${command[@]}" --share seen/job --shards 6 --quiet
+        while read -r each; do stat -c %n,%y,%i seen/job/results/* | grep -qxF "$each"; done <<<"$done"
+        nothing_half_written seen/job'
+    cmp kept.jsonl whole.jsonl
+}

@@ -198,6 +198,15 @@ class local_run {
             return;
         }
         if (failure_) return;
+        if (std::error_code failed; !fs::exists(share_ / job_files::plan, failed)) {
+            failure_.emplace(
+                fmt::format("{}: the folder of the job is gone (task {} {}); the same command goes on "
+                            "once it is back",
+                            share_.string(), task, how),
+                4);
+            waiting_.clear();
+            return;
+        }
         std::string reason = fmt::format("task {} {}", task, how);
         if (was_killed) reason += fmt::format(", {} times", attempts_[task]);
         if (!last_message.empty()) reason += fmt::format(": {}", last_message);
