@@ -136,7 +136,7 @@ file_log::listed_file file_log::list(std::uint32_t input, folder_file file) {
 
 void file_log::read_next() {
     next_.reset();
-    while (!frame_ || in_frame_ == frame_->size() - padding) {
+    while (!frame_ || in_frame_ == frame_->plain.size() - padding) {
         if (at_ == earlier_->size()) return;
         const auto head = earlier_->bytes(at_, frame_head_bytes);
         const auto bytes_at = [&head](std::size_t place) {
@@ -147,15 +147,17 @@ void file_log::read_next() {
         };
         const std::uint32_t plain = bytes_at(0), packed = bytes_at(4);
         if (plain > frame_bytes + max_record_bytes) earlier_->fail("has a frame that is too large");
-        auto frame = std::make_shared<std::string>(plain + padding, '\0');
-        if (!decompress_zstd(earlier_->bytes(at_ + frame_head_bytes, packed), std::span(*frame).first(plain)))
+        auto frame = std::make_shared<log_frame>();
+        frame->plain.assign(plain + padding, '\0');
+        frame->packed = earlier_->bytes(at_, frame_head_bytes + packed);
+        if (!decompress_zstd(frame->packed.substr(frame_head_bytes), std::span(frame->plain).first(plain)))
             earlier_->fail("has a frame that is damaged");
         at_ += frame_head_bytes + packed;
         frame_ = std::move(frame);
         in_frame_ = 0;
     }
     const std::string_view rest =
-        std::string_view(*frame_).substr(0, frame_->size() - padding).substr(in_frame_);
+        std::string_view(frame_->plain).substr(0, frame_->plain.size() - padding).substr(in_frame_);
     record_cursor cursor(*earlier_, rest);
     file_record found;
     found.input = static_cast<std::uint32_t>(cursor.number());
@@ -190,16 +192,47 @@ std::string file_log::record_of(std::uint32_t input, const listed_file& file, co
     return record;
 }
 
-void file_log::end_unit(std::uint64_t unit, std::vector<std::string> records) {
+void file_log::end_unit(std::uint64_t unit, std::vector<kept_record> records) {
     const std::lock_guard alone(writing_);
     waiting_.emplace(unit, std::move(records));
     for (auto first = waiting_.begin(); first != waiting_.end() && first->first == written_units_;
          first = waiting_.erase(first), ++written_units_) {
-        for (const std::string& record : first->second) {
-            open_ += record;
-            if (open_.size() >= frame_bytes) write_frame();
-        }
+        for (const kept_record& record : first->second) add(record);
     }
+}
+
+void file_log::add(const kept_record& record) {
+    if (record.frame == nullptr && record.made.empty()) return;  // of a file that may change unnoticed
+    const auto place =
+        record.frame ? static_cast<std::size_t>(record.whole.data() - record.frame->plain.data()) : 0;
+    if (record.frame == nullptr || record.frame != copied_ || place != copied_bytes_) {
+        end_copy();
+        // A small frame is joined with what stands next to it.
+        const bool may_copy =
+            record.frame && place == 0 && record.frame->plain.size() - padding >= frame_bytes / 4;
+        if (!may_copy) return add_plain(record.frame ? record.whole : record.made);
+        copied_ = record.frame;
+    }
+    of_copied_.push_back(record.whole);
+    copied_bytes_ += record.whole.size();
+    if (copied_bytes_ != copied_->plain.size() - padding) return;
+    if (!open_.empty()) write_frame();
+    made_.append(copied_->packed);
+    of_copied_.clear();
+    end_copy();
+}
+
+void file_log::add_plain(std::string_view record) {
+    open_ += record;
+    if (open_.size() >= frame_bytes) write_frame();
+}
+
+/// The records of a frame that cannot be copied.
+void file_log::end_copy() {
+    for (const std::string_view record : of_copied_) add_plain(record);
+    of_copied_.clear();
+    copied_.reset();
+    copied_bytes_ = 0;
 }
 
 void file_log::write_frame() {
@@ -214,6 +247,7 @@ void file_log::write_frame() {
 }
 
 void file_log::finish() {
+    end_copy();
     if (!open_.empty()) write_frame();
     made_.finish();
 }

@@ -33,6 +33,12 @@ struct file_state {
     friend bool operator==(const file_state&, const file_state&) = default;
 };
 
+/// A frame of a log, which stays mapped.
+struct log_frame {
+    std::string plain;        ///< its records, then zeros
+    std::string_view packed;  ///< as it lies in the log, with its head
+};
+
 /// A file and what became of it: one document, without any issue.
 struct file_record {
     std::uint32_t input = 0;
@@ -40,8 +46,8 @@ struct file_record {
     file_state state;
     std::string_view title, text;
     std::vector<std::string_view> links;
-    std::string_view whole;  ///< as it lies in the log
-    std::shared_ptr<const std::string> frame;
+    std::string_view whole;  ///< as it lies in the frame
+    std::shared_ptr<const log_frame> frame;
 
     document made_of(const folder_file& file) const;
 };
@@ -65,8 +71,14 @@ class file_log {
 
     /// The number of the next unit of files; each is ended once.
     std::uint64_t begin_unit() { return next_unit_++; }
-    /// Adds the records of a unit. Thread-safe.
-    void end_unit(std::uint64_t unit, std::vector<std::string> records);
+    /// A record of the earlier log, or a new one.
+    struct kept_record {
+        std::string made;        ///< if new
+        std::string_view whole;  ///< else
+        std::shared_ptr<const log_frame> frame = nullptr;
+    };
+    /// Adds the records of a unit. A frame of the earlier log of which all records are kept is copied as it is. Thread-safe.
+    void end_unit(std::uint64_t unit, std::vector<kept_record> records);
     /// The record of a file that was read; empty if it may change unnoticed, or is too large.
     static std::string record_of(std::uint32_t input, const listed_file& file, const document& made);
 
@@ -75,12 +87,15 @@ class file_log {
 
   private:
     void read_next();
+    void add(const kept_record& record);
+    void add_plain(std::string_view record);
+    void end_copy();
     void write_frame();
 
     const std::chrono::system_clock::time_point begin_ = std::chrono::system_clock::now();
     std::optional<section_view> earlier_;
     std::uint64_t at_ = 0;  ///< of the next frame
-    std::shared_ptr<const std::string> frame_;
+    std::shared_ptr<const log_frame> frame_;
     std::size_t in_frame_ = 0;
     std::uint64_t unchanged_ = 0;
     std::optional<file_record> next_;
@@ -88,8 +103,11 @@ class file_log {
     std::mutex writing_;
     section_writer made_;
     std::uint64_t next_unit_ = 0, written_units_ = 0;
-    std::map<std::uint64_t, std::vector<std::string>> waiting_;  ///< units that ended before an earlier one
+    std::map<std::uint64_t, std::vector<kept_record>> waiting_;  ///< units that ended before an earlier one
     std::string open_;                                           ///< of the next frame
+    std::shared_ptr<const log_frame> copied_;                    ///< of which all records so far are kept
+    std::vector<std::string_view> of_copied_;                    ///< these records
+    std::size_t copied_bytes_ = 0;
 };
 
 /// As open_corpus. Files of folders that the log knows are not read; the others are noted in it. The log must outlive the

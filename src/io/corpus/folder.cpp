@@ -45,7 +45,7 @@ class file_unit final : public corpus_unit {
             const std::size_t before = out.documents.size(), issues_before = out.issues.size();
             if (const auto& known = files_[next_].record) {
                 out.documents.push_back(known->made_of(file));
-                records_.emplace_back(known->whole);
+                records_.push_back({{}, known->whole, known->frame});
                 input_name{options_.name.scope, name_at(file)}.give(out.documents, before);
                 continue;
             }
@@ -58,7 +58,8 @@ class file_unit final : public corpus_unit {
             }
             const bool is_plain = out.documents.size() == before + 1 && out.issues.size() == issues_before;
             if (log_.log != nullptr && is_plain)
-                records_.push_back(file_log::record_of(log_.input, files_[next_], out.documents.back()));
+                records_.push_back(
+                    {file_log::record_of(log_.input, files_[next_], out.documents.back()), {}});
             input_name{options_.name.scope, name_at(file)}.give(out.documents, before);
         }
         out.counts.documents += out.documents.size();
@@ -77,8 +78,8 @@ class file_unit final : public corpus_unit {
     context ctx_;
     std::unique_ptr<byte_source> opened_;  ///< of the only file, if it can be read only once
     folder_log log_;
-    std::uint64_t in_log_;              ///< the unit's number
-    std::vector<std::string> records_;  ///< for the log
+    std::uint64_t in_log_;                        ///< the unit's number
+    std::vector<file_log::kept_record> records_;  ///< for the log
 };
 
 /// For files read one by one on the threads that parse units: has the context's stop flag and memory budget, but no
