@@ -4,21 +4,30 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace quern::cli {
 namespace {
 
-/// `; did you mean grain?`; if several words are unknown, also for which one.
-std::string suggestions_in(const search_result& result) {
+/// `batle, zebra; did you mean battle for batle?`; the suggestions say for which word if there are several.
+/// `all`: also those words that others stand for.
+std::string unknown_in(const search_result& result, bool all) {
+    const auto is_listed = [&](const std::string& word) {
+        return all ||
+               std::ranges::find(result.variants, word, &found_variants::word) == result.variants.end();
+    };
+    std::vector<std::string> listed;
+    std::ranges::copy_if(result.unknown_words, std::back_inserter(listed), is_listed);
     std::string text;
     for (const suggested_words& of : result.suggestions) {
+        if (!is_listed(of.unknown)) continue;
         text += text.empty() ? "; did you mean " : ", ";
         for (std::size_t i = 0; i < of.words.size(); ++i)
             text.append(i == 0 ? "" : i + 1 == of.words.size() ? " or " : ", ").append(of.words[i].word);
-        if (result.unknown_words.size() > 1) text.append(" for ").append(of.unknown);
+        if (listed.size() > 1) text.append(" for ").append(of.unknown);
     }
-    return text.empty() ? text : text + "?";
+    return fmt::format("{}{}{}", fmt::join(listed, ", "), text, text.empty() ? "" : "?");
 }
 
 /// `; found by battle, bottle and 3 more`; if several words have variants, also for which one.
@@ -69,10 +78,9 @@ corrected_result search_query_text(const search_engine& engine, const std::strin
 void tell(const corrected_result& given, console& messages) {
     if (given.corrected) return;
     const search_result& result = given.result;
-    const std::string unknown =
-        fmt::format("{}{}", fmt::join(result.unknown_words, ", "), suggestions_in(result));
-    if (const std::string variants = variants_in(result); !variants.empty() && !result.hits.empty())
-        messages.info(variants);
+    const std::string variants = result.hits.empty() ? "" : variants_in(result);
+    if (!variants.empty()) messages.info(variants);
+    const std::string unknown = unknown_in(result, variants.empty());
     if (result.total && *result.total != 0) {
         if (!unknown.empty()) messages.info(fmt::format("no document contains {}", unknown));
     } else if (result.empty_query && result.hits.empty()) {
