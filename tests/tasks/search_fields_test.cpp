@@ -97,6 +97,9 @@ std::string refused(std::string_view filter) {
 TEST(filter_expression, errors_name_the_place) {
     EXPECT_THAT(refused(""), HasSubstr("0: expected the name of a field"));
     EXPECT_THAT(refused("a"), HasSubstr("1: expected =, !=, <, <=, >, >=, IN"));
+    EXPECT_THAT(refused("a 1 to 20"), HasSubstr("2: write BETWEEN 1 AND 20"));
+    EXPECT_THAT(refused("(a 1 TO )"), HasSubstr("3: write BETWEEN 1 AND ..."));
+    EXPECT_THAT(refused("a 1 2"), HasSubstr("2: expected =, !=, <"));
     EXPECT_THAT(refused("a ="), HasSubstr("3: expected a value"));
     EXPECT_THAT(refused("a => 3"), HasSubstr("3: expected a value; write >= for at least"));
     EXPECT_THAT(refused("a =< 3"), HasSubstr("3: expected a value; write <= for at most"));

@@ -243,13 +243,27 @@ class parser {
             result.what = kind::starts_with;
             result.values.push_back(take_value("the beginning of a value"));
         } else {
-            from_.fail(from_.current().position, result.negated
-                                                     ? "expected IN, BETWEEN, EXISTS or STARTS WITH"
-                                                     : "expected =, !=, <, <=, >, >=, IN, BETWEEN, EXISTS or "
-                                                       "STARTS WITH after the name of a field "
-                                                       "(a name or value with blanks or signs needs quotes)");
+            fail_without_operator(result);
         }
         return result;
+    }
+
+    [[noreturn]] void fail_without_operator(const filter_comparison& made) {
+        if (made.negated) from_.fail(from_.current().position, "expected IN, BETWEEN, EXISTS or STARTS WITH");
+        if (from_.current().what == token::kind::word) {  // a range as other engines write it: price 10 TO 20
+            const token least = from_.take();
+            if (from_.current().what == token::kind::word && upper(from_.current().text) == "TO") {
+                from_.take();
+                from_.fail(
+                    least.position,
+                    fmt::format("write BETWEEN {} AND {}", least.text,
+                                from_.current().what == token::kind::word ? from_.current().text : "..."));
+            }
+        }
+        from_.fail(
+            made.position,
+            "expected =, !=, <, <=, >, >=, IN, BETWEEN, EXISTS or STARTS WITH after the name of a field "
+            "(a name or value with blanks or signs needs quotes)");
     }
 
     filter_comparison by_sign(filter_comparison result) {
