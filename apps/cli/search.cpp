@@ -162,6 +162,8 @@ void refuse_idle_options(command_line& line, const search_request& request) {
         line.require_used(name, !request.query_vector.empty(), "requires --query-vector");
     line.require_used("--like-weight", request.like.has_value(), "requires --like");
     line.require_used("--facet-values", !request.search.facets.empty(), "requires --facets");
+    if (line.given("--filter") && request.search.filter.find_first_not_of(" \t\r\n") == std::string::npos)
+        throw usage_error("--filter: an empty expression (expected a comparison, as in 'lang = de')");
     const bool builds = !holds_store(request.path);
     for (const char* name : {"--input-format", "--max-errors", "--files-from"})
         line.require_used(name, builds, "requires a corpus, but the first argument is a store");

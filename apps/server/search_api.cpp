@@ -123,6 +123,9 @@ search_request read_request(const parameters& given, const search_engine& engine
             throw bad_request(fmt::format("vector: {} numbers (expected {}, as the documents' vectors have)",
                                           size, engine.vector_dimensions()));
     }
+    if (const auto filter = given.text("filter");
+        filter && filter->find_first_not_of(" \t\r\n") == std::string_view::npos)
+        throw bad_request("filter: an empty expression (expected a comparison, as in lang = de)");
     if (given.text("q") || !(given.text("like") || by_fields || vector))
         request.query = query_of(given, limits);
     for (const char* const name : {"filter", "sort", "facets", "field_weights", "field_b"}) {

@@ -39,6 +39,8 @@ ids() { # ids OPTION...: of the documents found, in order
     [[ $stderr == *"there is no field 'prise'; did you mean 'price'? the store has lang (text), price (number)"* ]]
     ends_with 2 quern search shop apples --filter 'price < abc'
     [[ $stderr == *"'abc' is not a number"*$'\n'"  price < abc"$'\n'"          ^"* ]]
+    ends_with 2 quern search shop apples --filter ' '
+    says "--filter: an empty expression (expected a comparison, as in 'lang = de')"
     ends_with 2 quern search shop apples --sort tags
     says "sort: the field tags is of the type list"
     ends_with 2 quern search shop apples --facet-values 3

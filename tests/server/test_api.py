@@ -183,6 +183,11 @@ class Search(Api):
 class Fields(Api):
     store = staticmethod(rich_store)
 
+    def test_a_filter_is_asked_for_as_a_filter(self):
+        status, _, body = self.server.get("/api/search?q=grain&filter=+")
+        self.assertEqual(status, 400)
+        self.assertIn("filter: an empty expression (expected a comparison", json.loads(body)["detail"])
+
     def test_filters_orders_and_facets_are_those_of_the_program(self):
         for given, options in (
                 ({"q": "hippopotamus", "filter": "price < 10 AND tag = odd"}, ["--filter", "price < 10 AND tag = odd"]),
