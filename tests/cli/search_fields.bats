@@ -43,6 +43,10 @@ ids() { # ids OPTION...: of the documents found, in order
     says "--filter: an empty expression (expected a comparison, as in 'lang = de')"
     ends_with 2 quern search shop apples --sort tags
     says "sort: the field tags is of the type list"
+    ends_with 2 quern search shop apples --sort price:desc
+    says "sort: 'price:desc' is not understood (expected -price)"
+    ends_with 2 quern search shop apples --sort 'price asc'
+    says "sort: 'price asc' is not understood (expected price)"
     ends_with 2 quern search shop apples --facet-values 3
     says "requires --facets"
     ends_with 2 quern search shop apples --count --sort price
@@ -53,6 +57,15 @@ ids() { # ids OPTION...: of the documents found, in order
     quern build shop.jsonl -o plain --skip all --quiet
     ends_with 2 quern search plain apples --filter 'price < 1'
     [[ $stderr == *"the store has no kept fields; build it with --keep-fields"* ]]
+}
+
+@test "members of objects have fields of their own" {
+    printf '%s\n' '{"id":"a","text":"A lamp.","meta":{"weight":3}}' '{"id":"b","text":"A lamp.","meta":{"weight":5}}' >lamps.jsonl
+    quern build lamps.jsonl -o lamps --keep-fields meta --skip all --quiet
+    ends_with 2 quern search lamps lamp --filter 'meta.weight > 3'
+    [[ $stderr == *"meta is json: build with --keep-fields meta.weight for a field of its own; the store has meta (json)"* ]]
+    quern build lamps.jsonl -o lamps --keep-fields meta.weight --skip all --quiet --force
+    [ "$(quern search lamps lamp --filter 'meta.weight > 3' --count)" = 1 ]
 }
 
 @test "orders" {

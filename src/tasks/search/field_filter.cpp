@@ -79,11 +79,22 @@ std::string known_fields(const opened_store& store) {
     return "the store has " + text;
 }
 
+/// "; meta is json: build with --keep-fields meta.weight for a field of its own": if the name is one of its members.
+std::string member_hint(const opened_store& store, std::string_view name) {
+    const std::string_view whole = name.substr(0, name.find('.'));
+    const field_column* const column = whole.size() == name.size() ? nullptr : store.fields()->find(whole);
+    if (column == nullptr || column->info().type != field_type::json) return {};
+    return fmt::format("; {} is json: build with --keep-fields {} for a field of its own", whole,
+                       name.substr(0, 80));
+}
+
 /// Why there is no such field.
 std::string lack_of(const opened_store& store, std::string_view name) {
     if (!store.fields() || store.fields()->columns().empty())
         return "the store has no kept fields; build it with --keep-fields";
-    const std::string near = near_name(store, name);
+    std::string near = member_hint(store, name);
+    if (!near.empty()) near += ';';
+    if (near.empty()) near = near_name(store, name);
     return fmt::format("there is no field '{}'{} {}", name.substr(0, 80), near.empty() ? ";" : near,
                        known_fields(store));
 }
@@ -372,8 +383,16 @@ search_detail::condition document_bits::condition() const {
 const field_column& required_field(const opened_store& store, std::string_view name,
                                    std::string_view option) {
     const field_column* const found = store.fields() ? store.fields()->find(name) : nullptr;
-    if (found == nullptr) throw usage_error(fmt::format("{}: {}", option, lack_of(store, name)));
-    return *found;
+    if (found != nullptr) return *found;
+    // As other engines write an order.
+    if (const auto end = name.find_first_of(": "); option == "sort" && end != std::string_view::npos) {
+        const std::string_view field = name.substr(0, end);
+        if (const std::string_view order = name.substr(end + 1);
+            (order == "asc" || order == "desc") && store.fields() && store.fields()->find(field) != nullptr)
+            throw usage_error(fmt::format("sort: '{}' is not understood (expected {}{})", name.substr(0, 80),
+                                          order == "asc" ? "" : "-", field));
+    }
+    throw usage_error(fmt::format("{}: {}", option, lack_of(store, name)));
 }
 
 document_bits passing_documents(const opened_store& store, std::string_view filter, std::uint64_t memory,
