@@ -126,7 +126,7 @@ function tellMeant(answer, search) {
 
 // Words that are still being typed are not missing.
 function tellSearch(answer, count, search, typing = false) {
-  shown.told = toldOf(typing ? { ...answer, unknown_words: [] } : answer, count, search);
+  shown.told = toldOf(typing ? { ...answer, unknown_words: [], syntax_note: null } : answer, count, search);
   say(shown.told);
 }
 
@@ -144,12 +144,14 @@ function toldOf(answer, count, search) {
   const unknown = inQueryOrder(answer.unknown_words, search.q).map((word) => (word.startsWith('"') ? word : `“${word}”`)).join(', ');
   if (answer.empty_query && !answer.like) return 'The query contains no word.';
   const missing = unknown ? `No document contains ${unknown}.` : '';
-  if (count === 0) return missing || 'Nothing found.';
+  const field = /^(.*) is a kept field: /.exec(answer.syntax_note ?? '')?.[1];
+  const note = field ? `${field} is a kept field: see “Narrow the results”.` : answer.syntax_note ? `Read as words: ${answer.syntax_note}.` : '';
+  if (count === 0) return `${missing || 'Nothing found.'} ${note}`.trim();
   const time = `${(1000 * answer.seconds).toFixed(1)} ms`;
   const results_ = `${number.format(answer.total ?? count)} ${(answer.total ?? count) === 1 ? 'result' : 'results'}`;
   const found = answer.more || count >= offered.limits.results ? `Top ${number.format(count)} of ${results_}` : results_;
   const also = answer.similar_words.length ? `Also searched for: ${answer.similar_words.map((of) => of.word).join(', ')}.` : '';
-  return `${found} in ${time}. ${missing} ${also}`.trim();
+  return [`${found} in ${time}.`, missing, note, also].filter(Boolean).join(' ');
 }
 
 // `typing`: the last word is unfinished.

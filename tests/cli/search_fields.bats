@@ -68,6 +68,18 @@ ids() { # ids OPTION...: of the documents found, in order
     [ "$(quern search lamps lamp --filter 'meta.weight > 3' --count)" = 1 ]
 }
 
+@test "a kept field in a query is a hint at filters" {
+    run --separate-stderr quern search shop 'apples lang:de'
+    [ "$status" -eq 0 ]
+    [[ $stderr == *"read as words: lang is a kept field: use a filter, 'lang = de'"* ]]
+    run --separate-stderr quern search shop '+apples price:<10'
+    [[ $stderr == *"price is a kept field: use a filter, 'price <10'"* ]]
+    ends_with 2 quern search shop 'lang:de' --syntax operators
+    [[ $stderr == *"lang is a kept field: use a filter, 'lang = de'"* ]]
+    run --separate-stderr quern search shop 'apples langs:de title:pear'
+    [[ $stderr != *"kept field"* ]]
+}
+
 @test "orders" {
     [ "$(ids --sort -price)" = "c b a " ]
     [ "$(ids --sort stock,-day)" = "a c b " ]

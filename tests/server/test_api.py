@@ -187,6 +187,8 @@ class Fields(Api):
         status, _, body = self.server.get("/api/search?q=grain&filter=+")
         self.assertEqual(status, 400)
         self.assertIn("filter: an empty expression (expected a comparison", json.loads(body)["detail"])
+        note = self.server.json("/api/search", q="grain tag:odd")["syntax_note"]
+        self.assertEqual(note, "tag is a kept field: use a filter, 'tag = odd'")
 
     def test_filters_orders_and_facets_are_those_of_the_program(self):
         for given, options in (

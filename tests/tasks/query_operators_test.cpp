@@ -54,6 +54,27 @@ std::string automatic(std::string_view query) {
     return read.tree ? shown(*read.tree) : read.note.empty() ? "words" : "words: " + read.note;
 }
 
+TEST(query_syntax, kept_fields_are_a_hint) {
+    const std::vector<std::string> indexed = {"lang"}, kept = {"lang", "meta.price", "title"};
+    const auto note = [&](std::string_view query) { return read_automatically(query, indexed, kept).note; };
+    EXPECT_EQ(note("mill meta.price:10"), "meta.price is a kept field: use a filter, 'meta.price = 10'");
+    EXPECT_EQ(note("+mill (meta.price:>10)"), "meta.price is a kept field: use a filter, 'meta.price >10'");
+    EXPECT_EQ(note("meta.price:"), "meta.price is a kept field: use a filter, 'meta.price = ...'");
+    for (const std::string_view query :
+         {"mill meta.price:[10 TO 20]", "meta.price:\"10\"", "meta.price:=", "meta.price::10"})
+        EXPECT_EQ(note(query), "meta.price is a kept field: use a filter, 'meta.price = ...'") << query;
+    EXPECT_TRUE(read_automatically("+mill meta.price:10", indexed, kept).tree);
+    for (const std::string_view query : {"lang:de", "title:mill", "price:10", "meta.price 10"})
+        EXPECT_EQ(note(query), "") << query;
+    try {
+        parse_operators("mill meta.price:10", indexed, kept);
+        ADD_FAILURE() << "was read";
+    } catch (const query_error& e) {
+        EXPECT_EQ(e.position(), 5u);
+        EXPECT_THAT(e.what(), HasSubstr("use a filter, 'meta.price = 10'"));
+    }
+}
+
 TEST(query_syntax, trees) {
     EXPECT_EQ(parsed("grain stones"), "(grain stones)");
     EXPECT_EQ(parsed("+grain -\"old mill\" stone"), "(+grain -'old mill' stone)");

@@ -334,7 +334,8 @@ struct search_result {
     std::vector<std::string> unknown_words;
     bool empty_query = false;                   ///< no word remains after analysis
     query_syntax syntax = query_syntax::words;  ///< how the query was read: words or operators
-    /// Of an automatic syntax: why a query that has an operator was read as words; else empty.
+    /// Of an automatic syntax: what was read as words though it looks like an operator, and why (an operator that cannot be
+    /// read; a kept field before a colon, which a filter reads); else empty.
     std::string syntax_note;
     /// With search_options::total or count: the number of documents that the query finds.
     std::optional<std::uint64_t> total;

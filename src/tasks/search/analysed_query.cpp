@@ -178,12 +178,14 @@ std::string query_part::name() const {
 
 analysed_query analyse(std::string_view query, query_syntax syntax, bool phrases, const query_analysis& by) {
     if (syntax == query_syntax::operators)
-        return with_operators(query, parse_operators(query, by.fields), by);
+        return with_operators(query, parse_operators(query, by.fields, by.kept), by);
     if (syntax == query_syntax::words || !phrases) return with_words(query, phrases, by);
-    automatic_syntax read = read_automatically(query, by.fields);
+    automatic_syntax read = read_automatically(query, by.fields, by.kept);
     if (read.tree) {
         try {
-            return with_operators(query, *read.tree, by);
+            analysed_query result = with_operators(query, *read.tree, by);
+            result.note = std::move(read.note);
+            return result;
         } catch (const query_error& e) {
             read.note = e.what();
         }

@@ -72,6 +72,8 @@ struct query_analysis {
     std::function<std::optional<unfinished_word>(std::string_view text)> unfinished = {};
     /// The names of the indexed fields.
     std::span<const std::string> fields = {};
+    /// Those of the kept fields, which only filters read.
+    std::span<const std::string> kept = {};
 };
 
 /// Marks the parts that other words count as. Words of their own become parts of their own if there are such words.

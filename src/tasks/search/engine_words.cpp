@@ -57,6 +57,10 @@ analysed_query search_engine::state::analysed(std::string_view query, query_synt
     const between_words separators = between_words_of(query);
     query_analysis by;
     by.fields = store.info().indexed_fields;
+    std::vector<std::string> kept;
+    if (store.fields() && query.find(':') != std::string_view::npos)
+        for (const field_column& column : store.fields()->columns()) kept.push_back(column.info().name);
+    by.kept = kept;
     by.words_of = [&](std::string_view text) {
         query_words_of(text, separators, tokens);
         return found();

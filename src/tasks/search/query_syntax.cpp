@@ -38,8 +38,9 @@ constexpr std::array field_names = {field_name{"title", query_field::title},
 
 class parser {
   public:
-    parser(std::string_view query, std::span<const std::string> fields, reading how)
-        : query_(query), fields_(fields), lenient_(how == reading::lenient) {
+    parser(std::string_view query, std::span<const std::string> fields, std::span<const std::string> kept,
+           reading how)
+        : query_(query), fields_(fields), kept_(kept), lenient_(how == reading::lenient) {
         // Of a query in capital letters AND is a word.
         const auto lower = [](char c) { return (c >= 'a' && c <= 'z') || (c & 0x80) != 0; };
         keywords_ = !lenient_ || std::ranges::any_of(query, lower);
@@ -52,6 +53,8 @@ class parser {
     }
     /// Whether the query has an operator besides quotes and parentheses.
     bool has_operator() const { return has_operator_; }
+    /// Of the first kept field that stands before a colon, which no query reads: how a filter does.
+    const std::string& filter_hint() const { return filter_hint_; }
 
   private:
     [[noreturn]] void fail(std::size_t at, std::string_view reason) const {
@@ -198,7 +201,7 @@ class parser {
     }
 
     /// A field's name and its colon, directly before a part.
-    std::optional<field_name> field_here() const {
+    std::optional<field_name> field_here() {
         // Their names may have any characters, even colons: the longest one counts.
         std::optional<field_name> indexed;
         for (std::size_t i = 0; i < fields_.size(); ++i) {
@@ -208,6 +211,10 @@ class parser {
                 indexed = field_name{name, indexed_field(i)};
         }
         if (indexed) return field_at(at_ + indexed->name.size(), *indexed);
+        if (const std::string hint = hint_of_kept_field(); !hint.empty()) {
+            if (!lenient_) fail(at_, hint);
+            if (filter_hint_.empty()) filter_hint_ = hint;
+        }
         if (!is_letter(current()) && current() != '_') return {};
         std::size_t end = at_;
         while (end < query_.size() && (is_letter(query_[end]) || is_digit(query_[end]) || query_[end] == '_'))
@@ -223,6 +230,26 @@ class parser {
                                   std::string(name), fields_.empty() ? "" : ", ", fmt::join(fields_, ", ")));
         }
         return field_at(end, *known);
+    }
+
+    /// "lang is a kept field: use a filter, 'lang = de'"; empty if no such name and a colon stand here.
+    std::string hint_of_kept_field() const {
+        constexpr std::size_t shown = 40;
+        const std::string_view rest = query_.substr(at_);
+        for (const std::string& name : kept_) {
+            if (!rest.starts_with(name) || !rest.substr(name.size()).starts_with(':')) continue;
+            if (std::ranges::find(field_names, name, &field_name::name) != field_names.end()) continue;
+            std::string_view value = rest.substr(name.size() + 1);
+            value = value.substr(0, std::min(value.find_first_of(" \t\n)"), value.size()));
+            const std::size_t sign = std::min(value.find_first_not_of("<>="), value.size());
+            const bool is_plain = sign < value.size() && value[sign] != ':' &&
+                                  value.find_first_of("\"'[]*~^!<>=,", sign) == std::string_view::npos;
+            if (!is_plain || value.size() > shown)
+                return fmt::format("{} is a kept field: use a filter, '{} = ...'", name, name);
+            return fmt::format("{} is a kept field: use a filter, '{} {}{}'", name, name,
+                               sign == 0 ? "= " : "", value);
+        }
+        return {};
     }
 
     /// The field whose colon is at `end`.
@@ -372,6 +399,8 @@ class parser {
 
     std::string_view query_;
     std::span<const std::string> fields_;
+    std::span<const std::string> kept_;
+    std::string filter_hint_;
     bool lenient_, keywords_ = true, has_operator_ = false, unclosed_ = false;
     std::size_t at_ = 0;
     unsigned depth_ = 0;  // of open parentheses
@@ -379,12 +408,14 @@ class parser {
 
 }  // namespace
 
-syntax_node parse_operators(std::string_view query, std::span<const std::string> fields) {
-    return parser(query, fields, reading::strict).parse();
+syntax_node parse_operators(std::string_view query, std::span<const std::string> fields,
+                            std::span<const std::string> kept) {
+    return parser(query, fields, kept, reading::strict).parse();
 }
 
-automatic_syntax read_automatically(std::string_view query, std::span<const std::string> fields) {
-    parser lenient(query, fields, reading::lenient);
+automatic_syntax read_automatically(std::string_view query, std::span<const std::string> fields,
+                                    std::span<const std::string> kept) {
+    parser lenient(query, fields, kept, reading::lenient);
     automatic_syntax read;
     try {
         syntax_node tree = lenient.parse();
@@ -392,6 +423,7 @@ automatic_syntax read_automatically(std::string_view query, std::span<const std:
     } catch (const query_error& e) {
         if (lenient.has_operator()) read.note = e.what();
     }
+    if (read.note.empty()) read.note = lenient.filter_hint();
     return read;
 }
 

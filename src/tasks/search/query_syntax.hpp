@@ -54,14 +54,17 @@ inline constexpr std::uint32_t max_slop = 1'000'000;
 inline constexpr std::uint32_t max_edits = 2;
 inline constexpr unsigned max_query_depth = 100;
 
-/// The tree of a query, a list. `fields`: the indexed ones. Throws query_error for text outside the grammar.
-syntax_node parse_operators(std::string_view query, std::span<const std::string> fields = {});
+/// The tree of a query, a list. `fields`: the indexed ones; `kept`: those that only filters read, for a hint. Throws query_error
+/// for text outside the grammar.
+syntax_node parse_operators(std::string_view query, std::span<const std::string> fields = {},
+                            std::span<const std::string> kept = {});
 
 /// How `auto` reads a query: with operators if it has one and all of it can be read so.
 struct automatic_syntax {
     std::optional<syntax_node> tree;  ///< nothing: the query is words
-    std::string note;                 ///< why a query with an operator is read as words; else empty
+    std::string note;  ///< what is read as words though it looks like an operator, and why; else empty
 };
-automatic_syntax read_automatically(std::string_view query, std::span<const std::string> fields = {});
+automatic_syntax read_automatically(std::string_view query, std::span<const std::string> fields = {},
+                                    std::span<const std::string> kept = {});
 
 }  // namespace quern
