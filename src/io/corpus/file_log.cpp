@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "io/corpus/file_log.hpp"
 
-#include <sys/stat.h>
 #include <zstd.h>
 
 #include <cstddef>
@@ -58,17 +57,6 @@ void append_text(std::string& out, std::string_view text) {
     out += text;
 }
 
-std::int64_t nanoseconds_of(const timespec& time) {
-    return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
-}
-
-std::optional<file_state> state_of(const std::filesystem::path& path) {
-    struct stat status {};
-    if (stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return {};
-    return file_state{static_cast<std::uint64_t>(status.st_size), static_cast<std::uint64_t>(status.st_ino),
-                      nanoseconds_of(status.st_mtim), nanoseconds_of(status.st_ctim)};
-}
-
 /// Whether a later change would give the file another time.
 bool is_settled(std::int64_t time, std::chrono::system_clock::time_point begin) {
     using namespace std::chrono;
@@ -114,23 +102,22 @@ file_log::file_log(const std::filesystem::path& earlier, const std::filesystem::
 }
 
 file_log::listed_file file_log::list(std::uint32_t input, folder_file file) {
-    const std::optional<file_state> state = state_of(file.path);
-    listed_file listed{std::move(file), state, {}};
+    const file_state& state = file.state;
+    const bool may_keep = is_settled(state.modified, begin_) && is_settled(state.changed, begin_);
+    listed_file listed{std::move(file), may_keep, {}};
+    const folder_file& now = listed.file;
     try {
         const auto is_before = [&] {
             return std::tie(next_->input, next_->relative) <
-                   std::tuple<const std::uint32_t&, std::string_view>(input, listed.file.relative);
+                   std::tuple<const std::uint32_t&, std::string_view>(input, now.relative);
         };
         while (next_ && is_before()) read_next();
-        if (next_ && state && next_->input == input && next_->relative == listed.file.relative &&
-            next_->state == *state)
+        if (next_ && next_->input == input && next_->relative == now.relative && next_->state == now.state)
             listed.record = next_;
     } catch (const error&) {
         next_.reset();
     }
     if (listed.record) ++unchanged_;
-    if (state && !(is_settled(state->modified, begin_) && is_settled(state->changed, begin_)))
-        listed.state.reset();
     return listed;
 }
 
@@ -177,13 +164,13 @@ void file_log::read_next() {
 
 std::string file_log::record_of(std::uint32_t input, const listed_file& file, const document& made) {
     std::string record;
-    if (!file.state || made.id != file.file.relative || made.text.size() > max_record_bytes) return record;
+    if (!file.may_keep || made.id != file.file.relative || made.text.size() > max_record_bytes) return record;
     append_varint(record, input);
     append_text(record, made.id);
-    append_varint(record, file.state->bytes);
-    append_varint(record, file.state->number);
-    append_varint(record, static_cast<std::uint64_t>(file.state->modified));
-    append_varint(record, static_cast<std::uint64_t>(file.state->changed));
+    append_varint(record, file.file.state.bytes);
+    append_varint(record, file.file.state.number);
+    append_varint(record, static_cast<std::uint64_t>(file.file.state.modified));
+    append_varint(record, static_cast<std::uint64_t>(file.file.state.changed));
     append_text(record, made.title);
     append_text(record, made.text);
     append_varint(record, made.links.size());

@@ -25,14 +25,6 @@
 
 namespace quern::io {
 
-/// How a change of a file is noticed. The time of change, which only the system sets, notices also other permissions,
-/// and a file moved to the place of another.
-struct file_state {
-    std::uint64_t bytes = 0, number = 0;
-    std::int64_t modified = 0, changed = 0;  ///< nanoseconds since 1970
-    friend bool operator==(const file_state&, const file_state&) = default;
-};
-
 /// A frame of a log, which stays mapped.
 struct log_frame {
     std::string plain;        ///< its records, then zeros
@@ -60,7 +52,7 @@ class file_log {
 
     struct listed_file {
         folder_file file;
-        std::optional<file_state> state;    ///< if what is read of it can be kept
+        bool may_keep = false;              ///< what is read of it
         std::optional<file_record> record;  ///< if it has not changed
     };
     /// The next file of a walk over folder `input`. Called by one thread at a time, before the file is read.

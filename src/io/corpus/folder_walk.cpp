@@ -22,6 +22,15 @@ std::pair<std::uint64_t, std::uint64_t> identity(const struct stat& status) {
     return {static_cast<std::uint64_t>(status.st_dev), static_cast<std::uint64_t>(status.st_ino)};
 }
 
+std::int64_t nanoseconds_of(const timespec& time) {
+    return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+}
+
+file_state state_of(const struct stat& status) {
+    return {static_cast<std::uint64_t>(status.st_size), static_cast<std::uint64_t>(status.st_ino),
+            nanoseconds_of(status.st_mtim), nanoseconds_of(status.st_ctim)};
+}
+
 bool lies_in(const fs::path& path, const fs::path& folder) {
     return std::mismatch(folder.begin(), folder.end(), path.begin(), path.end()).first == folder.end();
 }
@@ -58,7 +67,8 @@ std::optional<folder_file> folder_walk::next(parsed_unit& notes) {
         std::string relative = here.relative + found.name;
         fs::path path = root_ / relative;
         if (!takes(found, path, notes)) continue;
-        if (found.file) return folder_file{std::move(relative), std::move(path), found.bytes};
+        if (found.file)
+            return folder_file{std::move(relative), std::move(path), found.state.bytes, false, found.state};
         enter(std::move(relative), here.outside || found.link, notes);
     }
     return std::nullopt;
@@ -127,7 +137,7 @@ folder_walk::entry folder_walk::examine(const fs::path& path) {
         return result;
     }
     result.file = S_ISREG(status.st_mode);
-    result.bytes = result.file ? static_cast<std::uint64_t>(status.st_size) : 0;
+    if (result.file) result.state = state_of(status);
     if (S_ISDIR(status.st_mode)) result.name += '/';
     return result;
 }

@@ -16,11 +16,20 @@
 
 namespace quern::io {
 
+/// How a change of a file is noticed. The time of change, which only the system sets, notices also other permissions,
+/// and a file moved to the place of another.
+struct file_state {
+    std::uint64_t bytes = 0, number = 0;
+    std::int64_t modified = 0, changed = 0;  ///< nanoseconds since 1970
+    friend bool operator==(const file_state&, const file_state&) = default;
+};
+
 struct folder_file {
     std::string relative;  ///< with '/' between its parts
     std::filesystem::path path;
     std::uint64_t bytes = 0;
     bool is_named = false;  ///< given by the user, not found in a folder
+    file_state state = {};  ///< of a file of a walk, when its folder was listed
 };
 
 /// The name and the mark of the list of files that dedup, filter and decontaminate write next to the documents that they keep.
@@ -45,7 +54,7 @@ class folder_walk {
   private:
     struct entry {
         std::string name;  ///< ends with '/' for a folder: that sorts whole relative paths
-        std::uint64_t bytes = 0;
+        file_state state = {};
         bool link = false;
         bool file = false;  ///< a regular file, or a link to one
         int failed = 0;     ///< the error that prevents examining it

@@ -4,7 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
+#include <cstdint>
 #include <functional>
+#include <iterator>
 
 #include "io/corpus/folder_walk.hpp"
 #include "io/files/settled_time.hpp"
@@ -18,19 +21,42 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Calls on_file(path) for every file of the inputs, in order, and on_folder_end() after each folder.
-void each_file(const build_options& corpus, const std::function<void(const fs::path&)>& on_file,
+struct seen_file {
+    const fs::path& path;
+    std::uint64_t bytes = 0;
+    fs::file_time_type written;
+};
+
+seen_file seen(const fs::path& path) {
+    std::error_code gone;
+    const fs::file_time_type written = fs::last_write_time(path, gone);
+    return {path, fs::file_size(path, gone), written};
+}
+
+seen_file seen(const io::folder_file& file) {
+    using namespace std::chrono;
+    return {file.path, file.bytes,
+            file_clock::from_sys(sys_time<nanoseconds>(nanoseconds(file.state.modified)))};
+}
+
+void describe(const seen_file& file, std::string& out) {
+    fmt::format_to(std::back_inserter(out), "{}\t{}\t{}\n", file.path.native(), file.bytes,
+                   file.written.time_since_epoch().count());
+}
+
+/// Calls on_file for every file of the inputs, in order, and on_folder_end() after each folder.
+void each_file(const build_options& corpus, const std::function<void(const seen_file&)>& on_file,
                const std::function<void()>& on_folder_end) {
     for (const fs::path& input : corpus.inputs) {
         std::error_code unseen;
         if (!fs::is_directory(input, unseen)) {
-            on_file(input);
+            on_file(seen(input));
             continue;
         }
         io::folder_walk walk(input, corpus.follow_links);
         io::parsed_unit notes;
         while (const auto file = walk.next(notes)) {
-            on_file(file->path);
+            on_file(seen(*file));
             notes = {};
         }
         on_folder_end();
@@ -40,10 +66,7 @@ void each_file(const build_options& corpus, const std::function<void(const fs::p
 }  // namespace
 
 void describe_file(const fs::path& path, std::string& out) {
-    std::error_code gone;
-    const auto time = fs::last_write_time(path, gone).time_since_epoch().count();
-    const std::uint64_t size = fs::file_size(path, gone);
-    out += fmt::format("{}\t{}\t{}\n", path.string(), size, time);
+    describe(seen(path), out);
 }
 
 bool lies_still(const fs::path& input) {
@@ -73,22 +96,16 @@ std::string describe_request(const build_options& corpus) {
     return out;
 }
 
-std::string describe_content(const build_options& corpus) {
-    std::string out = fmt::format("format {} unicode {}\n", store_format_version, text::unicode_version());
-    each_file(
-        corpus, [&](const fs::path& file) { describe_file(file, out); }, [&] { out += '\n'; });
-    return out;
-}
-
-bool is_settled(const build_options& corpus, fs::file_time_type begin) {
-    bool settled = true;
-    const auto check = [&](const fs::path& file) {
-        std::error_code gone;
-        const auto time = fs::last_write_time(file, gone);
-        if (gone || !io::is_settled_before(time, begin)) settled = false;
+described_content describe_content(const build_options& corpus) {
+    const auto begin = fs::file_time_type::clock::now();
+    described_content made;
+    made.text = fmt::format("format {} unicode {}\n", store_format_version, text::unicode_version());
+    const auto note = [&](const seen_file& file) {
+        describe(file, made.text);
+        if (!io::is_settled_before(file.written, begin)) made.is_settled = false;
     };
-    each_file(corpus, check, [] {});
-    return settled;
+    each_file(corpus, note, [&] { made.text += '\n'; });
+    return made;
 }
 
 }  // namespace quern

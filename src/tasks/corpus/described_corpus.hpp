@@ -21,10 +21,12 @@ std::string describe_request(const build_options& corpus);
 
 /// What else the result depends on: names, sizes and times of the files that a build would read, and the versions of
 /// the format and of the word rules.
-std::string describe_content(const build_options& corpus);
-
-/// Whether every file of the inputs was last written so long before `begin` that its time shows any later change: clocks
-/// of file systems tick every few milliseconds, some every two seconds.
-bool is_settled(const build_options& corpus, std::filesystem::file_time_type begin);
+struct described_content {
+    std::string text;
+    /// Whether every file was written so long before the call that its time shows any later change: clocks of file systems
+    /// tick every few milliseconds, some every two seconds.
+    bool is_settled = true;
+};
+described_content describe_content(const build_options& corpus);
 
 }  // namespace quern

@@ -102,7 +102,7 @@ fs::path cached_store(const build_options& corpus, const fs::path& cache, const 
         throw usage_error(input.string() + ": a pipe cannot be searched directly; build a store from it");
     }
     const fs::path folder = cache / name_of(describe_request(corpus));
-    fs::path store = folder / name_of(describe_content(corpus));
+    fs::path store = folder / name_of(describe_content(corpus).text);
     build_options options = corpus;
     options.store = store;
     options.skip = all_build_stages;  // a first search must not wait for them

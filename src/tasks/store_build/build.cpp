@@ -54,7 +54,9 @@ build_result build(const build_options& request, const context& requested) {
     const io::name_lock only_one(checked_options(request, ctx).store);
     const build_options options = checked_options(request, ctx);
     store_changes changes;
-    if (options.sync && is_up_to_date(options, ctx)) {
+    std::optional<described_content> described;
+    if (is_repeatable(options)) described = describe_build(options, ctx);
+    if (options.sync && described && is_up_to_date(options.store, described->text)) {
         io::remove_leftovers(options.store);  // of one that was killed after its commit
         changes.up_to_date = true;
         return nothing_to_do(options, std::move(changes));
@@ -70,7 +72,9 @@ build_result build(const build_options& request, const context& requested) {
                               "; a store has at least one (remove its folder instead)");
     }
     try {
-        return build_run(options, std::move(old), std::move(changes), ctx, std::move(statistics)).run();
+        return build_run(options, std::move(described), std::move(old), std::move(changes), ctx,
+                         std::move(statistics))
+            .run();
     } catch (const invalid_input& e) {
         if (const auto reason = with_own_option(e.reason(), request.indexed_fields))
             throw invalid_input(e.path(), e.line(), *reason);

@@ -56,8 +56,10 @@ bool is_repeatable(const build_options& options) {
            std::ranges::all_of(options.inputs, lies_still);
 }
 
-std::string describe_build(const build_options& options, const context& ctx) {
-    std::string out = describe_request(options) + describe_content(options);
+described_content describe_build(const build_options& options, const context& ctx) {
+    described_content made = describe_content(options);
+    std::string& out = made.text;
+    out.insert(0, describe_request(options));
     // Colliding ids are prefixed with the paths as the user gave them.
     for (const fs::path& input : options.inputs) out += "given " + input.string() + '\n';
     out += description_of_program(ctx);
@@ -69,7 +71,7 @@ std::string describe_build(const build_options& options, const context& ctx) {
                            fs::file_size(options.vectors.file, unseen),
                            fs::last_write_time(options.vectors.file, unseen).time_since_epoch().count());
     }
-    return out;
+    return made;
 }
 
 std::string describe_reading(const build_options& options, const context& ctx) {
@@ -94,9 +96,8 @@ std::string statistics_of_store(const run_statistics& statistics,
     return json.dump(2) + '\n';
 }
 
-bool is_up_to_date(const build_options& options, const context& ctx) {
-    if (!is_store(options.store) || !is_repeatable(options)) return false;
-    return noted_in(options.store, member_name) == checksum_of(describe_build(options, ctx));
+bool is_up_to_date(const fs::path& store, const std::string& description) {
+    return is_store(store) && noted_in(store, member_name) == checksum_of(description);
 }
 
 bool is_made_alike(const fs::path& store, const context& ctx) {

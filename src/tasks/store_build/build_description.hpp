@@ -9,6 +9,7 @@
 #include "quern/base/context.hpp"
 #include "quern/tasks/build.hpp"
 #include "quern/tasks/statistics.hpp"
+#include "tasks/corpus/described_corpus.hpp"
 
 namespace quern {
 
@@ -16,7 +17,7 @@ namespace quern {
 bool is_repeatable(const build_options& options);
 
 /// Everything that the bytes of a build of files depend on, except the stages after the index.
-std::string describe_build(const build_options& options, const context& ctx);
+described_content describe_build(const build_options& options, const context& ctx);
 
 /// Everything besides the files that the documents read from them depend on.
 std::string describe_reading(const build_options& options, const context& ctx);
@@ -29,8 +30,8 @@ std::string describe_duplicates();
 std::string statistics_of_store(const run_statistics& statistics,
                                 const std::optional<std::string>& description, const context& ctx);
 
-/// Whether the statistics of options.store have the description of this build, with the files as they are now.
-bool is_up_to_date(const build_options& options, const context& ctx);
+/// Whether the statistics of a store have this description of a build.
+bool is_up_to_date(const std::filesystem::path& store, const std::string& description);
 
 /// Whether the statistics of a store say that the same version of the program made it, with the same seed: its stages make the
 /// same of the same input.

@@ -32,11 +32,12 @@ build_result result_of(const store_info& info) {
     return result;
 }
 
-build_run::build_run(const build_options& options, std::unique_ptr<store_to_update> old,
-                     store_changes changes, const context& ctx, run_statistics statistics)
+build_run::build_run(const build_options& options, std::optional<described_content> described,
+                     std::unique_ptr<store_to_update> old, store_changes changes, const context& ctx,
+                     run_statistics statistics)
     : options_(options),
       ctx_(ctx),
-      description_(is_repeatable(options_) ? describe_build(options_, ctx_) : std::string()),
+      described_(std::move(described)),
       old_(std::move(old)),
       before_(options.sync && is_store(options.store) ? std::make_unique<store_comparison>(options.store)
                                                       : nullptr),
@@ -47,8 +48,7 @@ build_run::build_run(const build_options& options, std::unique_ptr<store_to_upda
               [this](const std::filesystem::path& folder, const std::filesystem::path& notes) {
                   return take_over(folder, notes);
               }) {
-    if (!journal_)
-        journal_.emplace(is_repeatable(options_) ? folder_.notes() : std::filesystem::path(), request());
+    if (!journal_) journal_.emplace(described_ ? folder_.notes() : std::filesystem::path(), request());
 }
 
 build_result build_run::run() {
@@ -86,8 +86,8 @@ build_result build_run::make_all() {
 }
 
 std::string build_run::request() const {
-    if (!is_repeatable(options_)) return {};
-    std::string out = description_;
+    if (!described_) return {};
+    std::string out = described_->text;
     if (old_) out += "\n" + old_->description();
     if (options_.replace) out += "\nreplace";
     for (const std::string& id : options_.deleted_ids) out += "\ndelete " + id;
@@ -95,7 +95,7 @@ std::string build_run::request() const {
 }
 
 bool build_run::take_over(const std::filesystem::path& folder, const std::filesystem::path& notes) {
-    if (is_repeatable(options_)) journal_ = build_journal::take_over(folder, notes, request(), ctx_);
+    if (described_) journal_ = build_journal::take_over(folder, notes, request(), ctx_);
     const auto is_unwanted = [this](const added_stage& stage) {
         return options_.skip.contains(stage.stage) && journal_->info()->stages.contains(stage.stage);
     };
@@ -147,8 +147,7 @@ std::string build_run::of_the_store(const error& failed) const {
 
 bool build_run::keep_what_is_made() {
     const bool is_committed = folder_.notes().empty();
-    if (is_committed || !is_repeatable(options_) || !(journal_->duplicates() || journal_->info()))
-        return false;
+    if (is_committed || !described_ || !(journal_->duplicates() || journal_->info())) return false;
     folder_.keep();
     return true;
 }
@@ -240,10 +239,11 @@ build_result build_run::result() {
     for (const auto& [reason, count] : counts.skipped) statistics_.counts["skipped: " + reason] = count;
     statistics_.threads = ctx_.thread_count();
     statistics_.peak_memory_bytes = peak_memory_bytes();
-    const bool is_known = !old_ && is_repeatable(options_) && is_settled(options_, begin_) &&
-                          describe_build(options_, ctx_) == description_;
-    write_file(folder_.folder() / store_layout::statistics,
-               statistics_of_store(statistics_, is_known ? std::optional(description_) : std::nullopt, ctx_));
+    const bool is_known = !old_ && described_ && described_->is_settled &&
+                          describe_build(options_, ctx_).text == described_->text;
+    write_file(
+        folder_.folder() / store_layout::statistics,
+        statistics_of_store(statistics_, is_known ? std::optional(described_->text) : std::nullopt, ctx_));
     ctx_.check_stop();
     ctx_.report({"commit", 0, 0, "bytes"});
     folder_.commit();

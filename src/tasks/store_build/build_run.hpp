@@ -18,6 +18,7 @@
 #include "quern/tasks/build.hpp"
 #include "quern/tasks/statistics.hpp"
 #include "quern/tasks/store.hpp"
+#include "tasks/corpus/described_corpus.hpp"
 #include "tasks/shared/stage_clock.hpp"
 #include "tasks/store_build/document_spool.hpp"
 #include "tasks/store_build/index.hpp"
@@ -35,9 +36,11 @@ build_result result_of(const store_info& info);
 /// The work of one call.
 class build_run {
   public:
-    /// `old`: the store to change, without the documents to delete, or null; `changes`: what that changed.
-    build_run(const build_options& options, std::unique_ptr<store_to_update> old, store_changes changes,
-              const context& ctx, run_statistics statistics);
+    /// `described`: if the build is repeatable; `old`: the store to change, without the documents to delete, or null;
+    /// `changes`: what that changed.
+    build_run(const build_options& options, std::optional<described_content> described,
+              std::unique_ptr<store_to_update> old, store_changes changes, const context& ctx,
+              run_statistics statistics);
 
     /// An error keeps the finished stages, which took longer than the failed one, for the same command to resume.
     /// Ctrl-C does not, nor does an error that reports damage there.
@@ -93,8 +96,7 @@ class build_run {
 
     const build_options& options_;
     const context ctx_;
-    const std::filesystem::file_time_type begin_ = std::filesystem::file_time_type::clock::now();
-    const std::string description_;  // of the build; empty: it is not repeatable
+    const std::optional<described_content> described_;  // if the build is repeatable
     const std::unique_ptr<store_to_update> old_;
     const std::unique_ptr<store_comparison> before_;
     std::unique_ptr<io::file_log> read_files_;  // of a synchronised store, while its inputs are read

@@ -60,7 +60,7 @@ void build_run::keep_read_files() {
         std::error_code unseen;
         return fs::is_directory(input, unseen);
     };
-    if (options_.sync && is_repeatable(options_) && std::ranges::any_of(options_.inputs, is_folder) &&
+    if (options_.sync && described_ && std::ranges::any_of(options_.inputs, is_folder) &&
         ctx_.memory_limit() >= min_memory)
         read_files_ = std::make_unique<io::file_log>(options_.store / read_files_name,
                                                      folder_.folder() / read_files_name,
