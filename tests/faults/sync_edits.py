@@ -2,18 +2,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Edits a folder at random, and compares build --sync with a build from nothing; kills --sync, and runs it again.
 
-usage: sync_edits.py [--pages FOLDER] [--edits N] [--rounds N] [--kills N] [--seed N] [--skip STAGES]
+usage: sync_edits.py [--pages FOLDER] [--small N] [--edits N] [--rounds N] [--compare N] [--kills N] [--seed N] [--skip STAGES]
 
-QUERN is the program. Without --pages a folder of 60 small pages is made. The edits, in --rounds groups, are of seven kinds: a page is
-added, changed, removed, renamed, moved to another folder, given another time, or other permissions (which change nothing). After
-each group:
+QUERN is the program. Without --pages a folder of --small small pages is made. The edits, in --rounds groups, are of seven kinds: a
+page is added, changed, removed, renamed, moved to another folder, given another time, or other permissions (which change nothing).
+After each group `build --sync`; and after every --compare-th one, the last one, and those below:
 
 - `build --sync` and `build` of the folder give the same files, byte for byte, but stats.json and *.log;
 - a second `build --sync` says that the store is up to date.
 
-Then --kills times: some edits, `build --sync`, killed (SIGKILL) after a random part of the time that it takes. The store must then
-be the one before or the new one, byte for byte, `verify` must accept it, and the same command must end with 0 and give what
-a build from nothing gives, without a temporary file beside it.
+In --kills groups, chosen at random, `build --sync` is first killed (SIGKILL) after a random part of the time that it takes. The store
+must then be the one before or the new one, byte for byte, `verify` must accept it, and the same command must end with 0, without a
+temporary file beside it.
 """
 import argparse
 import collections
@@ -133,7 +133,7 @@ class Trial:
         else:
             os.makedirs(os.path.join(pages, "inner"))
             some = Folder(pages, self.chance)
-            for i in range(60):
+            for i in range(given.small):
                 some.write(os.path.join(pages, ["", "inner"][i % 2], f"page {i}{['.html', '.txt', '.md'][i % 3]}"), some.text())
         self.folder = Folder(pages, self.chance)
         self.store, self.fresh = os.path.join(work, "store"), os.path.join(work, "fresh")
@@ -165,71 +165,85 @@ class Trial:
         if left:
             sys.exit(f"{what}: left {', '.join(left)}")
 
-    def round(self, number, edits):
+    def edit(self, edits):
         for _ in range(edits):
             self.folder.edit()
         self.settle()
-        _, seconds = self.run(*self.sync_command())
+
+    def sync(self):
+        said, seconds = self.run(*self.sync_command())
         self.seconds["sync"] += seconds
-        self.build_fresh()
+        return said
+
+    def check_whole(self, number):
         self.compare(f"round {number}")
         said, seconds = self.run(*self.sync_command())
         self.seconds["up to date"] += seconds
         if "up to date" not in said and "nothing" not in said:
             sys.exit(f"round {number}: a second --sync did not find the store up to date:\n{said}")
 
-    def kill(self, number, edits, usual):
-        for _ in range(edits):
-            self.folder.edit()
-        self.settle()
-        shutil.rmtree(os.path.join(self.work, "before"), ignore_errors=True)
-        shutil.copytree(self.store, os.path.join(self.work, "before"))
-        self.build_fresh()
+    def kill(self, number, usual):
+        """Kills a `build --sync`, and runs it again; returns which store it left, whether it ran, whether the other one resumed."""
+        before = os.path.join(self.work, "before")
+        shutil.rmtree(before, ignore_errors=True)
+        shutil.copytree(self.store, before)
         process = subprocess.Popen([QUERN, *self.sync_command(), "--quiet"], cwd=self.work)
         time.sleep(self.chance.uniform(0, 1.05 * usual))
         process.send_signal(signal.SIGKILL)
         ended = process.wait()
-        now = "before" if not differences(self.store, os.path.join(self.work, "before")) else "new"
+        now = "before" if not differences(self.store, before) else "new"
         if now == "new":
             different = differences(self.store, self.fresh)
             if different:
-                sys.exit(f"kill {number}: the store is neither the one before nor the new one: {', '.join(different)}")
+                sys.exit(f"round {number}: killed, the store is neither the one before nor the new one: {', '.join(different)}")
         self.run("verify", "store", "--quiet")
-        said, _ = self.run(*self.sync_command())
-        self.compare(f"kill {number}")
-        return now, ended == -signal.SIGKILL, "resuming" in said
+        return now, ended == -signal.SIGKILL, "resuming" in self.sync()
 
 
 def main():
     parse = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parse.add_argument("--pages", help="a folder of pages to copy and edit")
+    parse.add_argument("--small", type=int, default=60, help="pages of the folder that is made without --pages")
     parse.add_argument("--edits", type=int, default=60)
     parse.add_argument("--rounds", type=int, default=4)
+    parse.add_argument("--compare", type=int, default=1, help="compare after every so many rounds")
     parse.add_argument("--kills", type=int, default=4)
     parse.add_argument("--seed", type=int, default=1)
     parse.add_argument("--skip", default="", help="stages to skip")
     given = parse.parse_args()
+    if given.kills > given.rounds:
+        parse.error("--kills: at most one a round")
     with tempfile.TemporaryDirectory(prefix="quern-sync-") as work:
         trial = Trial(given, work)
         print(f"{len(trial.folder.pages)} pages", flush=True)
         trial.settle()
-        trial.run(*trial.sync_command())
-        for number in range(given.rounds):
-            edits = given.edits * (number + 1) // given.rounds - given.edits * number // given.rounds
-            trial.round(number + 1, edits)
-            print(f"round {number + 1}: {edits} edits, equal", flush=True)
-        usual = trial.seconds["sync"] / max(1, given.rounds) if given.rounds else 1
-        print(f"{given.edits} edits; seconds for a round: --sync {usual:.2f}, build {trial.seconds['build'] / max(1, given.rounds):.2f}, "
-              f"up to date {trial.seconds['up to date'] / max(1, given.rounds):.3f}", flush=True)
-        found = collections.Counter()
-        for number in range(given.kills):
-            now, killed, resumed = trial.kill(number + 1, 3, usual)
-            found[now] += 1
-            found["killed"] += killed
-            found["resumed"] += resumed
-            print(f"kill {number + 1}: the store {now}{', resumed' if resumed else ''}", flush=True)
+        _, usual = trial.run(*trial.sync_command())
+        with_kill = set(trial.chance.sample(range(1, given.rounds + 1), given.kills))
+        found, compared = collections.Counter(), 0
+        for number in range(1, given.rounds + 1):
+            trial.edit(given.edits * number // given.rounds - given.edits * (number - 1) // given.rounds)
+            whole = number % given.compare == 0 or number in with_kill or number == given.rounds
+            if whole:
+                trial.build_fresh()
+            if number in with_kill:
+                now, killed, resumed = trial.kill(number, usual)
+                found[now] += 1
+                found["killed"] += killed
+                found["resumed"] += resumed
+                print(f"round {number}: killed, the store {now}{', resumed' if resumed else ''}", flush=True)
+            else:
+                before = trial.seconds["sync"]
+                trial.sync()
+                usual = trial.seconds["sync"] - before
+            if whole:
+                trial.check_whole(number)
+                compared += 1
+                print(f"round {number}: equal", flush=True)
+        print(f"{given.edits} edits in {given.rounds} rounds, {compared} compared, all equal; seconds for one: --sync "
+              f"{trial.seconds['sync'] / max(1, given.rounds):.2f}, build {trial.seconds['build'] / max(1, compared):.2f}, "
+              f"up to date {trial.seconds['up to date'] / max(1, compared):.3f}")
         print(f"{given.kills} kills ({found['killed']} before the end): {found['before']} left the store before, {found['new']} the new one; "
-              f"{found['resumed']} builds went on with finished stages; all equal after the same command")
+              f"{found['resumed']} builds went on with finished stages")
 
 
 if __name__ == "__main__":
