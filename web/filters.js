@@ -50,7 +50,7 @@ function valueButton(field, of, greatest, toggle) {
 function valueList(field, facet, toggle) {
   const greatest = Math.max(...facet.values.map((of) => of.documents));
   const more = facet.distinct - facet.values.length;
-  return element('div', { className: 'field' }, element('h3', { textContent: field.name }),
+  return element('div', { className: 'field' }, element('h2', { textContent: field.name }),
     ...facet.values.map((of) => valueButton(field, of, greatest, toggle)),
     ...(more > 0 ? [element('p', { className: 'rest', textContent: `and ${number.format(more)} more values` })] : []));
 }
@@ -107,7 +107,7 @@ async function plot(field, facet, search, toggle, signal) {
     column.addEventListener('click', () => toggle(clauses[i]));
     return column;
   });
-  return element('div', { className: 'field' }, element('h3', { textContent: field.name }),
+  return element('div', { className: 'field' }, element('h2', { textContent: field.name }),
     element('div', { className: 'plot' }, ...columns),
     element('p', { className: 'ends' }, element('span', { textContent: String(facet.min).slice(0, 10) }), element('span', { textContent: String(facet.max).slice(0, 10) })));
 }
