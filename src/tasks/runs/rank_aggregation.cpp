@@ -1,55 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lists are read in parallel; objects are numbered in the order of their ids, so that ties of numbers are ties of ids.
+// Lists are read in parallel, and their objects numbered.
 #include "quern/tasks/rank_aggregation.hpp"
 
 #include <algorithm>
-#include <numeric>
-#include <utility>
 
 #include "io/retrieval/ranked_run.hpp"
 #include "quern/base/error.hpp"
+#include "tasks/runs/ordered_objects.hpp"
 #include "tasks/runs/run_inputs.hpp"
 #include "tasks/shared/pinned_to_device.hpp"
 #include "tasks/shared/stage_clock.hpp"
 
 namespace quern {
 namespace {
-
-/// Numbers for the objects of all lists, in the order of their ids.
-class ordered_objects {
-  public:
-    explicit ordered_objects(std::span<const io::ranked_list> lists) {
-        id_numbers numbers;
-        bool numeric = true;
-        for (const io::ranked_list& list : lists) {
-            std::vector<std::uint32_t>& of_list = numbers_.emplace_back();
-            of_list.reserve(list.ids().size());
-            for (const std::string_view id : list.ids()) {
-                of_list.push_back(numbers(id));
-                numeric = numeric && is_number(id);
-            }
-        }
-        std::vector<std::uint32_t> order(numbers.ids().size());
-        std::iota(order.begin(), order.end(), 0);
-        std::ranges::sort(order, [&](std::uint32_t a, std::uint32_t b) {
-            return id_precedes(numbers.ids()[a], numbers.ids()[b], numeric);
-        });
-        std::vector<std::uint32_t> place(order.size());
-        for (std::uint32_t i = 0; i < order.size(); ++i) {
-            place[order[i]] = i;
-            ids_.push_back(numbers.ids()[order[i]]);
-        }
-        for (auto& of_list : numbers_)
-            for (std::uint32_t& number : of_list) number = place[number];
-    }
-    std::span<const std::uint32_t> of_list(std::size_t list) const { return numbers_[list]; }
-    std::string_view id(std::uint32_t number) const { return ids_[number]; }
-    std::uint32_t size() const { return static_cast<std::uint32_t>(ids_.size()); }
-
-  private:
-    std::vector<std::vector<std::uint32_t>> numbers_;
-    std::vector<std::string_view> ids_;
-};
 
 double of_list(const std::vector<double>& values, std::size_t list, double usual) {
     if (values.empty()) return usual;
@@ -84,7 +47,9 @@ file_aggregation_result top_k_of_files(const file_aggregation_request& request, 
     const std::vector<io::ranked_list> lists = read_files<io::ranked_list>(request.lists, ctx);
     std::uint64_t bytes = 0;
     for (const io::ranked_list& one : lists) bytes += one.bytes();
-    const ordered_objects objects(lists);
+    std::vector<std::span<const std::string_view>> ids;
+    for (const io::ranked_list& one : lists) ids.emplace_back(one.ids());
+    const ordered_objects objects(ids, ctx);
     result.objects = objects.size();
     clock.end_stage("read", bytes);
 
@@ -98,7 +63,7 @@ file_aggregation_result top_k_of_files(const file_aggregation_request& request, 
     try {
         const aggregation_result found = top_k<double>(views, objects.size(), request.options, ctx);
         for (std::size_t j = 0; j < found.ids.size(); ++j)
-            result.best.push_back({std::string(objects.id(found.ids[j])), found.scores[j]});
+            result.best.push_back({objects.id(found.ids[j]), found.scores[j]});
         result.depths = found.depths;
         result.place = found.place;
         result.statistics.counts["candidates"] = found.candidates;
