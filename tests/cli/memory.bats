@@ -90,6 +90,14 @@ few_words() {
     cmp roomy tight
 }
 
+@test "long n-grams of a mapped text, compared and written here and there, take no more memory" {
+    zipf 1000 1000 >some.jsonl
+    for i in $(seq 20); do sed "s/\"id\":\"/&$i-/" some.jsonl; done >corpus.jsonl # 80 MB of numbers of words, and 80 MB of positions
+    quern ngrams some.jsonl --order 5 --totals once --quiet --memory 1G
+    within 16M 0 ngrams corpus.jsonl --order 5 --min-count 20 --totals tight --quiet
+    awk -F '\t' '{ print $1 "\t" 20 * $2 }' once | cmp - tight
+}
+
 @test "n-grams of many threads take no more memory" {
     zipf 3000 400 >corpus.jsonl
     quern ngrams corpus.jsonl --quiet --threads 2 --memory 1G -o roomy.tsv

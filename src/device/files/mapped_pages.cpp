@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <charconv>
 #include <chrono>
+#include <iterator>
 #include <map>
 #include <mutex>
 #include <new>
@@ -61,6 +62,14 @@ class registry {
         if (found == mapped_.end()) return;
         bytes_mapped.fetch_sub(found->second, std::memory_order_relaxed);
         mapped_.erase(found);
+    }
+
+    bool has(const void* memory) noexcept {
+        const std::lock_guard hold(mutex_);
+        const auto after = mapped_.upper_bound(memory);
+        if (after == mapped_.begin()) return false;
+        const auto& [begin, bytes] = *std::prev(after);
+        return static_cast<const char*>(memory) < static_cast<const char*>(begin) + bytes;
     }
 
     void keep_below(std::uint64_t bytes) noexcept {
@@ -145,6 +154,10 @@ void note_mapped_pages(const void* memory, std::size_t bytes) noexcept {
 
 void forget_mapped_pages(const void* memory) noexcept {
     if (memory != nullptr) mapped_pages_detail::all_mapped().remove(memory);
+}
+
+bool is_mapped(const void* memory) noexcept {
+    return mapped_pages_detail::all_mapped().has(memory);
 }
 
 void keep_resident_memory_below(std::uint64_t bytes) noexcept {

@@ -19,6 +19,9 @@ namespace quern {
 void note_mapped_pages(const void* memory, std::size_t bytes) noexcept;
 /// Call it before registered memory is unmapped or moved. Null: no effect.
 void forget_mapped_pages(const void* memory) noexcept;
+/// Whether it lies in registered memory: then reading it here and there faults in the pages around each place, and it is better
+/// read in order.
+bool is_mapped(const void* memory) noexcept;
 
 namespace mapped_pages_detail {
 inline constexpr std::uint64_t few_bytes = std::uint64_t{8} << 20;

@@ -76,19 +76,37 @@ void arpa_lines::write_level(unsigned n, const model_level& parents, const model
     }
     lines.flush();
     sink_(head);
-    text_batches(ctx_).write(
-        of.size,
-        [&](std::string& out, std::uint64_t begin, std::uint64_t end) {
-            write_nodes(n, parents, of, begin, end, out);
-        },
-        sink_);
+    cpu_place place(with_threads_that_sort(ctx_));
+    ngram_words of_parents(corpus_, n - 1, ctx_);
+    for (std::uint64_t done = 0, size = 0; done < of.size; done += size) {
+        const std::uint64_t first = parent_of(parents, done);
+        size = of.size - done;
+        if (n > 1 && of_parents.is_copied()) {
+            const std::uint64_t last = std::min<std::uint64_t>(parents.size, first + ngram_words::max_block);
+            size = std::min<std::uint64_t>(ngram_words::max_block, parents.children[last] - done);
+            of_parents.take(place, parent_of(parents, done + size - 1) - first + 1,
+                            [&](std::size_t i) { return parents.positions[first + i]; });
+        }
+        text_batches(ctx_).write(
+            size,
+            [&](std::string& out, std::uint64_t begin, std::uint64_t end) {
+                write_nodes(n, parents, of, {of_parents, first}, done + begin, done + end, out);
+            },
+            sink_);
+    }
+}
+
+/// Of a node.
+std::uint64_t arpa_lines::parent_of(const model_level& parents, std::uint64_t node) {
+    const std::span<const std::uint64_t> children = parents.children.span();
+    return static_cast<std::uint64_t>(std::ranges::upper_bound(children, node) - children.begin()) - 1;
 }
 
 void arpa_lines::write_nodes(unsigned n, const model_level& parents, const model_level& of,
-                             std::uint64_t begin, std::uint64_t end, std::string& out) const {
+                             const words_of_parents& words, std::uint64_t begin, std::uint64_t end,
+                             std::string& out) const {
     const std::span<const std::uint64_t> children = parents.children.span();
-    const auto after = std::upper_bound(children.begin(), children.end(), begin);
-    auto q = static_cast<std::uint64_t>(after - children.begin()) - 1;
+    std::uint64_t q = parent_of(parents, begin);
     const bool backs_off = n < order_;
     std::vector<float> logarithms(end - begin);
     for (std::uint64_t i = begin; i < end; ++i) logarithms[i - begin] = log10_of(of.probabilities[i]);
@@ -101,7 +119,10 @@ void arpa_lines::write_nodes(unsigned n, const model_level& parents, const model
         if (children[q + 1] <= i) continue;
         words_before.make([&](std::string& text) {
             if (n == 1) return;
-            append_words(text, corpus_, parents.positions[q], n - 1);
+            append_words(text, corpus_,
+                         std::span(words.copied.is_copied() ? words.copied[q - words.first]
+                                                            : &corpus_.words[parents.positions[q]],
+                                   n - 1));
             text += ' ';
         });
         for (; i < std::min(end, children[q + 1]); ++i) {

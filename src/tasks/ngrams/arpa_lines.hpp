@@ -9,6 +9,7 @@
 
 #include "tasks/ngrams/model_levels.hpp"
 #include "tasks/ngrams/ngram_corpus.hpp"
+#include "tasks/ngrams/ngram_words.hpp"
 
 namespace quern {
 
@@ -32,8 +33,15 @@ class arpa_lines {
     void write_end() const { sink_("\n\\end\\\n"); }
 
   private:
-    void write_nodes(unsigned n, const model_level& parents, const model_level& of, std::uint64_t begin,
-                     std::uint64_t end, std::string& out) const;
+    /// Copied words of some parents, the first of which is node `first`, if the text is mapped.
+    struct words_of_parents {
+        const ngram_words& copied;
+        std::uint64_t first;
+    };
+    static std::uint64_t parent_of(const model_level& parents, std::uint64_t node);
+    void write_nodes(unsigned n, const model_level& parents, const model_level& of,
+                     const words_of_parents& words, std::uint64_t begin, std::uint64_t end,
+                     std::string& out) const;
 
     const ngram_corpus& corpus_;
     unsigned order_;

@@ -14,6 +14,7 @@
 #include "ops/ngram_likelihood/back_off.hpp"
 #include "tasks/ngrams/arpa_lines.hpp"
 #include "tasks/ngrams/model_levels.hpp"
+#include "tasks/ngrams/ngram_words.hpp"
 
 namespace quern {
 namespace {
@@ -136,22 +137,25 @@ std::uint64_t leave_out_unwritable_words(const ngram_corpus& corpus, collection_
     std::vector<bool> unwritable;  // by id; empty if there are none
     std::uint64_t words = 0;
     std::string first;
-    counts.of(1).for_each([&](std::span<const counted_ngram> part) {
-        for (const counted_ngram& of : part) {
-            const std::uint32_t id = corpus.words[of.position];
-            if (id == corpus.vocabulary) continue;  // <unk> itself
-            const std::string_view word = corpus.word(id);
-            const bool own = word == "<s>" || word == "</s>" || word == unknown_ngram_word;
-            if (!own && word.find_first_of(white) == std::string_view::npos) continue;
-            if (words++ == 0) {
-                first = word;
-                unwritable.resize(corpus.vocabulary + std::size_t{1});
-            }
-            unwritable[id] = true;
+    const auto look_at = [&](const counted_ngram&, const std::uint32_t* ngram) {
+        const std::uint32_t id = *ngram;
+        if (id == corpus.vocabulary) return;  // <unk> itself
+        const std::string_view word = corpus.word(id);
+        const bool own = word == "<s>" || word == "</s>" || word == unknown_ngram_word;
+        if (!own && word.find_first_of(white) == std::string_view::npos) return;
+        if (words++ == 0) {
+            first = word;
+            unwritable.resize(corpus.vocabulary + std::size_t{1});
         }
+        unwritable[id] = true;
+    };
+    counts.of(1).for_each([&](std::span<const counted_ngram> part) {
+        for_each_with_words<counted_ngram>(corpus, part, 1, ctx, look_at);
     });
     if (words == 0) return 0;
+    paced_checks checks(ctx, scattered_values);
     counts.remove_if([&](std::uint64_t position, unsigned n) {
+        checks.after(1);  // anywhere in the text
         const std::span<const std::uint32_t> ngram = corpus.words.span().subspan(position, n);
         return std::ranges::any_of(ngram, [&](std::uint32_t id) { return unwritable[id]; });
     });

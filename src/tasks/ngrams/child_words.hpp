@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "device/cpu/parallel.hpp"
+#include "device/paced_checks.hpp"
 #include "tasks/ngrams/scratch_table.hpp"
 
 namespace quern {
@@ -31,7 +32,11 @@ class child_words {
         for_each_piece(place, pieces, [&](std::size_t p) {
             place.ctx().check_stop();
             const auto [begin, end] = piece_of(nodes, pieces, p);
-            for (std::size_t q = begin; q < end; ++q) fill({children[q], children[q + 1]});
+            paced_checks checks(place.ctx(), neighbouring_values);
+            for (std::size_t q = begin; q < end; ++q) {
+                checks.after(1 + children[q + 1] - children[q]);
+                fill({children[q], children[q + 1]});
+            }
         });
     }
 

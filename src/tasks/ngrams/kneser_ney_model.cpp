@@ -12,9 +12,11 @@
 #include <utility>
 
 #include "device/cpu/parallel.hpp"
+#include "device/paced_checks.hpp"
 #include "ops/ngram_likelihood/kneser_ney.hpp"
 #include "tasks/ngrams/arpa_lines.hpp"
 #include "tasks/ngrams/model_levels.hpp"
+#include "tasks/ngrams/ngram_words.hpp"
 
 namespace quern {
 namespace {
@@ -82,7 +84,14 @@ class kneser_ney_model {
         for (unsigned n = 1; n <= order_; ++n) {
             std::uint64_t size = 0;
             counts_.of(n).for_each([&](std::span<const counted_ngram> part) {
-                for (const counted_ngram& g : part) size += is_kept(n, g) ? 1 : 0;
+                if (n > 1 && pruning_.excluded_words.empty()) {
+                    for (const counted_ngram& g : part) size += g.count > threshold(n) ? 1 : 0;
+                    return;
+                }
+                for_each_with_words<counted_ngram>(corpus_, part, n, place_.ctx(),
+                                                   [&](const counted_ngram& g, const std::uint32_t* words) {
+                                                       size += is_kept({words, n}, g.count) ? 1 : 0;
+                                                   });
             });
             sizes.push_back(size);
         }
@@ -93,11 +102,9 @@ class kneser_ney_model {
         lines.write_head(sizes);
         return all;
     }
-    bool is_kept(unsigned n, const counted_ngram& g) const {
-        if (n == 1 && is_special(corpus_.words[g.position])) return true;
-        if (g.count <= threshold(n)) return false;
-        if (pruning_.excluded_words.empty()) return true;
-        const std::span<const std::uint32_t> ngram = corpus_.words.span().subspan(g.position, n);
+    bool is_kept(std::span<const std::uint32_t> ngram, std::uint64_t count) const {
+        if (ngram.size() == 1 && is_special(ngram.front())) return true;
+        if (count <= threshold(static_cast<unsigned>(ngram.size()))) return false;
         return std::ranges::none_of(ngram, [&](std::uint32_t word) { return excludes(word); });
     }
     /// 1-grams that are not counted.
@@ -115,7 +122,10 @@ class kneser_ney_model {
     /// Finds the suffixes of `next` among `nodes`, and counts the words before these.
     void link(const model_level& before, model_level& nodes, model_level& next) {
         nodes.lefts = levels_.table<std::uint32_t>(nodes.size);
-        std::ranges::fill(nodes.lefts.span(), 0);
+        in_checked_parts(place_.ctx(), 0, nodes.size, neighbouring_values,
+                         [&](std::uint64_t begin, std::uint64_t end) {
+                             std::ranges::fill(nodes.lefts.span().subspan(begin, end - begin), 0);
+                         });
         struct nothing {};
         levels_.for_each_suffix(
             before, nodes, next, [](std::uint64_t, std::uint64_t, std::uint64_t) { return nothing(); },
@@ -143,7 +153,9 @@ class kneser_ney_model {
             place_.ctx().check_stop();
             const auto [begin, end] = piece_of(nodes.size, pieces, p);
             counts found{};
+            paced_checks checks(place_.ctx(), neighbouring_values);
             for (std::uint64_t i = begin; i < end; ++i) {
+                checks.after(1);
                 const std::uint64_t a = is_begin(n, i) ? 0 : adjusted(nodes, i);
                 if (a < 5) ++found[a];
             }
@@ -188,8 +200,10 @@ class kneser_ney_model {
                          model_level& nodes, const kneser_ney_discounts& discounts,
                          const Shorter& shorter) const {
         const std::uint64_t past = parents.children[end];
-        for (std::uint64_t q = begin; q < end; ++q) {
+        paced_checks checks(place_.ctx(), scattered_values);
+        model_levels::for_each_by_suffix(parents, begin, end, [&](std::uint64_t q) {
             const std::uint64_t first = parents.children[q], last = parents.children[q + 1];
+            checks.after(1 + last - first);
             const bool is_gone = n > 1 && parents.probabilities[q] == model_level::excluded;
             const auto is_kept = [&](std::uint64_t i) {
                 if (n == 1 && is_special(nodes.last_words[i])) return true;
@@ -211,7 +225,7 @@ class kneser_ney_model {
                         ? (static_cast<double>(a) - discounts.of(a)) / history.sum() + rest * shorter(i)
                         : model_level::excluded;
             }
-        }
+        });
     }
 
     const ngram_corpus& corpus_;

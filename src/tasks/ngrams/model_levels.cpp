@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "quern/base/error.hpp"
+#include "tasks/ngrams/ngram_words.hpp"
 
 namespace quern {
 
@@ -50,7 +51,10 @@ model_level model_levels::take(unsigned n, model_level& parents) {
     if (number_stream<std::uint64_t>* const histories = counts_.histories_of(n)) {
         of.histories = table<std::uint64_t>(of.size);
         std::uint64_t* to = of.histories.span().data();
-        histories->drain([&](std::span<const std::uint64_t> part) { to = std::ranges::copy(part, to).out; });
+        histories->drain([&](std::span<const std::uint64_t> part) {
+            place_.ctx().check_stop();
+            to = std::ranges::copy(part, to).out;
+        });
     }
     return of;
 }
@@ -65,32 +69,34 @@ std::uint64_t model_levels::take_piece(unsigned n, const model_level& parents, s
         __builtin_prefetch(words + position);
         __builtin_prefetch(words + position + n - 1);
     };
+    constexpr std::size_t block = ngram_words::block_of_thread;
+    ngram_words of_part(corpus_, n, place_.ctx());
+    node_words of_parents(corpus_, parents.positions.span(), n - 1, place_.ctx(),
+                          std::clamp<std::size_t>(part.size() / 4, 1, block));
+    const auto is_child = [&](std::uint64_t q, const std::uint32_t* ngram) {
+        if (n == 1) return true;
+        if (ngram[n - 2] != parents.last_words[q]) return false;
+        return n == 2 || std::equal(ngram, ngram + (n - 2), of_parents.of(q));
+    };
     for (std::size_t i = 0; i < std::min<std::size_t>(ahead, part.size()); ++i) fetch(part[i].position);
     for (std::size_t i = 0; i < part.size(); ++i, ++at) {
+        if (i % block == 0)
+            of_part.take(std::min(part.size() - i, block),
+                         [&](std::size_t of_block) { return part[i + of_block].position; });
         if (i + ahead < part.size()) fetch(part[i + ahead].position);
-        const std::uint32_t* const ngram = words + part[i].position;
+        const std::uint32_t* const ngram = of_part[i % block];
         of.last_words[at] = ngram[n - 1];
         of.probabilities[at] = static_cast<double>(part[i].count);
         if (of.positions.size() != 0) of.positions[at] = part[i].position;
-        if (adopted != 0 && is_child(n, parents, adopted - 1, ngram)) continue;
+        if (adopted != 0 && is_child(adopted - 1, ngram)) continue;
         for (bool found = false; !found; ++adopted) {
             if (adopted == parents.size) throw std::logic_error("an n-gram without its history");
             if (n > 1 && adopted + ahead < parents.size) fetch(parents.positions[adopted + ahead]);
-            found = is_child(n, parents, adopted, ngram);
+            found = is_child(adopted, ngram);
             parents.children[adopted] = at;
         }
     }
     return adopted;
-}
-
-bool model_levels::is_child(unsigned n, const model_level& parents, std::uint64_t q,
-                            const std::uint32_t* ngram) const {
-    if (n == 1) return true;
-    if (ngram[n - 2] != parents.last_words[q]) return false;
-    const std::uint32_t* const parent = corpus_.words.span().data() + parents.positions[q];
-    for (unsigned i = 0; i + 2 < n; ++i)
-        if (ngram[i] != parent[i]) return false;
-    return true;
 }
 
 /// The parent of the n-gram at `position`.
@@ -100,6 +106,7 @@ std::uint64_t model_levels::parent_of(unsigned n, const model_level& parents, st
     const std::span<const std::uint64_t> among = parents.positions.span();
     const auto found = std::lower_bound(
         among.begin(), among.end(), position, [&](std::uint64_t parent, std::uint64_t ngram) {
+            place_.ctx().check_stop();  // anywhere in the text
             return std::lexicographical_compare(words + parent, words + parent + (n - 1), words + ngram,
                                                 words + ngram + (n - 1));
         });

@@ -12,8 +12,10 @@
 #include <cstdint>
 #include <span>
 #include <stdexcept>
+#include <vector>
 
 #include "device/cpu/parallel.hpp"
+#include "device/paced_checks.hpp"
 #include "tasks/ngrams/child_words.hpp"
 #include "tasks/ngrams/collection_counts.hpp"
 #include "tasks/ngrams/ngram_corpus.hpp"
@@ -70,10 +72,15 @@ class model_levels {
     void for_each_suffix(const model_level& before, const model_level& parents, const model_level& nodes,
                          const Of_parent& of_parent, const Fetch& fetch, const Take& take);
 
+    /// work(node) for each of these, once. If the level is mapped, blocks of them are in the order of their suffixes: what
+    /// follows a suffix lies in that order, too, and so a page of it is read once for each block.
+    template <class Work>
+    static void for_each_by_suffix(const model_level& nodes, std::uint64_t begin, std::uint64_t end,
+                                   const Work& work);
+
   private:
     std::uint64_t take_piece(unsigned n, const model_level& parents, std::uint64_t adopted,
                              std::span<const counted_ngram> part, model_level& of, std::uint64_t at) const;
-    bool is_child(unsigned n, const model_level& parents, std::uint64_t q, const std::uint32_t* ngram) const;
     std::uint64_t parent_of(unsigned n, const model_level& parents, std::uint64_t position) const;
 
     const ngram_corpus& corpus_;
@@ -85,6 +92,26 @@ class model_levels {
     cpu_place& place_;
     unsigned tables_ = 0;
 };
+
+template <class Work>
+void model_levels::for_each_by_suffix(const model_level& nodes, std::uint64_t begin, std::uint64_t end,
+                                      const Work& work) {
+    if (nodes.suffixes.size() == 0 ||
+        nodes.probabilities.spilled_bytes() + nodes.last_words.spilled_bytes() == 0) {
+        for (std::uint64_t q = begin; q < end; ++q) work(q);
+        return;
+    }
+    constexpr std::uint64_t block = std::uint64_t{1} << 15;
+    std::vector<std::uint64_t> order;  // suffix, and place in the block
+    for (std::uint64_t size = 0; begin < end; begin += size) {
+        size = std::min(block, end - begin);
+        order.resize(size);
+        for (std::uint64_t i = 0; i < size; ++i)
+            order[i] = std::uint64_t{nodes.suffixes[begin + i]} << 32 | i;
+        std::ranges::sort(order);
+        for (const std::uint64_t of : order) work(begin + static_cast<std::uint32_t>(of));
+    }
+}
 
 template <class Of_parent, class Fetch, class Take>
 void model_levels::for_each_suffix(const model_level& before, const model_level& parents,
@@ -102,7 +129,9 @@ void model_levels::for_each_suffix(const model_level& before, const model_level&
     const auto of_parents = [&](std::uint64_t begin, std::uint64_t end) {
         std::array<waiting_node, 2 * ahead> waiting = {};
         std::size_t count = 0;
+        paced_checks checks(place_.ctx(), scattered_values);
         const auto take_waiting = [&] {
+            checks.after(count);
             const std::span all(waiting.data(), count);
             for (waiting_node& w : all) w.among = shorter.narrow(w.among, nodes.last_words[w.node]);
             for (waiting_node& w : all) {
@@ -115,7 +144,7 @@ void model_levels::for_each_suffix(const model_level& before, const model_level&
             for (const waiting_node& w : all) take(w.node, w.among.begin, w.of);
             count = 0;
         };
-        for (std::uint64_t q = begin; q < end; ++q) {
+        for_each_by_suffix(parents, begin, end, [&](std::uint64_t q) {
             if (!from_root && q + ahead < end)
                 __builtin_prefetch(&before.children[parents.suffixes[q + ahead]]);
             const std::uint64_t first = parents.children[q], last = parents.children[q + 1];
@@ -127,7 +156,7 @@ void model_levels::for_each_suffix(const model_level& before, const model_level&
                 waiting[count++] = {i, among, of};
                 if (count == waiting.size()) take_waiting();
             }
-        }
+        });
         take_waiting();
     };
     const std::size_t pieces = pieces_for(place_, parents.size, 1 << 12, 16);

@@ -32,6 +32,7 @@
 #include "tasks/ngrams/kneser_ney_model.hpp"
 #include "tasks/ngrams/model_pruning.hpp"
 #include "tasks/ngrams/ngram_corpus.hpp"
+#include "tasks/ngrams/ngram_words.hpp"
 #include "tasks/ngrams/part_counts.hpp"
 #include "tasks/ngrams/row_text.hpp"
 #include "tasks/ngrams/text_batches.hpp"
@@ -360,18 +361,21 @@ class ngrams_run {
     void write_totals(collection_counts& counts) {
         std::uint64_t done = 0;
         text_batches batches(ctx_);
+        cpu_place place(with_threads_that_sort(ctx_));
         for (const ngram_totals& of_n : result_.totals) {
+            ngram_words ngrams(corpus_, of_n.n, ctx_);
             counts.of(of_n.n).for_each([&](std::span<const counted_ngram> part) {
+                ngrams.take(place, part.size(), [&](std::size_t i) { return part[i].position; });
                 batches.write(
                     part.size(),
                     [&](std::string& out, std::uint64_t begin, std::uint64_t end) {
                         std::string words;
-                        for (const counted_ngram& g : part.subspan(begin, end - begin)) {
+                        for (std::uint64_t i = begin; i < end; ++i) {
                             words.clear();
-                            append_words(words, corpus_, g.position, of_n.n);
+                            append_words(words, corpus_, std::span(ngrams[i], of_n.n));
                             report::append_tsv_field(out, words);
                             out += '\t';
-                            out += std::to_string(g.count);
+                            out += std::to_string(part[i].count);
                             out += '\n';
                         }
                     },

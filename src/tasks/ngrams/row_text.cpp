@@ -76,9 +76,9 @@ class weight_texts {
   private:
     static constexpr unsigned size_bits = 9;
     struct entry {
-        std::uint64_t bits;
+        std::uint64_t bits = 0;
         std::uint8_t size = 0;
-        char text[number_letters];
+        char text[number_letters] = {};
     };
     char* write(char* to, double weight) const {
         if (std::isfinite(weight)) return put_number(to, weight);
@@ -94,9 +94,12 @@ class weight_texts {
 }  // namespace
 
 void append_words(std::string& out, const ngram_corpus& corpus, std::uint64_t position, unsigned n) {
-    for (unsigned i = 0; i < n; ++i) {
+    append_words(out, corpus, corpus.words.span().subspan(position, n));
+}
+void append_words(std::string& out, const ngram_corpus& corpus, std::span<const std::uint32_t> ids) {
+    for (std::size_t i = 0; i < ids.size(); ++i) {
         if (i != 0) out += ' ';
-        out += corpus.word(corpus.words[position + i]);
+        out += corpus.word(ids[i]);
     }
 }
 

@@ -14,6 +14,8 @@ namespace quern {
 
 /// The words of the n-gram at a word of a document, separated by spaces.
 void append_words(std::string& out, const ngram_corpus& corpus, std::uint64_t position, unsigned n);
+/// Those with these ids.
+void append_words(std::string& out, const ngram_corpus& corpus, std::span<const std::uint32_t> ids);
 
 /// Thread-safe.
 class row_text {

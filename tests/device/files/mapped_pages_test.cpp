@@ -49,6 +49,21 @@ struct mapped_pages_test : files {
     context ctx;
 };
 
+TEST_F(mapped_pages_test, are_known_by_address) {
+    const std::uint64_t in_memory = 0;
+    const std::uint64_t* gone = nullptr;
+    {
+        const scratch_array<std::uint64_t> array(*place_, "numbers", 1000);
+        gone = array.span().data();
+        EXPECT_TRUE(is_mapped(gone));
+        EXPECT_TRUE(is_mapped(gone + 999));
+        EXPECT_FALSE(is_mapped(gone + 1000));
+        EXPECT_FALSE(is_mapped(gone - 1));
+        EXPECT_FALSE(is_mapped(&in_memory));
+    }
+    EXPECT_FALSE(is_mapped(gone));
+}
+
 TEST_F(mapped_pages_test, are_given_back_before_a_process_holds_more_than_it_is_to) {
     constexpr std::uint64_t mapped = 160 * mib, capacity = 24 * mib;
     const scratch_array<std::uint64_t> array(*place_, "numbers", mapped / sizeof(std::uint64_t));

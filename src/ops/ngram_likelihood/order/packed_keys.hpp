@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <span>
 
+#include "device/files/mapped_pages.hpp"
 #include "ops/ngram_likelihood/rows/documents.hpp"
 #include "quern/ops/ngram_likelihood.hpp"
 
@@ -56,6 +57,7 @@ class packed_keys {
 
     const word_packing& packing() const { return packing_; }
     unsigned order() const { return order_; }
+    bool are_mapped() const { return is_mapped(words_.data()); }
 
     /// keys[i - begin] and positions[i - begin] for i in [begin, end).
     template <class Position>

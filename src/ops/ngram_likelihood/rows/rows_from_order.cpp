@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "device/cpu/parallel.hpp"
+#include "device/paced_checks.hpp"
 #include "ops/ngram_likelihood/rows/documents.hpp"
 #include "ops/ngram_likelihood/rows/ordered_rows.hpp"
 #include "ops/ngram_likelihood/rows/row_maker.hpp"
@@ -20,11 +21,13 @@ namespace {
 // Pieces of the order that threads take one by one.
 
 /// Cuts the order between first words into pieces of about equal size; returns the start of each, and the end.
-std::vector<std::size_t> cut_at_first_words(std::span<const std::uint8_t> shared) {
+std::vector<std::size_t> cut_at_first_words(const context& ctx, std::span<const std::uint8_t> shared) {
     constexpr std::size_t piece_positions = std::size_t{1} << 14;
+    paced_checks checks(ctx, neighbouring_values);
     std::vector<std::size_t> begins{0};
     for (std::size_t i = piece_positions; i < shared.size(); i = begins.back() + piece_positions) {
-        while (i < shared.size() && shared[i] != 0) ++i;
+        checks.after(piece_positions);
+        for (; i < shared.size() && shared[i] != 0; ++i) checks.after(1);
         if (i < shared.size())
             begins.push_back(i);
         else
@@ -44,7 +47,7 @@ std::vector<ngram_totals> blocks_from_order(cpu_place& place, unsigned threads,
                                             const typename ordered_blocks<Block>::row_sink& sink,
                                             const MakeMaker& make_maker) {
     constexpr std::size_t row_bytes = 80;  // maximum, with the columns half full
-    const std::vector<std::size_t> begins = cut_at_first_words(shared);
+    const std::vector<std::size_t> begins = cut_at_first_words(place.ctx(), shared);
     // Rows take at most an eighth of the memory: half of them wait, half belong to the pieces being worked on. A thread
     // checks for its turn more often than it fills its share.
     const std::size_t max_waiting =
@@ -172,9 +175,10 @@ class collection_block {
 template <class Position>
 class collection_maker {
   public:
-    collection_maker(const sorted_ngrams<Position>& sorted, const document_table& documents,
-                     const ngram_options& options)
-        : sorted_(sorted),
+    collection_maker(const context& ctx, const sorted_ngrams<Position>& sorted,
+                     const document_table& documents, const ngram_options& options)
+        : checks_(ctx, neighbouring_values),
+          sorted_(sorted),
           documents_(documents),
           order_(options.order),
           first_n_(options.only ? options.order : 1),
@@ -191,15 +195,24 @@ class collection_maker {
   private:
     /// Cuts into the ranges of n; `followed`: how often another word follows the words before the last.
     void cut(unsigned n, std::size_t begin, std::size_t end, std::uint64_t followed) {
-        const std::uint8_t* const shared = sorted_.shared.data();
         while (begin < end) {
-            std::size_t next = begin + 1;
-            while (next < end && shared[next] >= n) ++next;
+            const std::size_t next = end_of_range(n, begin, end);
             range_of(n, begin, next, followed);
             begin = next;
             if (made_ < max_held_) continue;
             (*relieve_)();
             made_ = 0;
+        }
+    }
+
+    /// That of the n-gram at `begin`, at most `end`.
+    std::size_t end_of_range(unsigned n, std::size_t begin, std::size_t end) {
+        const std::uint8_t* const shared = sorted_.shared.data();
+        for (std::size_t next = begin + 1;;) {
+            const std::size_t from = next, stop = std::min<std::size_t>(end, next + neighbouring_values);
+            while (next < stop && shared[next] >= n) ++next;
+            checks_.after(next - from);
+            if (next < stop || next == end) return next;
         }
     }
 
@@ -229,6 +242,7 @@ class collection_maker {
         ++made_;
     }
 
+    paced_checks checks_;
     const sorted_ngrams<Position>& sorted_;
     const document_table& documents_;
     unsigned order_, first_n_;
@@ -246,7 +260,7 @@ std::vector<ngram_totals> collection_from_order(cpu_place& place, const sorted_n
                                                 const std::function<void(const collection_ngrams&)>& sink) {
     std::vector<ngram_totals> totals = blocks_from_order<collection_block>(
         place, place.threads(), sorted.shared, options.only ? options.order : 1, options, sink,
-        [&] { return collection_maker<Position>(sorted, documents, options); });
+        [&] { return collection_maker<Position>(place.ctx(), sorted, documents, options); });
     for (ngram_totals& of_n : totals) of_n.rows = 0;  // no document contains one
     return totals;
 }
