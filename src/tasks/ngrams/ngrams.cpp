@@ -4,6 +4,8 @@
 // meanwhile, if a file of them is requested.
 #include "quern/tasks/ngrams.hpp"
 
+#include <malloc.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <limits>
@@ -148,6 +150,7 @@ class ngrams_run {
         const std::unique_ptr<word_dictionary> known = open_dictionary();
         corpus_ = read_ngram_corpus(options_, text_, known.get(), scratch_, tables_, ctx_, part);
         spilled_ = corpus_.spilled_bytes;
+        ::malloc_trim(0);  // freed memory goes back to the system, also from the threads' heaps
         clock_.end_stage("read", corpus_.input_bytes);
         ctx_.on_progress = report;
         const chosen_device chosen = device_.wait();
