@@ -73,16 +73,22 @@ END
 @test "a shard without documents in a folder has an output, so that all stages have the same files" {
     : >in/part/empty.jsonl
     gzip -nc </dev/null >in/part/none.jsonl.gz
+    printf '\xef\xbb\xbfid,text\r\n' >in/part/h.csv
+    printf 'id\ttext\n' >in/part/t.tsv
     echo '{"id":"r","label":1}' >in/part/labels.jsonl  # no shard: it is skipped
     for run in 'dedup --threshold 0.1' 'filter --rules length.min-words=1' 'decontaminate --against in/a.jsonl'; do
         # shellcheck disable=SC2086
         quern $run in -o out/ --quiet
-        (cd out/part && ls) | diff - <(printf '%s\n' b.jsonl.gz c.csv d.tsv.zst empty.jsonl none.jsonl.gz page.md)
+        (cd out/part && ls) | diff - <(printf '%s\n' b.jsonl.gz c.csv d.tsv.zst empty.jsonl h.csv none.jsonl.gz page.md t.tsv)
         cmp out/part/empty.jsonl /dev/null
         gzip -dc out/part/none.jsonl.gz | cmp - /dev/null
         grep -q '"name": "part/none.jsonl.gz"' out/manifest.json
         quern dedup out -o again/ --quiet
         diff <(ls out/part) <(ls again/part)
+        for table in h.csv t.tsv; do
+            cmp in/part/$table out/part/$table
+            cmp in/part/$table again/part/$table
+        done
         rm -r out again
     done
     ends_with 0 quern dedup in -o out/

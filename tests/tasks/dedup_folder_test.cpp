@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A folder of kept documents from a run that ended at any point of its work, and another one that continues: the same bytes
 // as from one run.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <fmt/format.h>
@@ -207,6 +208,24 @@ TEST_F(dedup_folder_test, a_run_against_a_set_continues_with_its_outputs) {
     EXPECT_TRUE(is_kept_folder_complete(of));
     of.keep = keep_policy::last;
     EXPECT_FALSE(is_kept_folder_complete(of));
+}
+
+TEST_F(dedup_folder_test, what_appears_or_changes_after_it_was_read_has_no_output) {
+    const dedup_options of = options();
+    const dedup_result found = dedup(of, context_with());
+    write_file(folder_ / "in/07.jsonl", "{\"id\":\"new\",\"text\":\"It appeared.\"}\n");
+    write_file(folder_ / "in/02.jsonl", "{\"id\":\"more\",\"text\":\"It was empty.\"}\n");
+    context ctx = context_with();
+    std::vector<std::string> warnings;
+    ctx.on_log = [&](log_level level, std::string_view text) {
+        if (level == log_level::warning) warnings.emplace_back(text);
+    };
+    found.write_kept_folder(ctx);
+    EXPECT_FALSE(fs::exists(folder_ / "out/07.jsonl"));
+    EXPECT_FALSE(fs::exists(folder_ / "out/02.jsonl"));
+    EXPECT_TRUE(fs::exists(folder_ / "out/00.jsonl"));
+    EXPECT_THAT(warnings, ::testing::ElementsAre(::testing::HasSubstr("02.jsonl appeared or changed"),
+                                                 ::testing::HasSubstr("07.jsonl appeared or changed")));
 }
 
 }  // namespace

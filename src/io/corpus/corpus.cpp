@@ -297,14 +297,11 @@ class many_reader final : public corpus_reader {
         const document_fields& fields = options_.fields;
         const std::string text = utf8_head(head);
         const char separator = form == corpus_form::csv ? csv_separator(text) : '\t';
-        const bool whole = head.size() < detection_bytes;
-        if (const auto beginning = table_beginning(text, whole, separator, fields)) {
-            // Without the mark, Excel reads a file in the code page of its system, not as UTF-8.
-            const bool has_mark = byte_order_of(head) == byte_order::utf8;
-            return table_form((has_mark ? "\xEF\xBB\xBF" : "") + *beginning, separator, fields);
-        }
+        if (const auto beginning = beginning_of_table(head, form, fields))
+            return table_form(*beginning, separator, fields);
         if (form == corpus_form::tsv && !fields.any_chosen()) return tsv_form();
-        throw invalid_input(path.native(), 1, missing_heading(text, whole, separator, fields));
+        throw invalid_input(path.native(), 1,
+                            missing_heading(text, head.size() < detection_bytes, separator, fields));
     }
 
     static std::shared_ptr<const record_form> record_form_of(corpus_form form,

@@ -316,6 +316,16 @@ std::optional<corpus_form> detect(std::string_view head, bool whole, std::string
     return std::nullopt;
 }
 
+std::optional<std::string> beginning_of_table(std::string_view head, corpus_form form,
+                                              const document_fields& fields) {
+    const std::string text = utf8_head(head);
+    const char separator = form == corpus_form::csv ? csv_separator(text) : '\t';
+    auto beginning = table_beginning(text, head.size() < detection_bytes, separator, fields);
+    // Without the mark, Excel reads a file in the code page of its system, not as UTF-8.
+    if (beginning && byte_order_of(head) == byte_order::utf8) beginning->insert(0, "\xEF\xBB\xBF");
+    return beginning;
+}
+
 std::optional<corpus_form> detect_collection(std::string_view head, bool whole, std::string_view path,
                                              const document_fields& fields) {
     const file_kind kind = kind_of(path);

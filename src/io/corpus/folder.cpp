@@ -310,17 +310,25 @@ std::unique_ptr<corpus_reader> read_folder(const std::filesystem::path& root, st
     return std::make_unique<folder_reader>(root, form, options, std::move(open), ctx, log);
 }
 
-std::optional<corpus_form> collection_form(const folder_file& file, std::optional<corpus_form> form,
-                                           const document_fields& fields, const context& ctx) {
+std::optional<collection_head> read_collection_head(const folder_file& file, std::optional<corpus_form> form,
+                                                    const document_fields& fields, const context& ctx) {
     if (form == corpus_form::folder || form == corpus_form::binary) return std::nullopt;
-    if (form) return form;
     const file_kind kind = kind_of(file.relative);
-    if (kind != file_kind::unknown && kind != file_kind::text) return std::nullopt;
+    if (!form && kind != file_kind::unknown && kind != file_kind::text) return std::nullopt;
     try {
-        return form_of(file, head_of(file, ctx), fields);
+        const file_head head = head_of(file, ctx);
+        const auto found = form ? form : form_of(file, head, fields);
+        if (!found) return std::nullopt;
+        std::optional<std::string> heading;
+        if (found == corpus_form::csv || found == corpus_form::tsv)
+            heading = beginning_of_table(head.bytes, *found, fields);
+        return collection_head{*found, heading.value_or("")};
     } catch (const interrupted&) {
         throw;
-    } catch (const error&) {
+    } catch (const out_of_memory&) {
+        throw;
+    } catch (const error& failed) {
+        throw_if_exhausted(failed);
         return std::nullopt;
     }
 }

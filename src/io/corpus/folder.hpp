@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "io/byte_source.hpp"
 #include "io/corpus/corpus.hpp"
@@ -32,10 +33,15 @@ std::unique_ptr<corpus_reader> read_folder(const std::filesystem::path& root, st
                                            const corpus_options& options, open_collection open,
                                            const context& ctx, folder_log log = {});
 
-/// The form of a file of a folder that holds a collection, though perhaps no document; empty for others, and if it
-/// cannot be read. `form` as for read_folder.
-std::optional<corpus_form> collection_form(const folder_file& file, std::optional<corpus_form> form,
-                                           const document_fields& fields, const context& ctx);
+/// A collection, though perhaps without documents.
+struct collection_head {
+    corpus_form form;
+    std::string heading;  ///< of a table: document::record_heading
+};
+/// What a file of a folder begins with; empty if it holds no collection, and if it cannot be read. `form` as for read_folder.
+/// Throws interrupted, out_of_memory, and io_error where no other file could be read either.
+std::optional<collection_head> read_collection_head(const folder_file& file, std::optional<corpus_form> form,
+                                                    const document_fields& fields, const context& ctx);
 
 /// One file as a document, like a folder with one file. Its id is the file's name. `opened`: its bytes, if it can be
 /// read only once; else null.

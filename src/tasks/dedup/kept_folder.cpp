@@ -88,6 +88,12 @@ std::string output_name(const source_file& file) {
     return name + ending;
 }
 
+/// Another one if the file is changed.
+hash128_value version_of(const io::folder_file& file) {
+    const io::file_state& state = file.state;
+    return hash128(fmt::format("{} {} {} {}", state.bytes, state.number, state.modified, file.path.native()));
+}
+
 std::string in_words(const file_state& state) {
     return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:09}Z", fmt::gmtime(static_cast<std::time_t>(state.seconds)),
                        state.nanoseconds);
@@ -147,6 +153,7 @@ kept_folder::kept_folder(const kept_target& target, const context& ctx)
         io::parsed_unit ignored;
         while (const auto file = walk.next(ignored)) {
             take_name(file->relative, file->path.native());
+            listed_.insert(version_of(*file), 0);
             ignored = {};
         }
     }
@@ -422,36 +429,46 @@ void kept_folder::write_empty(const context& ctx) {
     std::unordered_set<std::string_view> written;
     for (const source_file& file : files_) written.insert(file.path);
     for (const fs::path& input : named_) {
-        if (!written.contains(input.native())) write_empty_file(input, input.filename().native().size(), ctx);
+        if (written.contains(input.native())) continue;
+        const io::folder_file file{input.filename().native(), input};
+        const auto head = io::read_collection_head(file, form_, fields_, ctx);
+        write_empty_file(file, head.value_or(io::collection_head{io::corpus_form::jsonl, {}}), ctx);
     }
     for (const fs::path& input : folders_of_inputs_) {
         io::folder_walk walk(input, follow_links_);
         io::parsed_unit ignored;
-        while (const auto file = walk.next(ignored)) {
+        for (; const auto file = walk.next(ignored); ignored = {}) {
             ctx.check_stop();
-            if (!written.contains(file->path.native()) && io::collection_form(*file, form_, fields_, ctx))
-                write_empty_file(file->path, file->relative.size(), ctx);
-            ignored = {};
+            if (written.contains(file->path.native())) continue;
+            const auto head = io::read_collection_head(*file, form_, fields_, ctx);
+            if (!head) continue;
+            if (listed_.find(version_of(*file)))
+                write_empty_file(*file, *head, ctx);
+            else
+                ctx.log(log_level::warning,
+                        file->path.string() + " appeared or changed during the run; it has no output");
         }
     }
 }
 
-void kept_folder::write_empty_file(const fs::path& path, std::size_t name_size, const context& ctx) {
+void kept_folder::write_empty_file(const io::folder_file& of, const io::collection_head& head,
+                                   const context& ctx) {
     source_file file;
-    file.path = path.native();
-    file.name_at = static_cast<std::uint32_t>(file.path.size() - name_size);
-    file.has_lines = true;
+    file.path = of.path.native();
+    file.name_at = static_cast<std::uint32_t>(file.path.size() - of.relative.size());
+    file.has_lines = head.form == io::corpus_form::jsonl || head.form == io::corpus_form::tsv ||
+                     head.form == io::corpus_form::csv;
+    if (!head.heading.empty()) file.heading = std::make_shared<const std::string>(head.heading);
     file.has_rows = is_parquet(file.path);
     if (file.has_rows && !has_rows(file.path, ctx)) return;  // it was rejected as a whole
     file.state = state_of(file.path);
     const std::string name = output_name(file);
-    if (name != file.path.substr(file.name_at)) take_name(name, file.path);
+    if (name != of.relative) take_name(name, file.path);
     std::error_code failed;
     if (finished_.contains(name)) fs::remove(folder_.folder() / name, failed);
     const std::size_t end = file.first = ends_.size();
-    const written_file empty = file.has_rows
-                                   ? write_rows(file, name, end, {}, ctx)
-                                   : kept_output(created(name), kept_output::form::by_name, ctx).close();
+    const written_file empty =
+        file.has_rows ? write_rows(file, name, end, {}, ctx) : write_lines(file, name, end, {}, ctx);
     add_entry(entry_of(file, name, 0, 0, empty), false);
 }
 

@@ -23,6 +23,8 @@
 #include <vector>
 
 #include "io/corpus/corpus.hpp"
+#include "io/corpus/folder.hpp"
+#include "io/corpus/folder_walk.hpp"
 #include "io/files/atomic_folder.hpp"
 #include "io/files/name_lock.hpp"
 #include "quern/base/context.hpp"
@@ -49,7 +51,7 @@ class kept_folder {
   public:
     /// Throws usage_error if an input is neither a file nor a folder, if two files have the same name, if the folder exists
     /// and is not empty, if it overlaps with an input, if another run writes there, or if `resume` finds a run with another
-    /// request; io_error if it cannot be created. Cost: one walk over the inputs, 20 bytes of memory for each file.
+    /// request; io_error if it cannot be created. Cost: one walk over the inputs, 40 bytes of memory for each file.
     kept_folder(const kept_target& target, const context& ctx);
 
     // Documents are read in batches of whole files, in order; the journal has the finished ones of an earlier run.
@@ -101,7 +103,7 @@ class kept_folder {
                             const std::function<bool(std::size_t)>& wanted, const context& ctx);
     written_file copy(const source_file& file, const std::string& name, const context& ctx);
     void write_empty(const context& ctx);
-    void write_empty_file(const std::filesystem::path& path, std::size_t name_size, const context& ctx);
+    void write_empty_file(const io::folder_file& file, const io::collection_head& head, const context& ctx);
     void write_manifest(std::uint64_t kept);
     std::filesystem::path created(const std::string& name) const;
     std::string_view record(std::size_t document) const;
@@ -118,6 +120,7 @@ class kept_folder {
     kept_journal journal_;
 
     std::vector<std::filesystem::path> named_;  ///< files given as inputs that may hold many documents
+    id_table listed_;                           ///< files as they were before any was read: version_of()
     std::vector<std::filesystem::path> folders_of_inputs_;
     std::unique_ptr<batch_writer> batch_;
     std::vector<batch_records> batches_;
