@@ -22,8 +22,10 @@ std::pair<std::uint64_t, std::uint64_t> identity(const struct stat& status) {
     return {static_cast<std::uint64_t>(status.st_dev), static_cast<std::uint64_t>(status.st_ino)};
 }
 
+/// Times before 1884 and after 2255 become these years: both clocks of the standard library can express them.
 std::int64_t nanoseconds_of(const timespec& time) {
-    return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+    constexpr std::int64_t earliest = -2'700'000'000, latest = 9'000'000'000;
+    return std::clamp<std::int64_t>(time.tv_sec, earliest, latest) * 1'000'000'000 + time.tv_nsec;
 }
 
 file_state state_of(const struct stat& status) {

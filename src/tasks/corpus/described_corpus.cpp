@@ -25,12 +25,13 @@ struct seen_file {
     const fs::path& path;
     std::uint64_t bytes = 0;
     fs::file_time_type written;
+    bool is_there = true;
 };
 
 seen_file seen(const fs::path& path) {
-    std::error_code gone;
+    std::error_code gone, unsized;
     const fs::file_time_type written = fs::last_write_time(path, gone);
-    return {path, fs::file_size(path, gone), written};
+    return {path, fs::file_size(path, unsized), written, !gone};
 }
 
 seen_file seen(const io::folder_file& file) {
@@ -102,7 +103,7 @@ described_content describe_content(const build_options& corpus) {
     made.text = fmt::format("format {} unicode {}\n", store_format_version, text::unicode_version());
     const auto note = [&](const seen_file& file) {
         describe(file, made.text);
-        if (!io::is_settled_before(file.written, begin)) made.is_settled = false;
+        if (!file.is_there || !io::is_settled_before(file.written, begin)) made.is_settled = false;
     };
     each_file(corpus, note, [&] { made.text += '\n'; });
     return made;
