@@ -33,10 +33,16 @@ std::string name_of_type(std::string_view format) {
     return std::string(format);
 }
 
-/// `position`: with the array's offset.
+/// Unions and run-end-encoded columns have no bits that say which values are null.
+bool has_validity_bits(std::string_view format) {
+    return !format.starts_with("+u") && format != "+r";
+}
+
+/// Of an array with such bits. `position`: with the array's offset.
 bool is_null(const ArrowArray& array, std::int64_t position) {
+    if (array.n_buffers == 0 || array.buffers == nullptr || array.null_count == 0) return false;
     const auto* const valid = static_cast<const std::uint8_t*>(array.buffers[0]);
-    return valid != nullptr && array.null_count != 0 && ((valid[position / 8] >> (position % 8)) & 1) == 0;
+    return valid != nullptr && ((valid[position / 8] >> (position % 8)) & 1) == 0;
 }
 
 }  // namespace
@@ -80,6 +86,7 @@ arrow_texts::arrow_texts(const ArrowSchema& schema, const std::string& name) {
         format_ = format[0];
     } else {
         layout_ = layout::other;
+        has_validity_bits_ = has_validity_bits(format);
         refusal_ = "column '" + name + "' has the Arrow type " + name_of_type(format) +
                    " (expected string, large_string, string_view or whole numbers)";
     }
@@ -121,7 +128,7 @@ std::optional<std::string_view> arrow_texts::at(std::int64_t row) {
     if (layout_ == layout::nulls || (parent_ != nullptr && is_null(*parent_, parent_->offset + row)))
         return {};
     const std::int64_t position = offset_ + row;
-    if (is_null(*column_, position)) return {};
+    if (has_validity_bits_ && is_null(*column_, position)) return {};
     if (layout_ == layout::other) throw usage_error(refusal_);
     switch (layout_) {
         case layout::text32: {

@@ -54,6 +54,7 @@ class arrow_texts {
     std::int64_t offset_ = 0;
     std::string decimal_;
     std::string refusal_;  ///< of another type
+    bool has_validity_bits_ = true;
 };
 
 }  // namespace quern::python
