@@ -124,7 +124,7 @@ def _plain(value: Any) -> Any:
 
 
 def _is_nothing(value: Any) -> bool:
-    return isinstance(value, (float, decimal.Decimal)) and not math.isfinite(value)
+    return not value.is_finite() if isinstance(value, decimal.Decimal) else isinstance(value, float) and not math.isfinite(value)
 
 
 def _json_of(fields: Mapping[str, Any]) -> str:
