@@ -148,7 +148,8 @@ def _warn_of_small_nodes(ray: Any, wanted: dict[str, float], can_grow: bool = Tr
         return
     texts = [f"{count / 2**30:.3g} GiB of memory" if name == "memory" else f"{count:g} {name}s" for name, count in wanted.items() if count]
     if not can_grow:
-        raise ValueError(f"Ray on this machine has no {' and '.join(texts)} for a task (expected less; docs/how-to/ray.md)")
+        raise ValueError(f"a task asks for {' and '.join(texts)}, more than Ray has on this machine (give fewer by num_cpus= and memory=, "
+                         "or --threads and --memory; docs/how-to/ray.md)")
     warnings.warn(f"no node of the Ray cluster has {' and '.join(texts)} for a task; the tasks wait until one is added", stacklevel=3)
 
 

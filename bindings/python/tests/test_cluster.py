@@ -134,7 +134,7 @@ def test_warns_where_no_node_has_the_memory(job: pathlib.Path, program: str, ray
 def test_refuses_more_than_this_machine_has(job: pathlib.Path, program: str, ray: FakeRay, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where Ray runs on this machine alone, no node can be added."""
     monkeypatch.delenv("RAY_ADDRESS", raising=False)
-    with pytest.raises(ValueError, match="Ray on this machine has no 1 CPUs and 2 GiB of memory for a task"):
+    with pytest.raises(ValueError, match="a task asks for 1 CPUs and 2 GiB of memory, more than Ray has on this machine"):
         quern.cluster.run_job(job, memory=2 << 30, program=program)
     assert not ray.is_up and ray.runs == 0
 

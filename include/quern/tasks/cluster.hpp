@@ -152,7 +152,7 @@ struct local_workers {
         {};  ///< worker i has [i mod size] as its CUDA_VISIBLE_DEVICES; none: that of this process
 };
 /// `gpus` of so many workers: worker i has GPU i of n, i + workers, … or, with more workers than GPUs, GPU i mod n. `visible`: the
-/// CUDA_VISIBLE_DEVICES of this process, empty if it has none. Empty if the driver shows at most one GPU. Asks the driver, nothing of a GPU's.
+/// CUDA_VISIBLE_DEVICES of this process, empty if it has none. Empty if the driver shows at most one GPU. Calls the driver, opens no GPU.
 std::vector<std::string> gpus_of_workers(unsigned workers, std::string_view visible);
 
 /// Runs the tasks that are not done, phase by phase, each in a process with its part of the threads and of the memory of `ctx`.
@@ -166,7 +166,8 @@ struct ray_launcher {
     std::filesystem::path program;   ///< quern, on all nodes
 };
 /// Runs the tasks that are not done in a Ray cluster: `python -m quern.cluster`, whose messages go to standard error. Each task
-/// reserves the threads of `ctx` and memory_bytes or, where these are 0, its part of a node's memory. Throws task_failed, interrupted, io_error.
+/// reserves the threads of `ctx` and its memory_bytes or, if that is 0, its share of a node's memory. Throws task_failed, interrupted,
+/// io_error.
 void run_ray(const std::filesystem::path& share, const ray_launcher& launcher, const context& ctx);
 
 /// Writes `share`/slurm: a script for each phase, an array of jobs, and submit.sh, which submits them one after the other and
