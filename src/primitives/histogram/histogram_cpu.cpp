@@ -213,7 +213,8 @@ void count_by_partition(cpu_place& place, std::span<const Sample> samples, std::
     const std::size_t partitions = ((counts.size() - 1) >> shift) + 1;
     const frequent_bins frequent(samples);
     const bool apart = frequent.pays() && counts.size() - 1 <= std::numeric_limits<std::uint32_t>::max();
-    const std::size_t max = std::min(samples.size(), apart ? round_size / 2 : round_size);
+    const std::size_t max =
+        apart ? std::min(samples.size() / 2 + 1, round_size / 2) : std::min(samples.size(), round_size);
     const std::size_t slots = threads_for(place, pieces_of(max, piece_size));
     const std::size_t share = max / slots + 1, capacity = share + line * partitions;
     const auto ordered =
@@ -226,7 +227,7 @@ void count_by_partition(cpu_place& place, std::span<const Sample> samples, std::
         std::atomic<bool> passed{true};
         for_each_piece(place, slots, [&](std::size_t slot) {
             const auto [from, to] = piece_of(size, slots, slot);
-            std::uint32_t* const others = rare.data() + slot * share;
+            std::uint32_t* const others = apart ? rare.data() + slot * share : nullptr;
             std::size_t kept = 0;
             for (std::size_t i = from; i < to; i += piece_size) {
                 place.ctx().check_stop();
