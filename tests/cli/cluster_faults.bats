@@ -211,7 +211,9 @@ done_tasks() { find job/results -name '*.json' -printf '%p %T@ %i\n' 2>/dev/null
             [ -z "$(find disk/job/results -name "*.json" 2>/dev/null)" ] || break
             sleep 0.005
         done
+        kill -STOP $! # so that it does not begin the other tasks before
         umount --lazy seen
+        kill -CONT $!
         status=0
         wait $! || status=$?
         cat said

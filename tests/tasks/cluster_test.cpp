@@ -273,17 +273,18 @@ TEST_F(cluster_test, workers_see_the_gpus_of_their_place) {
     const std::filesystem::path program = written(
         "#!/bin/sh\n"
         "cd \"$(dirname \"$0\")\"\n"
-        "echo \"${CUDA_VISIBLE_DEVICES-unset} $HOME\" >seen-$(basename \"$2\" .json)\n"
+        "echo \"${CUDA_VISIBLE_DEVICES-unset} $QUERN_TEST_INHERITED\" >seen-$(basename \"$2\" .json)\n"
         "until [ -e seen-0001 ]; do sleep 0.01; done\n",
         "program");
     std::filesystem::permissions(program, std::filesystem::perms::owner_all);
     const auto seen = [&](const char* task) { return read_file(folder_ / (std::string("seen-") + task)); };
-    const std::string home = std::string(" ") + std::getenv("HOME") + "\n";
+    ::setenv("QUERN_TEST_INHERITED", "inherited", 1);
+    const std::string rest = " inherited\n";
     run_local(many, folder_ / "many", {2, program, {}, {"3,5", "GPU-4"}}, context_with());
-    EXPECT_EQ(seen("0000"), "3,5" + home);
-    EXPECT_EQ(seen("0001"), "GPU-4" + home);
+    EXPECT_EQ(seen("0000"), "3,5" + rest);
+    EXPECT_EQ(seen("0001"), "GPU-4" + rest);
     for (const char* const task : {"0002", "0003", "0004"})
-        EXPECT_THAT(seen(task), ::testing::AnyOf("3,5" + home, "GPU-4" + home));
+        EXPECT_THAT(seen(task), ::testing::AnyOf("3,5" + rest, "GPU-4" + rest));
 }
 
 TEST_F(cluster_test, names_of_results_stay_in_their_folder) {
