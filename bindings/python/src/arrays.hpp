@@ -72,7 +72,7 @@ std::span<const std::uint64_t> whole_numbers_of(host_array& kept, std::vector<st
 void log_note(const std::string& text);
 /// str(given.name).
 std::string member_text(nanobind::handle given, const char* name);
-/// Whether ids are texts: a list of str, or an array or column whose values are no numbers.
+/// Whether ids are texts: a list of str, or an array or column whose values are not numbers.
 bool has_texts(nanobind::handle given);
 /// The values of an array, or of a column of pandas, polars or Arrow, as a list; anything else as it is.
 nanobind::object listed(nanobind::handle given);
