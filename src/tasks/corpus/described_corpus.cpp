@@ -25,7 +25,7 @@ struct seen_file {
     const fs::path& path;
     std::uint64_t bytes = 0;
     fs::file_time_type written;
-    bool is_there = true;
+    bool is_present = true;
 };
 
 seen_file seen(const fs::path& path) {
@@ -103,7 +103,7 @@ described_content describe_content(const build_options& corpus) {
     made.text = fmt::format("format {} unicode {}\n", store_format_version, text::unicode_version());
     const auto note = [&](const seen_file& file) {
         describe(file, made.text);
-        if (!file.is_there || !io::is_settled_before(file.written, begin)) made.is_settled = false;
+        if (!file.is_present || !io::is_settled_before(file.written, begin)) made.is_settled = false;
     };
     each_file(corpus, note, [&] { made.text += '\n'; });
     return made;
