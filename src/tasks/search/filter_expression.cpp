@@ -311,8 +311,6 @@ class parser {
 }  // namespace
 
 filter_expression parse_filter(std::string_view filter) {
-    if (std::ranges::all_of(filter, is_space))
-        throw usage_error("filter: an empty expression (expected a comparison, as in 'lang = de')");
     return parser(filter).parse();
 }
 
