@@ -246,6 +246,8 @@ def test_filter_sort_and_facets(tmp_path, program):
     with pytest.raises(quern.UsageError, match="there is no field 'prise'; did you mean 'price'") as caught:
         store.search("apples", filter="n = 1 AND prise < 3")
     assert caught.value.position == 10
+    with pytest.raises(quern.UsageError, match="expected the name of a field"):
+        store.search("apples", filter=" ")
     with pytest.raises(quern.UsageError, match="has no order"):
         store.search("apples", sort="tag")
     with pytest.raises(TypeError, match="sort"):

@@ -69,8 +69,7 @@ bool search_engine::state::finds_all(std::string_view query, const search_option
     if (options.like) return false;
     const std::string_view typed = trimmed(query);
     if (typed.empty())
-        return !trimmed(options.filter).empty() || !trimmed(options.sort).empty() ||
-               !trimmed(options.facets).empty();
+        return !options.filter.empty() || !trimmed(options.sort).empty() || !trimmed(options.facets).empty();
     return typed == query_for_all && !store.info().verbatim;
 }
 

@@ -69,8 +69,7 @@ search_engine::prepared::prepared(const state& of, const search_options& options
         like.emplace(vectors_for_similarity(of.store), of.squares(ctx), *options.like, options.like_weight,
                      ctx);
     }
-    if (!trimmed(options.filter).empty())
-        filter = of.filters.find(of.store, options.filter, of.query_memory, ctx);
+    if (!options.filter.empty()) filter = of.filters.find(of.store, options.filter, of.query_memory, ctx);
     if (!trimmed(options.sort).empty()) order.emplace(of.store, options.sort);
     if (!trimmed(options.facets).empty()) facets.emplace(of.store, options.facets);
     if (const folded_words* const own = of.folded(options)) folded = {own};

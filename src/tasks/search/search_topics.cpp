@@ -112,7 +112,7 @@ std::string left_to_cpu(const search_options& options, word_listing listed) {
     if (!search_detail::runs_on_device(model))
         return "the model " + std::string(ranking_model_names[static_cast<std::size_t>(model)]);
     if (options.count) return "counts only";
-    if (!trimmed(options.filter).empty()) return "a filter";
+    if (!options.filter.empty()) return "a filter";
     if (!trimmed(options.sort).empty()) return "an order by fields";
     if (weighs_fields(options)) return "weights of fields";
     if (options.prior != 0) return "a prior";
