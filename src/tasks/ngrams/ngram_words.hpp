@@ -30,7 +30,7 @@ class ngram_words {
 
     bool is_copied() const { return is_copied_; }
 
-    /// Those at position_of(0), ... position_of(count - 1), in place of the former ones.
+    /// Those at position_of(0), ... position_of(count - 1), in place of the former ones. `count`: at most max_block.
     template <class Position_of>
     void take(std::size_t count, const Position_of& position_of) {
         positions_.resize(count);

@@ -367,7 +367,7 @@ class ngrams_run {
         cpu_place place(with_threads_that_sort(ctx_));
         for (const ngram_totals& of_n : result_.totals) {
             ngram_words ngrams(corpus_, of_n.n, ctx_);
-            counts.of(of_n.n).for_each([&](std::span<const counted_ngram> part) {
+            const auto write = [&](std::span<const counted_ngram> part) {
                 ngrams.take(place, part.size(), [&](std::size_t i) { return part[i].position; });
                 batches.write(
                     part.size(),
@@ -385,6 +385,10 @@ class ngrams_run {
                     [&](std::string_view text) { totals_text_.write(text); });
                 done += part.size();
                 ctx_.report({"totals", done, 0, "n-grams"});
+            };
+            counts.of(of_n.n).for_each([&](std::span<const counted_ngram> all) {
+                for (std::size_t i = 0; i < all.size(); i += ngram_words::max_block)
+                    write(all.subspan(i, std::min(ngram_words::max_block, all.size() - i)));
             });
         }
     }
