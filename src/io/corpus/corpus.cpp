@@ -295,11 +295,11 @@ class many_reader final : public corpus_reader {
     std::shared_ptr<const record_form> table_or_tsv(std::string_view head, corpus_form form,
                                                     const fs::path& path) const {
         const document_fields& fields = options_.fields;
+        if (const auto start = start_of_table(head, form, fields))
+            return table_form(start->beginning, start->separator, fields);
+        if (form == corpus_form::tsv && !fields.any_chosen()) return tsv_form();
         const std::string text = utf8_head(head);
         const char separator = form == corpus_form::csv ? csv_separator(text) : '\t';
-        if (const auto beginning = beginning_of_table(head, form, fields))
-            return table_form(*beginning, separator, fields);
-        if (form == corpus_form::tsv && !fields.any_chosen()) return tsv_form();
         throw invalid_input(path.native(), 1,
                             missing_heading(text, head.size() < detection_bytes, separator, fields));
     }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <string>
+#include <utility>
 
 #include "base/ascii.hpp"
 #include "io/arrow/ipc_file.hpp"
@@ -316,14 +317,15 @@ std::optional<corpus_form> detect(std::string_view head, bool whole, std::string
     return std::nullopt;
 }
 
-std::optional<std::string> beginning_of_table(std::string_view head, corpus_form form,
-                                              const document_fields& fields) {
+std::optional<table_start> start_of_table(std::string_view head, corpus_form form,
+                                          const document_fields& fields) {
     const std::string text = utf8_head(head);
     const char separator = form == corpus_form::csv ? csv_separator(text) : '\t';
     auto beginning = table_beginning(text, head.size() < detection_bytes, separator, fields);
+    if (!beginning) return std::nullopt;
     // Without the mark, Excel reads a file in the code page of its system, not as UTF-8.
-    if (beginning && byte_order_of(head) == byte_order::utf8) beginning->insert(0, "\xEF\xBB\xBF");
-    return beginning;
+    if (byte_order_of(head) == byte_order::utf8) beginning->insert(0, "\xEF\xBB\xBF");
+    return table_start{std::move(*beginning), separator};
 }
 
 std::optional<corpus_form> detect_collection(std::string_view head, bool whole, std::string_view path,

@@ -40,10 +40,14 @@ bool opens_as_html(std::string_view head);
 /// The head as UTF-8, without a byte-order mark.
 std::string utf8_head(std::string_view head);
 
-/// What stands before the rows of a table, as document::record_heading has it: a byte order mark, a line `sep=;`, the heading.
-/// `head`: the first bytes of the file, all of them or detection_bytes. Empty if there is no heading.
-std::optional<std::string> beginning_of_table(std::string_view head, corpus_form form,
-                                              const document_fields& fields);
+/// What stands before the rows of a table.
+struct table_start {
+    std::string beginning;  ///< document::record_heading: a byte order mark, a line `sep=;`, the heading
+    char separator;
+};
+/// Of a file by its `head`: the whole file, or its first detection_bytes. Empty if there is no heading.
+std::optional<table_start> start_of_table(std::string_view head, corpus_form form,
+                                          const document_fields& fields);
 /// Why the first record of a CSV file is not a heading of documents.
 std::string missing_heading(std::string_view text, bool whole, char separator, const document_fields& fields);
 

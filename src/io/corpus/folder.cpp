@@ -92,7 +92,7 @@ context for_one_file(const context& ctx) {
     return alone;
 }
 
-/// The beginning of a file, with which it is told what it is.
+/// The first bytes of a file, by which its form is detected.
 struct file_head {
     std::string bytes;
     bool is_whole = false;
@@ -319,10 +319,10 @@ std::optional<collection_head> read_collection_head(const folder_file& file, std
         const file_head head = head_of(file, ctx);
         const auto found = form ? form : form_of(file, head, fields);
         if (!found) return std::nullopt;
-        std::optional<std::string> heading;
+        std::optional<table_start> start;
         if (found == corpus_form::csv || found == corpus_form::tsv)
-            heading = beginning_of_table(head.bytes, *found, fields);
-        return collection_head{*found, heading.value_or("")};
+            start = start_of_table(head.bytes, *found, fields);
+        return collection_head{*found, start ? std::move(start->beginning) : std::string()};
     } catch (const interrupted&) {
         throw;
     } catch (const out_of_memory&) {
