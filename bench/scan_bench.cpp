@@ -251,49 +251,32 @@ void selections(table& all, data& on) {
               }}});
 }
 
+/// The row of a histogram, next to a plain loop.
+template <class Sample>
+void count(table& all, const std::string& name, const std::vector<Sample>& samples, u64 bins) {
+    std::vector<u64> counts(bins);
+    all.row(name, sizeof(Sample),
+            [&] { primitives::histogram(all.place(), view(samples), std::span<u64>(counts)); },
+            {{"loop", [&] {
+                  std::fill(counts.begin(), counts.end(), 0);
+                  for (const Sample sample : samples) ++counts[sample];
+              }}});
+}
+
 void counting(table& all, data& on) {
-    cpu_place& place = all.place();
-    for (const u64 bins : {256u, 1000u, 100'000u, 10'000'000u}) {
-        const auto samples = on.words_below(bins);
-        std::vector<u64> counts(bins);
-        all.row(fmt::format("histogram, u32, {} bins", bins), 4,
-                [&] { primitives::histogram(place, view(samples), std::span<u64>(counts)); },
-                {{"loop", [&] {
-                      std::fill(counts.begin(), counts.end(), 0);
-                      for (const u32 sample : samples) ++counts[sample];
-                  }}});
-    }
+    for (const u64 bins : {256u, 1000u, 100'000u, 10'000'000u})
+        count(all, fmt::format("histogram, u32, {} bins", bins), on.words_below(bins), bins);
     {  // the frequency of a bin falls with its rank, as that of words does
         constexpr u64 bins = 10'000'000;
         std::vector<u32> samples(on.words.size());
         for (std::size_t i = 0; i < samples.size(); ++i)
             samples[i] = static_cast<u32>(std::pow(static_cast<double>(bins), on.words[i] * 0x1p-32)) - 1;
-        std::vector<u64> counts(bins);
-        all.row(fmt::format("histogram, like words, {} bins", bins), 4,
-                [&] { primitives::histogram(place, view(samples), std::span<u64>(counts)); },
-                {{"loop", [&] {
-                      std::fill(counts.begin(), counts.end(), 0);
-                      for (const u32 sample : samples) ++counts[sample];
-                  }}});
+        count(all, fmt::format("histogram, like words, {} bins", bins), samples, bins);
     }
     const std::vector<u32> equal(on.words.size(), 77);
-    for (const u64 bins : {256u, 10'000'000u}) {
-        std::vector<u64> counts(bins);
-        all.row(fmt::format("histogram, all equal, {} bins", bins), 4,
-                [&] { primitives::histogram(place, view(equal), std::span<u64>(counts)); },
-                {{"loop", [&] {
-                      std::fill(counts.begin(), counts.end(), 0);
-                      for (const u32 sample : equal) ++counts[sample];
-                  }}});
-    }
-    std::vector<std::uint8_t> bytes(on.words.begin(), on.words.end());
-    std::vector<u64> counts(256);
-    all.row("histogram, u8, 256 bins", 1,
-            [&] { primitives::histogram(place, view(bytes), std::span<u64>(counts)); },
-            {{"loop", [&] {
-                  std::fill(counts.begin(), counts.end(), 0);
-                  for (const auto sample : bytes) ++counts[sample];
-              }}});
+    for (const u64 bins : {256u, 10'000'000u})
+        count(all, fmt::format("histogram, all equal, {} bins", bins), equal, bins);
+    count(all, "histogram, u8, 256 bins", std::vector<std::uint8_t>(on.words.begin(), on.words.end()), 256);
 }
 
 void balancing(table& all, data& on) {
