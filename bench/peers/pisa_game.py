@@ -22,7 +22,8 @@ DEPTHS = {"TOP_10": 10, "TOP_100": 100}
 
 
 def build(corpus, folder):
-    index = PisaIndex(folder, text_field="text", stemmer="none", stops="none")
+    # One batch: with several, indexing waited for ever on one core.
+    index = PisaIndex(folder, text_field="text", stemmer="none", stops="none", batch_size=10_000_000)
     if not index.built():
         with open(corpus, encoding="utf-8") as lines:
             index.index({"docno": one["id"], "text": one["text"]} for one in map(json.loads, lines))
