@@ -113,7 +113,7 @@ link_tiles::link_tiles(cuda_place& place, const link_graph_view& graph,
                        std::span<const std::uint64_t> weights, unsigned shares)
     : graph_(graph), host_weights_(weights) {
     const std::uint64_t links = graph.sources.size(), link_bytes = weights.empty() ? 4 : 12;
-    offsets_ = array_from(place, graph.offsets, "offsets of links");
+    offsets_ = {place, graph.offsets, "offsets of links"};
     const std::uint64_t capacity = place.memory().left() / shares / 8 * 7 / link_bytes;
     std::uint64_t tile = 0;
     kept_ = links;
@@ -122,10 +122,10 @@ link_tiles::link_tiles(cuda_place& place, const link_graph_view& graph,
         tile = std::clamp<std::uint64_t>(capacity / 4, std::min(links, min_tile_links), max_tile_links);
         kept_ = capacity - std::min(capacity, tile);
     }
-    sources_ = array_from(place, graph.sources.first(kept_), "links");
+    sources_ = {place, graph.sources.first(kept_), "links"};
     source_tile_ = cuda_array<std::uint32_t>(place, tile, "a tile of links");
     if (weights.empty()) return;
-    weights_ = array_from(place, weights.first(kept_), "links' weights");
+    weights_ = {place, weights.first(kept_), "links' weights"};
     weight_tile_ = cuda_array<std::uint64_t>(place, tile, "a tile of links' weights");
 }
 

@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "device/array.hpp"
+#include "device/input_array.hpp"
 #include "quern/ops/link_rank.hpp"
 
 namespace quern::link_rank_detail {
@@ -72,9 +72,11 @@ class link_tiles {
 
     link_graph_view graph_;
     std::span<const std::uint64_t> host_weights_;
-    cuda_array<std::uint64_t> offsets_;
-    cuda_array<std::uint32_t> sources_, source_tile_;  ///< links [0, kept_), and one tile of the others
-    cuda_array<std::uint64_t> weights_, weight_tile_;
+    // Of the links [0, kept_), and one tile of the others.
+    input_array<cuda_place, std::uint64_t> offsets_, weights_;
+    input_array<cuda_place, std::uint32_t> sources_;
+    cuda_array<std::uint32_t> source_tile_;
+    cuda_array<std::uint64_t> weight_tile_;
     std::uint64_t kept_ = 0;
 };
 

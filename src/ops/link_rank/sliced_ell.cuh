@@ -112,7 +112,7 @@ class sliced_ell {
     };
     struct under_way;
     void number_nodes(cuda_place& place, const link_graph_view& graph, const sliced_ell_layout& layout);
-    void choose_targets(cuda_place& place, const cuda_array<std::uint64_t>& offsets,
+    void choose_targets(cuda_place& place, device_span<const std::uint64_t> offsets,
                         const device_share& share);
     group lay_out(cuda_place& place, under_way& work, std::uint32_t g) const;
 

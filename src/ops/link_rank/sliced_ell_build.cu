@@ -209,7 +209,7 @@ struct sliced_ell::under_way {
 void sliced_ell::number_nodes(cuda_place& place, const link_graph_view& graph,
                               const sliced_ell_layout& layout) {
     const std::uint32_t n = graph.nodes;
-    const auto degrees = array_from(place, graph.out_degrees, "out-degrees");
+    const input_array<cuda_place, std::uint64_t> degrees(place, graph.out_degrees, "out-degrees");
     const cuda_array<std::uint32_t> keys(place, n, "the order of nodes"),
         order(place, n, "the order of nodes");
     QUERN_LAUNCH(place, thread_each(n), order_nodes_kernel, degrees.data(), n, keys.data(), order.data());
@@ -262,7 +262,7 @@ void sliced_ell::number_nodes(cuda_place& place, const link_graph_view& graph,
         view_.hot_slots[g] = std::min(table, (slots_.slots - g * table + 3) / 4 * 4);
 }
 
-void sliced_ell::choose_targets(cuda_place& place, const cuda_array<std::uint64_t>& offsets,
+void sliced_ell::choose_targets(cuda_place& place, device_span<const std::uint64_t> offsets,
                                 const device_share& share) {
     targets_ = {0, slots_.slots};
     if (share.count == 1) return;
@@ -325,25 +325,28 @@ sliced_ell::group sliced_ell::lay_out(cuda_place& place, under_way& work, std::u
 sliced_ell::sliced_ell(cuda_place& place, const link_graph_view& graph, const sliced_ell_layout& layout,
                        const device_share& share) {
     number_nodes(place, graph, layout);
-    const auto offsets = array_from(place, graph.offsets, "offsets of links");
-    choose_targets(place, offsets, share);
+    const input_array<cuda_place, std::uint64_t> offsets(place, graph.offsets, "offsets of links");
+    choose_targets(place, offsets.span(), share);
     const std::uint32_t groups = view_.hot_groups + 1;
     under_way work{cuda_array<std::uint32_t>(place, std::size_t{groups} * targets_.size, "counts of links")};
     place.fill_bytes(work.counts.data(), 0, work.counts.size() * sizeof(std::uint32_t));
 
     // A second copy of the sources besides the slices, or pieces that are copied twice.
     const std::uint64_t links = graph.sources.size();
-    const bool at_once = place.memory().left() / 4 >= 3 * links;
+    const shared_memory shared(place, graph.sources.data(), graph.sources.size_bytes());
+    const auto* const in_place = static_cast<const std::uint32_t*>(shared.address());
+    const bool at_once = in_place != nullptr || place.memory().left() / 4 >= 3 * links;
     const std::uint64_t piece =
         at_once ? links : std::min<std::uint64_t>(links, place.memory().left() / 64 + 1);
-    const cuda_array<std::uint32_t> sources(place, piece, "links");
+    const cuda_array<std::uint32_t> sources(place, in_place != nullptr ? 0 : piece, "links");
     const auto for_each_piece = [&](bool bring, auto&& enqueue) {
         for (std::uint64_t first = 0; first < links; first += piece) {
             const std::uint64_t count = std::min(piece, links - first);
             place.ctx().check_stop();
-            if (bring)
+            if (bring && in_place == nullptr)
                 place.copy_in(sources.data(), graph.sources.data() + first, count * sizeof(std::uint32_t));
-            enqueue(link_chunk{offsets.data(), slots_.nodes, sources.data(), first, count},
+            enqueue(link_chunk{offsets.data(), slots_.nodes,
+                               in_place != nullptr ? in_place + first : sources.data(), first, count},
                     launch_shape{blocks_for(count, links_a_block), block_threads});
         }
     };

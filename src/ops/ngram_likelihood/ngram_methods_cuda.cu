@@ -5,6 +5,7 @@
 
 #include "ops/ngram_likelihood/rows/block_pipe.cuh"
 //
+#include "device/input_array.hpp"
 #include "ops/ngram_likelihood/levels/parts_of_places.hpp"
 #include "ops/ngram_likelihood/ngram_methods.hpp"
 #include "ops/ngram_likelihood/papers/dictionary_method.hpp"
@@ -32,13 +33,13 @@ std::vector<ngram_totals> by_strings(cuda_place& place, const ngram_collection& 
         throw usage_error("n-gram likelihood: on a GPU the method strings takes texts of less than 4 GiB");
     const std::span bytes(reinterpret_cast<const std::uint8_t*>(collection.text.data()),
                           collection.text.size());
-    const auto text = array_from(place, std::span<const std::uint8_t>(bytes), "text");
+    const input_array<cuda_place, std::uint8_t> text(place, bytes, "text");
     const std::size_t size = collection.starts.size();
     auto begins = make_array<std::uint32_t>(place, size, "words"),
          ends = make_array<std::uint32_t>(place, size, "words");
     {
-        const auto starts = array_from(place, collection.starts, "words");
-        const auto lengths = array_from(place, collection.lengths, "words");
+        const input_array<cuda_place, std::uint64_t> starts(place, collection.starts, "words");
+        const input_array<cuda_place, std::uint32_t> lengths(place, collection.lengths, "words");
         for_each_item(place, size, narrow_words{starts.data(), lengths.data(), begins.data(), ends.data()});
     }
     return by_strings(place, {text.data(), begins.data(), ends.data()}, size, collection.documents, options,
@@ -61,7 +62,7 @@ void count_ngrams(cuda_place& place, const ngram_collection& collection, const n
             break;
         case ngram_method::dictionary: {
             check_positions(collection.words.size());
-            const auto words = array_from(place, collection.words, "words");
+            const input_array<cuda_place, std::uint32_t> words(place, collection.words, "words");
             record.totals = by_dictionary<cuda_place>(place, words.span(), collection.vocabulary,
                                                       collection.documents, options, sink);
             break;

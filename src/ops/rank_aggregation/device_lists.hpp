@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lists in a GPU's memory, copied there once and checked completely on arrival, so that no reader has to check. Read by
-// every compiler.
+// Lists for a GPU, checked completely on arrival, so that no reader has to check. Read by every compiler.
 #pragma once
 
 #include <cstdint>
 #include <span>
 #include <vector>
 
-#include "device/array.hpp"
+#include "device/input_array.hpp"
 #include "ops/rank_aggregation/lists.hpp"
 
 namespace quern::rank_aggregation_detail {
@@ -38,8 +37,10 @@ struct score_columns {
 template <class Score>
 class device_lists {
   public:
-    /// Throws usage_error for sizes that differ. Records faults in lists for refuse_faults.
-    device_lists(cuda_place& place, std::span<const ranked_list_view<Score>> lists, std::uint32_t objects);
+    /// Throws usage_error for sizes that differ. Records faults in lists for refuse_faults. `keep`: the lists may end before
+    /// this object, so they are always copied.
+    device_lists(cuda_place& place, std::span<const ranked_list_view<Score>> lists, std::uint32_t objects,
+                 bool keep);
 
     /// Throws list_fault for the first faulty entry of the first faulty list: scores that are not finite, rise, or (with a
     /// rule) are below the floor or too large for the weight; ids out of range or repeated.
@@ -66,8 +67,8 @@ class device_lists {
     cuda_place& place_;
     std::uint32_t objects_;
     std::uint64_t longest_ = 0;
-    std::vector<cuda_array<std::uint32_t>> ids_;
-    std::vector<cuda_array<Score>> scores_;
+    std::vector<input_array<cuda_place, std::uint32_t>> ids_;
+    std::vector<input_array<cuda_place, Score>> scores_;
     std::vector<device_list<Score>> lists_;
     std::vector<ends> ends_;  ///< scores
     cuda_array<device_list<Score>> table_;

@@ -84,13 +84,13 @@ cuda::launch_shape one_an_entry(std::uint64_t size) {
 
 template <class Score>
 device_lists<Score>::device_lists(cuda_place& place, std::span<const ranked_list_view<Score>> lists,
-                                  std::uint32_t objects)
+                                  std::uint32_t objects, bool keep)
     : place_(place), objects_(objects) {
     for (std::size_t i = 0; i < lists.size(); ++i) {
         const ranked_list_view<Score>& list = lists[i];
         check_list_sizes(i, list.ids.size(), list.scores.size());
-        ids_.push_back(array_from(place, list.ids, "the ids of a list"));
-        scores_.push_back(array_from(place, list.scores, "the scores of a list"));
+        ids_.emplace_back(place, list.ids, "the ids of a list", !keep);
+        scores_.emplace_back(place, list.scores, "the scores of a list", !keep);
         lists_.push_back(
             {ids_.back().data(), scores_.back().data(), list.ids.size(), list.weight, list.floor});
         ends_.push_back(list.scores.empty() ? ends{list.floor, list.floor}

@@ -99,13 +99,13 @@ std::string named_operation(aggregation_method method) {
            std::string(aggregation_method_names[static_cast<std::size_t>(method)]);
 }
 
-/// Lists in a GPU's memory. `keep`: for many calls.
+/// Lists on a GPU. `keep`: for many calls, after which the caller's lists may be gone.
 template <class Place, class Score>
 class held_lists {
   public:
     held_lists(Place& place, cpu_place& /*host*/, std::span<const ranked_list_view<Score>> lists,
                std::uint32_t objects, bool keep)
-        : place_(place), rules_(rules_of(lists)), lists_(place, lists, objects) {
+        : place_(place), rules_(rules_of(lists)), lists_(place, lists, objects, keep) {
         if (keep) lists_.refuse_faults(nullptr);  // now, for any rule
     }
 

@@ -12,6 +12,7 @@
 
 #include "device/cuda/caller_order.hpp"
 #include "device/first_devices.hpp"
+#include "device/input_array.hpp"
 #include "device/resident_set.hpp"
 #include "primitives/sparse/by_format.hpp"
 #include "primitives/sparse/formats_impl.hpp"
@@ -114,7 +115,7 @@ class held_matrix {
 
     /// Writes the rows of the place to `y`.
     product<Value> multiply(std::span<const Value> x, std::uint32_t repeat, std::span<Value> y) {
-        const auto x_on_place = array_from(place_, x, "the vector of a sparse product");
+        const input_array<Place, Value> x_on_place(place_, x, "the vector of a sparse product");
         const auto y_on_place = make_array<Value>(place_, rows_, "a sparse product");
         place_.synchronise();
         product<Value> result = repeated(x_on_place.span(), y_on_place.span(), repeat);

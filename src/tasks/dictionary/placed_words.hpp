@@ -4,9 +4,10 @@
 
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <vector>
 
-#include "device/array.hpp"
+#include "device/input_array.hpp"
 #include "primitives/dictionary/resident_words.hpp"
 #include "text/dictionary.hpp"
 
@@ -24,11 +25,10 @@ class placed_words {
     /// As primitives::find_words, of a text in the host's memory.
     void find(std::span<const std::uint8_t> text, std::span<const std::uint32_t> begins,
               std::span<const std::uint32_t> ends, std::span<std::uint32_t> ids) {
-        const auto put = [&]<class T>(std::span<const T> values) {
-            return array_from<Place>(place_, values, "words to look up");
-        };
-        const auto device_text = put(text);
-        const auto device_begins = put(begins), device_ends = put(ends);
+        constexpr std::string_view what_for = "words to look up";
+        const input_array<Place, std::uint8_t> device_text(place_, text, what_for);
+        const input_array<Place, std::uint32_t> device_begins(place_, begins, what_for),
+            device_ends(place_, ends, what_for);
         auto found = make_array<std::uint32_t>(place_, ids.size(), "ids");
         words_.find(place_, device_text.span(), device_begins.span(), device_ends.span(), found.span());
         copy_out<std::uint32_t>(place_, found.span(), ids);
