@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What an operation reads from the host's memory while it runs. A GPU that shares the host's memory (Jetson, DGX Spark) reads
-// it where it lies; any other gets a copy.
+// it in place; any other gets a copy.
 //
 //     const input_array<Place, float> x(place, host_values, "a vector");
 //     multiply(place, matrix, x.span(), y.span());
