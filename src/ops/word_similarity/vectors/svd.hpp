@@ -111,7 +111,16 @@ struct dense_block {
 /// scale · matrix · x.
 dense_block multiply(cpu_place& place, const sparse_rows& matrix, float scale, const dense_block& x);
 
-/// lefts[i]ᵀ · right for all i, stacked: (Σ widths) × right.width by rows. Products are exact, sums in double.
+/// For every right block lefts[i]ᵀ · block for the first `lefts` of `lefts`, stacked: (lefts · width) × width by rows. All
+/// blocks have the same rows and width. Products are exact, sums in double. Several right blocks at once read and widen
+/// the left ones once.
+struct right_block {
+    const dense_block* block;
+    std::size_t lefts;
+};
+std::vector<std::vector<double>> inner_products(cpu_place& place, std::span<const dense_block> lefts,
+                                                std::span<const right_block> rights);
+/// The same for one right block and all of `lefts`.
 std::vector<double> inner_products(cpu_place& place, std::span<const dense_block> lefts,
                                    const dense_block& right);
 

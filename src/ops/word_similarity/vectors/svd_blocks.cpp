@@ -8,7 +8,9 @@
 #include "ops/word_similarity/vectors/svd.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <utility>
 
 #include "device/cpu/parallel.hpp"
 #include "device/paced_checks.hpp"
@@ -202,35 +204,65 @@ dense_block multiply(cpu_place& place, const sparse_rows& matrix, float scale, c
     return result;
 }
 
+std::vector<std::vector<double>> inner_products(cpu_place& place, std::span<const dense_block> lefts,
+                                                std::span<const right_block> rights) {
+    const std::size_t rows = rights[0].block->rows, width = rights[0].block->width;
+    const std::size_t square = width * width, panel_size = panel_rows * width;
+    const std::size_t each = chunk_rows(rows), chunks = (rows + each - 1) / each;
+    std::vector<std::size_t> begins{0};  // of the products of each right block
+    for (const right_block& right : rights) begins.push_back(begins.back() + right.lefts * square);
+    const std::size_t size = begins.back();
+    std::vector<double> all(size);
+    // Some chunks at a time, whose sums wait to be added in order. Few chunks are cut by their left blocks, too.
+    const std::size_t at_once = std::min<std::size_t>(chunks, 2 * place.threads());
+    const std::size_t wanted =
+        at_once == 0 || at_once == 2 * place.threads() ? 1 : 4 * place.threads() / at_once;
+    const std::size_t parts = std::clamp<std::size_t>(lefts.size() / 4, 1, wanted);
+    const spilled_array<double> sums(place, at_once * size, "inner products");
+    for (std::size_t first = 0; first < chunks; first += at_once) {
+        const std::size_t count = std::min(at_once, chunks - first);
+        for_each_piece(place, count * parts, [&](std::size_t piece) {
+            const item_range mine = piece_of(lefts.size(), parts, piece % parts);
+            const std::size_t begin = (first + piece / parts) * each, end = std::min(rows, begin + each);
+            double* const out = sums.data() + piece / parts * size;
+            for (std::size_t r = 0; r < rights.size(); ++r) {
+                const std::size_t last = std::min(mine.end, rights[r].lefts);
+                if (mine.begin < last)
+                    std::fill(out + begins[r] + mine.begin * square, out + begins[r] + last * square, 0.0);
+            }
+            std::vector<double> panels(rights.size() * panel_size), left_panel(panel_size);
+            for (std::size_t row = begin; row < end; row += panel_rows) {
+                const std::size_t depth = std::min(panel_rows, end - row);
+                place.ctx().check_stop();
+                for (std::size_t r = 0; r < rights.size(); ++r)
+                    widen(rights[r].block->row(row), depth * width, panels.data() + r * panel_size);
+                for (std::size_t l = mine.begin; l < mine.end; ++l) {
+                    widen(lefts[l].row(row), depth * width, left_panel.data());
+                    for (std::size_t r = 0; r < rights.size(); ++r)
+                        if (l < rights[r].lefts)
+                            add_exact_product(product<double>{width, width, depth, left_panel.data(), 1,
+                                                              width, panels.data() + r * panel_size, width,
+                                                              out + begins[r] + l * square, width});
+                }
+            }
+        });
+        const std::size_t pieces = pieces_for(place, size, std::size_t{1} << 12);
+        for_each_piece(place, pieces, [&](std::size_t p) {
+            const item_range part = piece_of(size, pieces, p);
+            for (std::size_t s = 0; s < count; ++s)
+                for (std::size_t i = part.begin; i < part.end; ++i) all[i] += sums.data()[s * size + i];
+        });
+    }
+    std::vector<std::vector<double>> result;
+    for (std::size_t r = 0; r < rights.size(); ++r)
+        result.emplace_back(all.begin() + static_cast<std::ptrdiff_t>(begins[r]),
+                            all.begin() + static_cast<std::ptrdiff_t>(begins[r + 1]));
+    return result;
+}
+
 std::vector<double> inner_products(cpu_place& place, std::span<const dense_block> lefts,
                                    const dense_block& right) {
-    std::size_t height = 0;
-    for (const dense_block& left : lefts) height += left.width;
-    const std::size_t each = chunk_rows(right.rows), chunks = (right.rows + each - 1) / each;
-    const std::size_t size = height * right.width;
-    const spilled_array<double> sums(place, chunks * size, "inner products");
-    for_each_chunk(place, right.rows, each, [&](std::size_t begin, std::size_t end) {
-        double* const mine = sums.data() + begin / each * size;
-        std::fill_n(mine, size, 0.0);
-        std::vector<double> panel(panel_rows * right.width), left_panel;
-        for (std::size_t r = begin; r < end; r += panel_rows) {
-            const std::size_t count = std::min(panel_rows, end - r);
-            place.ctx().check_stop();
-            widen(right.row(r), count * right.width, panel.data());
-            double* out = mine;
-            for (const dense_block& left : lefts) {
-                left_panel.resize(panel_rows * left.width);
-                widen(left.row(r), count * left.width, left_panel.data());
-                add_exact_product(product<double>{left.width, right.width, count, left_panel.data(), 1,
-                                                  left.width, panel.data(), right.width, out, right.width});
-                out += left.width * right.width;
-            }
-        }
-    });
-    std::vector<double> result(size);
-    for (std::size_t s = 0; s < chunks; ++s)
-        for (std::size_t i = 0; i < size; ++i) result[i] += sums.data()[s * size + i];
-    return result;
+    return std::move(inner_products(place, lefts, std::array{right_block{&right, lefts.size()}}).front());
 }
 
 void fill_randomly(cpu_place& place, std::uint64_t seed, dense_block& block) {

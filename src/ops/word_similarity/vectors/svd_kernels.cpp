@@ -25,43 +25,46 @@ HWY_INLINE V plus_product(V sum, V a, V b) {
     return exact ? hn::MulAdd(a, b, sum) : hn::Add(sum, hn::Mul(a, b));
 }
 
-// Six rows of `a` against two registers of columns: twelve sums, which fit the sixteen registers of AVX2 with the two of
-// `b` and one of `a`.
-template <bool exact, class D>
-HWY_INLINE void add_six_rows(const product<hn::TFromD<D>>& p, std::size_t i, std::size_t j) {
+// Rows of `a` against two registers of columns: two sums a row. With the two registers of `b` and one of `a`, six rows fit the
+// sixteen registers of AVX2; eight, where there are 32.
+constexpr std::size_t rows_at_once = HWY_TARGET <= HWY_AVX3 || HWY_ARCH_ARM ? 8 : 6;
+
+template <bool exact, std::size_t rows, class D>
+HWY_INLINE void add_rows(const product<hn::TFromD<D>>& p, std::size_t i, std::size_t j) {
     using T = hn::TFromD<D>;
     const D d;
     const std::size_t lanes = hn::Lanes(d);
-    auto s00 = hn::Zero(d), s01 = s00, s10 = s00, s11 = s00, s20 = s00, s21 = s00;
-    auto s30 = s00, s31 = s00, s40 = s00, s41 = s00, s50 = s00, s51 = s00;
+    auto s00 = hn::Zero(d), s01 = s00, s10 = s00, s11 = s00, s20 = s00, s21 = s00, s30 = s00, s31 = s00;
+    auto s40 = s00, s41 = s00, s50 = s00, s51 = s00, s60 = s00, s61 = s00, s70 = s00, s71 = s00;
     const T* a = p.a + i * p.row_step;
     const T* b = p.b + j;
     for (std::size_t k = 0; k < p.depth; ++k, a += p.depth_step, b += p.b_stride) {
         const auto b0 = hn::LoadU(d, b), b1 = hn::LoadU(d, b + lanes);
-        auto x = hn::Set(d, a[0]);
-        s00 = plus_product<exact>(s00, x, b0), s01 = plus_product<exact>(s01, x, b1);
-        x = hn::Set(d, a[p.row_step]);
-        s10 = plus_product<exact>(s10, x, b0), s11 = plus_product<exact>(s11, x, b1);
-        x = hn::Set(d, a[2 * p.row_step]);
-        s20 = plus_product<exact>(s20, x, b0), s21 = plus_product<exact>(s21, x, b1);
-        x = hn::Set(d, a[3 * p.row_step]);
-        s30 = plus_product<exact>(s30, x, b0), s31 = plus_product<exact>(s31, x, b1);
-        x = hn::Set(d, a[4 * p.row_step]);
-        s40 = plus_product<exact>(s40, x, b0), s41 = plus_product<exact>(s41, x, b1);
-        x = hn::Set(d, a[5 * p.row_step]);
-        s50 = plus_product<exact>(s50, x, b0), s51 = plus_product<exact>(s51, x, b1);
+        const auto add = [&](std::size_t row, auto& left, auto& right) HWY_ATTR {
+            const auto x = hn::Set(d, a[row * p.row_step]);
+            left = plus_product<exact>(left, x, b0), right = plus_product<exact>(right, x, b1);
+        };
+        add(0, s00, s01);
+        if constexpr (rows > 1) add(1, s10, s11);
+        if constexpr (rows > 2) add(2, s20, s21), add(3, s30, s31);
+        if constexpr (rows > 4) add(4, s40, s41), add(5, s50, s51);
+        if constexpr (rows > 6) add(6, s60, s61), add(7, s70, s71);
     }
     const auto store = [&](std::size_t row, auto left, auto right) HWY_ATTR {
         T* const out = p.out + (i + row) * p.out_stride + j;
         hn::StoreU(hn::Add(hn::LoadU(d, out), left), d, out);
         hn::StoreU(hn::Add(hn::LoadU(d, out + lanes), right), d, out + lanes);
     };
-    store(0, s00, s01), store(1, s10, s11), store(2, s20, s21);
-    store(3, s30, s31), store(4, s40, s41), store(5, s50, s51);
+    store(0, s00, s01);
+    if constexpr (rows > 1) store(1, s10, s11);
+    if constexpr (rows > 2) store(2, s20, s21), store(3, s30, s31);
+    if constexpr (rows > 4) store(4, s40, s41), store(5, s50, s51);
+    if constexpr (rows > 6) store(6, s60, s61), store(7, s70, s71);
 }
 
+// One row against one register of columns.
 template <bool exact, class D>
-HWY_INLINE void add_one_row(const product<hn::TFromD<D>>& p, std::size_t i, std::size_t j) {
+HWY_INLINE void add_one(const product<hn::TFromD<D>>& p, std::size_t i, std::size_t j) {
     using T = hn::TFromD<D>;
     const D d;
     auto sum = hn::Zero(d);
@@ -75,12 +78,17 @@ HWY_INLINE void add_one_row(const product<hn::TFromD<D>>& p, std::size_t i, std:
 
 template <bool exact, class D>
 HWY_INLINE void add_all(const product<hn::TFromD<D>>& p) {
-    const std::size_t lanes = hn::Lanes(D()), pair = 2 * lanes, paired = p.columns / pair * pair;
-    const std::size_t sixes = p.rows / 6 * 6;
-    for (std::size_t j = 0; j < paired; j += pair)
-        for (std::size_t i = 0; i < sixes; i += 6) add_six_rows<exact, D>(p, i, j);
-    for (std::size_t j = 0; j < p.columns; j += lanes)
-        for (std::size_t i = j < paired ? sixes : 0; i < p.rows; ++i) add_one_row<exact, D>(p, i, j);
+    const std::size_t lanes = hn::Lanes(D()), pair = 2 * lanes;
+    std::size_t j = 0;
+    for (; j + pair <= p.columns; j += pair) {
+        std::size_t i = 0;
+        for (; i + rows_at_once <= p.rows; i += rows_at_once) add_rows<exact, rows_at_once, D>(p, i, j);
+        for (; i + 4 <= p.rows; i += 4) add_rows<exact, 4, D>(p, i, j);
+        for (; i + 2 <= p.rows; i += 2) add_rows<exact, 2, D>(p, i, j);
+        for (; i < p.rows; ++i) add_rows<exact, 1, D>(p, i, j);
+    }
+    for (; j < p.columns; j += lanes)
+        for (std::size_t i = 0; i < p.rows; ++i) add_one<exact, D>(p, i, j);
 }
 
 void add_product_float(const product<float>& p) {
@@ -93,21 +101,18 @@ void add_exact_product(const product<double>& p) {
     add_all<true, doubles>(p);
 }
 
-// One to four registers of a row of x. The rows of x are far apart: later ones are prefetched early.
+// One, two or four registers of a row of x. The rows of x are far apart: later ones are prefetched early.
 constexpr std::size_t entries_ahead = 12;
 
-template <bool four>
+template <std::size_t registers>
 HWY_INLINE void multiply_part(const sparse_row& row, float scale, const float* x, std::size_t width,
                               float* out) {
     const floats d;
     const std::size_t lanes = hn::Lanes(d);
     const auto zero = hn::Zero(d);
     auto t0 = hn::LoadU(d, out), t1 = zero, t2 = zero, t3 = zero;
-    if constexpr (four) {
-        t1 = hn::LoadU(d, out + lanes);
-        t2 = hn::LoadU(d, out + 2 * lanes);
-        t3 = hn::LoadU(d, out + 3 * lanes);
-    }
+    if constexpr (registers > 1) t1 = hn::LoadU(d, out + lanes);
+    if constexpr (registers > 2) t2 = hn::LoadU(d, out + 2 * lanes), t3 = hn::LoadU(d, out + 3 * lanes);
     for (std::size_t begin = 0; begin < row.entries; begin += entries_at_once) {
         auto s0 = zero, s1 = zero, s2 = zero, s3 = zero;
         for (std::size_t e = begin, end = std::min(row.entries, begin + entries_at_once); e < end; ++e) {
@@ -115,32 +120,27 @@ HWY_INLINE void multiply_part(const sparse_row& row, float scale, const float* x
             const float* const next = x + row.columns[ahead] * width;
             const float* const at = x + row.columns[e] * width;
             const auto weight = hn::Set(d, row.weights[e] * scale);
-            hwy::Prefetch(next);
-            s0 = hn::Add(s0, hn::Mul(weight, hn::LoadU(d, at)));
-            if constexpr (four) {
-                hwy::Prefetch(next + lanes);
-                s1 = hn::Add(s1, hn::Mul(weight, hn::LoadU(d, at + lanes)));
-                hwy::Prefetch(next + 2 * lanes);
-                s2 = hn::Add(s2, hn::Mul(weight, hn::LoadU(d, at + 2 * lanes)));
-                hwy::Prefetch(next + 3 * lanes);
-                s3 = hn::Add(s3, hn::Mul(weight, hn::LoadU(d, at + 3 * lanes)));
-            }
+            const auto add = [&](std::size_t number, auto& sum) HWY_ATTR {
+                hwy::Prefetch(next + number * lanes);
+                sum = hn::Add(sum, hn::Mul(weight, hn::LoadU(d, at + number * lanes)));
+            };
+            add(0, s0);
+            if constexpr (registers > 1) add(1, s1);
+            if constexpr (registers > 2) add(2, s2), add(3, s3);
         }
         t0 = hn::Add(t0, s0), t1 = hn::Add(t1, s1), t2 = hn::Add(t2, s2), t3 = hn::Add(t3, s3);
     }
     hn::StoreU(t0, d, out);
-    if constexpr (four) {
-        hn::StoreU(t1, d, out + lanes);
-        hn::StoreU(t2, d, out + 2 * lanes);
-        hn::StoreU(t3, d, out + 3 * lanes);
-    }
+    if constexpr (registers > 1) hn::StoreU(t1, d, out + lanes);
+    if constexpr (registers > 2) hn::StoreU(t2, d, out + 2 * lanes), hn::StoreU(t3, d, out + 3 * lanes);
 }
 
 void multiply_one_row(const sparse_row& row, float scale, const float* x, std::size_t width, float* out) {
     const std::size_t lanes = hn::Lanes(floats());
     std::size_t j = 0;
-    for (; j + 4 * lanes <= width; j += 4 * lanes) multiply_part<true>(row, scale, x + j, width, out + j);
-    for (; j < width; j += lanes) multiply_part<false>(row, scale, x + j, width, out + j);
+    for (; j + 4 * lanes <= width; j += 4 * lanes) multiply_part<4>(row, scale, x + j, width, out + j);
+    for (; j + 2 * lanes <= width; j += 2 * lanes) multiply_part<2>(row, scale, x + j, width, out + j);
+    for (; j < width; j += lanes) multiply_part<1>(row, scale, x + j, width, out + j);
 }
 
 void widen_all(const float* from, std::size_t size, double* to) {

@@ -173,6 +173,7 @@ class truncation {
 
     // The eigenvectors of WᵀW over the first blocks.
     void solve(std::size_t blocks, std::size_t dimensions) {
+        add_products();
         const std::size_t size = blocks * basis_[0].width;
         spilled_array<double> products = all_products(size, exponent_of_products_);
         found_ = symmetric_eigen(place_, size, products.data(), dimensions);
@@ -201,11 +202,23 @@ class truncation {
         return greatest;
     }
 
-    // Q gets a block, W its image, and WᵀW the products with all previous blocks.
+    // Q gets a block, and W its image.
     void add_to_space(dense_block block) {
         basis_.push_back(std::move(block));
         images_.push_back(multiply(place_, long_, scale_, basis_.back()));
-        products_.push_back(inner_products(place_, images_, images_.back()));
+    }
+
+    // WᵀW gets the products of the blocks added since with all before them, a few blocks at a time.
+    void add_products() {
+        constexpr std::size_t at_once = 4;
+        while (products_.size() < images_.size()) {
+            std::vector<right_block> rights;
+            for (std::size_t i = products_.size(); i < images_.size() && rights.size() < at_once; ++i)
+                rights.push_back({&images_[i], i + 1});
+            const auto lefts = std::span<const dense_block>(images_).first(rights.back().lefts);
+            for (std::vector<double>& found : inner_products(place_, lefts, rights))
+                products_.push_back(std::move(found));
+        }
     }
 
     // WᵀW from its block columns, symmetric, scaled to at most 1; exponent: of the scale.
