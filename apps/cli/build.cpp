@@ -106,11 +106,10 @@ int run_build(const command& self, const std::vector<std::string>& arguments) {
         "threads, any memory budget and any machine. The store appears complete or not at all: an "
         "interrupted build or a full disk leaves nothing half-written and keeps what was there before.\n\n"
         "A corpus is a Wikipedia XML dump, a folder (.txt .md .html and source code), JSON lines ({\"id\", "
-        "\"text\"}, optional title and links), TSV (id, tab, text), Parquet, Arrow, TREC SGML, wikiextractor "
-        "output, WARC files of web crawls, mail (mbox, .eml), or lines (one word per line, empty lines "
-        "between "
-        "documents). Each may be plain or compressed with "
-        "gzip, bzip2, zstd or xz; format and compression are detected from the content.");
+        "\"text\"}, optional title and links), CSV or TSV, Parquet, Arrow, TREC SGML, wikiextractor output, "
+        "WARC files of web crawls, mail (mbox, .eml), office documents, EPUB, PDF, or lines (one word per "
+        "line, empty lines between documents). Each may be plain or compressed with gzip, bzip2, zstd or xz; "
+        "format and compression are detected from the content.");
     line.arguments("CORPUS",
                    "Files, folders and patterns in quotes ('shards/*.jsonl.zst'), read in this order; - is "
                    "standard input (JSON lines unless --input-format names another form).",
@@ -141,7 +140,7 @@ int run_build(const command& self, const std::vector<std::string>& arguments) {
     line.option(
         "--delete", "FILE",
         "Delete the documents whose ids FILE lists, one on each line, from the existing store; - is standard "
-        "input. Then CORPUS may be missing; otherwise it is added afterwards.",
+        "input. CORPUS is then optional; if given, it is added afterwards.",
         "", [&](const std::string& value) {
             for (numbered_line& id : lines_of_file(value)) options.deleted_ids.push_back(std::move(id.text));
             deletes = true;

@@ -300,9 +300,9 @@ int run_resume(const command& self, const std::vector<std::string>& arguments) {
 int run_status(const command& self, const std::vector<std::string>& arguments) {
     command_line line(
         self, "DIR [OPTION]...",
-        "Shows how many tasks of a plan are waiting, running, failed and done: state, tasks. Where the "
-        "number of steps depends on the results, more rows have the tasks of later steps that are "
-        "possible and, after the last step, unneeded. "
+        "Shows how many tasks of a plan are waiting, running, failed and done: state, tasks. If the "
+        "number of steps depends on the results, further rows count the tasks of later steps that are "
+        "possible or, after the last step, unneeded. "
         "With --tasks every task: "
         "task, phase, kind, state, note (where it runs, or why it failed).");
     std::string folder;

@@ -18,9 +18,9 @@ int run_complete(const command& self, const std::vector<std::string>& arguments)
     command_line line(
         self, "STORE TEXT... [OPTION]...",
         "Completes the last word of TEXT from the words of a store: all words that begin with it, those in "
-        "the "
-        "most documents first, then in byte order. If none begins so, words whose beginning differs by a few "
-        "typos. Writes word, documents, occurrences and distance (in edits). Words are in the store's form: "
+        "the most documents first, then in byte order. If there are none, words whose beginning "
+        "is a few typos away are written. Writes word, documents, occurrences and distance (in edits). Words "
+        "are in the store's form: "
         "stems if the store stems.");
     line.argument("STORE", "A store of quern build.", path);
     line.arguments("TEXT", "What is typed; several arguments are joined by blanks.", words, true);

@@ -79,10 +79,10 @@ int run_mcp(const command& self, const std::vector<std::string>& arguments) {
     command_line line(
         self, "STORE... [OPTION]...",
         "Offers stores to agents over the Model Context Protocol: tools to search them, to read their "
-        "documents "
-        "to count phrases and to complete words; with a thesaurus also similar words, with document vectors "
-        "also similar "
-        "documents. Reads messages of JSON-RPC from standard input, one per line, and answers on standard "
+        "documents, to count phrases and to complete words; with a thesaurus also similar words, with "
+        "document vectors "
+        "also similar documents. Reads messages of JSON-RPC from standard input, one per line, and answers "
+        "on standard "
         "output until the input ends. No tool changes a store.");
     declare(line, request);
     line.parse(arguments);

@@ -78,8 +78,8 @@ int run_merge(const command& self, const std::vector<std::string>& arguments) {
     line.flag(
         "--sharded",
         "Write a sharded store instead: a small folder that names the stores, which stay where they are "
-        "and must not change. quern search, serve, mcp and count find in it what they would find in the "
-        "merged store, with the same scores.",
+        "and must not change. quern search, serve, mcp and count give the results of the merged store, "
+        "with the same scores.",
         sharded);
     line.option("--at", "URL,...",
                 "With --sharded: for each store the address of the quern serve that searches it, as in "

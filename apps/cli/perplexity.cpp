@@ -121,7 +121,7 @@ int run_perplexity(const command& self, const std::vector<std::string>& argument
                  "A row for each line, scored as KenLM scores it.");
     line.example("quern perplexity news.arpa held-out.jsonl --interpolate wiki.arpa --tune",
                  "The weights of two models that predict a text best.");
-    line.example("quern perplexity news.arpa --generate 10 --seed 7", "Ten texts by chance.");
+    line.example("quern perplexity news.arpa --generate 10 --seed 7", "Ten random texts.");
     line.parse(arguments);
     check_request(line, options, inputs, generated.count != 0, bits);
     if (options.tokenized && text.any())

@@ -64,9 +64,9 @@ void declare(command_line& line, serve_request& request) {
     line.section("Server options");
     line.options(
         "--folder", "[NAME=]DIR",
-        "The folder that the store NAME was built from, as it is now: documents are then shown as they are "
-        "written (Markdown and HTML, with their images), and can be kept as files. NAME may be left out for "
-        "one store. By default the corpus itself, if it is a folder; none shows only the texts of stores.",
+        "The folder that the store NAME was built from: its current files are then shown as they are written "
+        "(Markdown and HTML, with their images) and offered for download. NAME may be left out for one "
+        "store. By default the corpus itself, if it is a folder; none shows only the texts of stores.",
         [&](const std::string& value) { request.folders.push_back(value); });
     line.option("--host", "HOST",
                 "The address to listen on: 127.0.0.1 and localhost are reachable from this machine only, "

@@ -37,8 +37,8 @@ inline constexpr auto options_of<duplicate_options> = std::array{
                                             "shingle: words, or characters, per shingle."),
     option_for<&duplicate_options::of_shingles>(
         "shingle_unit", "UNIT", shingle_unit_names,
-        "shingle: what shingles are made of: word, or char (a code point of the text as it is; then give "
-        "--shingle, for example 24)."),
+        "shingle: what shingles are made of: word, or char (a code point of the text, unchanged; "
+        "--shingle then counts characters, for example 24)."),
     option_for<&duplicate_options::similarity>("similarity", "X", {.above = 0, .max = 1},
                                                "shingle: minimum Jaccard similarity of a pair."),
     option_for<&duplicate_options::hamming>("hamming", "N", {.max = 16},

@@ -13,9 +13,9 @@ namespace quern {
 template <>
 inline constexpr auto options_of<dedup_options> = std::array{
     option_for<&dedup_options::rule>("rule", "RULE", removal_rule_names,
-                                     "Which documents to remove: near-kept (those near one that stays) or "
+                                     "Which documents to remove: near-kept (those near a kept one) or "
                                      "connected (all but one of each group that pairs connect, also those "
-                                     "that are near no document that stays)."),
+                                     "that are near no kept document)."),
     option_for<&dedup_options::keep>("keep", "WHICH", keep_policy_names,
                                      "Which of several near-duplicates to prefer: first, last, longest or "
                                      "shortest (in bytes; the first of equal ones). Earlier documents "

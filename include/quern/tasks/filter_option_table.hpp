@@ -14,10 +14,10 @@ inline constexpr auto options_of<filter_options> = std::array{
     option_for<&filter_options::words>("words", "SPLIT", word_split_names,
                                        "What the rules count as words. unicode: Unicode's word boundaries, "
                                        "and every other character that is not white space as a word of "
-                                       "its own; whitespace: whatever stands between white space."),
+                                       "its own; whitespace: what white space separates."),
     option_for<&filter_options::language_score>(
         "language_score", "SHARE", {.min = 0, .max = 1},
-        "With --language: the least share of the text that must be in the language."),
+        "With --language: the minimum share of the text that must be in the language."),
     option_for<&filter_options::perplexity>("perplexity", "MODEL",
                                             "After the rules, remove documents by the perplexity of this "
                                             "language model, as quern perplexity computes it."),

@@ -18,7 +18,7 @@ inline constexpr auto options_of<compact_model_options> =
 template <>
 inline constexpr auto options_of<generate_options> = std::array{
     option_for<&generate_options::count>("generate", "N", {.min = 0, .max = 1000000000},
-                                         "Read no corpus, but write N texts by chance: each word by its "
+                                         "Read no corpus, but write N random texts: each word by its "
                                          "probability after the words before it."),
     option_for<&generate_options::seed>("seed", "N", {},
                                         "With --generate: the same number gives the same texts."),

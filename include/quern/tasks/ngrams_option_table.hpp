@@ -23,8 +23,8 @@ inline constexpr auto options_of<ngrams_options> = std::array{
                                        "kneser-ney: exclude n-grams that occur so many times or less, by "
                                        "length: \"0 0 1\" is 0 for single words and "
                                        "pairs, 1 from 3 words on."),
-    option_for<&ngrams_options::limit_vocabulary>(
-        "limit_vocabulary", "FILE",
-        "kneser-ney: exclude n-grams with words that this file, of words separated by white space, lacks.")};
+    option_for<&ngrams_options::limit_vocabulary>("limit_vocabulary", "FILE",
+                                                  "kneser-ney: exclude n-grams with words that are not in "
+                                                  "this file of words separated by white space.")};
 
 }  // namespace quern

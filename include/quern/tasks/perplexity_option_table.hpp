@@ -15,11 +15,11 @@ inline constexpr auto options_of<perplexity_options> = std::array{
         "sentences", "A row for each sentence, with its number in the document after the id: ID:1, ID:2 …"),
     option_for<&perplexity_options::tokenized>("tokenized",
                                                "The texts are words separated by blanks, a sentence on each "
-                                               "line, as KenLM takes them. Else words and "
-                                               "sentences are found by the text options."),
+                                               "line, as for KenLM. Otherwise the text "
+                                               "options find words and sentences."),
     option_for<&perplexity_options::marks>(
         "marks", "WHEN", sentence_mark_names,
-        "Whether each sentence stands between <s> and </s>. auto: if the model expects </s>."),
+        "Whether each sentence is scored between <s> and </s>. auto: if the model predicts </s>."),
     option_for<&perplexity_options::weights>("weights", "LIST",
                                              "With --interpolate: a weight for each model, in their order, "
                                              "as in \"0.7 0.3\"; only their ratio counts. "

@@ -100,7 +100,7 @@ inline constexpr auto options_of<search_options> = std::array{
         "feedback", "METHOD", feedback_method_names,
         "Search again with words of the best documents: rm3 (relevance model) or bo1 (Bose-Einstein)."),
     option_for<&search_options::feedback_documents>("feedback_documents", "N", {.min = 1, .max = 1000},
-                                                    "Documents that --feedback takes words from."),
+                                                    "Best documents from which --feedback takes words."),
     option_for<&search_options::feedback_terms>("feedback_terms", "N", {.min = 1, .max = 10'000},
                                                 "Words that --feedback takes."),
     option_for<&search_options::original_weight>(
