@@ -58,9 +58,9 @@ void describe(command_line& line, decontaminate_request& request) {
     line.option(
         "-o,--output", "FILE|DIR/",
         "The training documents that are not contaminated, in their order: lines of JSON lines and TSV byte "
-        "for byte, others as JSON lines. - is standard output, for this option and --matches. DIR/, with a "
-        "slash: a new folder with one file for each file of the training data, under the same name and in "
-        "the same form.",
+        "for byte, others as JSON lines; for a name ending in .parquet, rows of Parquet files with all "
+        "columns. - is standard output, for this option and --matches. DIR/, with a slash: a new folder with "
+        "one file for each file of the training data, under the same name and in the same form.",
         "", [&](const std::string& value) { request.kept = output_name(value); });
     line.flag(
         "--resume",
@@ -143,6 +143,7 @@ int find_and_write(decontaminate_request& request, session& job) {
     decontaminate_options& options = request.options;
     auto kept = open_if(file_of_documents(request.kept), job), matches = open_if({request.matches}, job),
          report = open_if(report_page(request.report), job);
+    options.keep_rows = holds_rows(file_of_documents(request.kept));
     if (kept) options.kept = [&](std::string_view bytes) { kept->write(bytes); };
     options.keep_examples = report.has_value();
 

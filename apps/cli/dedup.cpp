@@ -187,13 +187,6 @@ void refuse_repeated_input(const dedup_request& request) {
     if (readers > 1) throw usage_error("standard input (-) can be given only once");
 }
 
-constexpr std::string_view parquet_form = ".parquet";
-
-destination file_of_kept(const std::string& path) {
-    if (form_of_name(path) != parquet_form || is_compressed_name(path)) return {path};
-    return {.path = path, .form = std::string(parquet_form), .written = "the kept rows of Parquet files"};
-}
-
 constexpr std::uint64_t rows_at_once = 65536;  ///< between two checks of the progress and the stop flag
 
 void report_written(const session& job, std::string_view stage, std::uint64_t done, std::uint64_t all,
@@ -264,9 +257,9 @@ int find_and_write(dedup_request& request, session& job) {
     if (request.pairs.empty() && request.groups.empty() && request.kept.empty()) request.pairs = "-";
     const bool to_folder = !request.dedup.kept_folder.empty();
     auto pairs = open_if({request.pairs}, job), groups = open_if({request.groups}, job),
-         kept = open_if(to_folder ? destination() : file_of_kept(request.kept), job),
+         kept = open_if(file_of_documents(request.kept), job),
          report = open_if(report_page(request.report), job);
-    const bool to_rows = kept && !file_of_kept(request.kept).form.empty();
+    const bool to_rows = holds_rows(file_of_documents(request.kept));
     request.dedup.keep_rows = to_rows;
     request.dedup.keep_records = kept && !to_rows;
     request.dedup.list_pairs = pairs || report;
@@ -340,15 +333,13 @@ int run_dedup(const command& self, const std::vector<std::string>& arguments) {
         check_destination({.path = request.dedup.store, .is_folder = true}, false);
     }
     files.push_back(request.dedup.store);
-    std::string kept_file = request.kept;
-    if (kept_file.ends_with('/')) {
-        files.push_back(harmless_folder(kept_file, files));
-        kept_file.clear();
+    if (request.kept.ends_with('/')) {
+        files.push_back(harmless_folder(request.kept, files));
         request.dedup.kept_folder = request.kept;
     }
     if (is_complete_already(request.dedup, job)) return 0;
     job.check_destinations(
-        {{request.pairs}, {request.groups}, file_of_kept(kept_file), report_page(request.report)},
+        {{request.pairs}, {request.groups}, file_of_documents(request.kept), report_page(request.report)},
         std::move(files));
     if (request.cluster.is_used()) {
         const auto plan = [&](unsigned shards) { return plan_dedup(request.dedup, shards, job.ctx); };

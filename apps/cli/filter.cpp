@@ -107,10 +107,10 @@ void describe(command_line& line, filter_request& request) {
     line.option(
         "-o,--output", "FILE|DIR/",
         "The kept documents, in their order: lines of JSON lines and TSV byte for byte, except texts that a "
-        "rule or a mask changes; other forms become JSON lines. - is standard output, for this option and "
-        "the next. DIR/, with "
-        "a slash: a "
-        "new folder with one file for each file of the corpus, under the same name and in the same form.",
+        "rule or a mask changes; other forms become JSON lines; for a name ending in .parquet, rows of "
+        "Parquet files with all columns. - is standard output, for this option and the next. DIR/, with a "
+        "slash: a new folder with one file for each file of the corpus, under the same name and in the same "
+        "form.",
         "", [&](const std::string& value) { request.kept = output_name(value); });
     line.flag(
         "--resume",
@@ -245,6 +245,7 @@ int run_filter(const command& self, const std::vector<std::string>& arguments) {
     }
     auto kept = open_if(file_of_documents(request.kept), job), removed = open_if({request.removed}, job),
          report = open_if(report_page(request.report), job);
+    options.keep_rows = holds_rows(file_of_documents(request.kept));
     if (kept) options.kept = [&](std::string_view bytes) { kept->write(bytes); };
     options.keep_examples = report.has_value();
     std::optional<row_writer> rows;

@@ -8,6 +8,7 @@
 #include <initializer_list>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "output.hpp"
@@ -17,12 +18,19 @@
 
 namespace quern::cli {
 
+constexpr std::string_view parquet_form = ".parquet";
+
 /// Nothing if `name` ends with a slash, a folder.
 inline destination file_of_documents(const std::string& name) {
-    destination to;
-    if (!name.ends_with('/')) to.path = name;
-    to.written = "a folder, DIR/, in which Parquet files stay such, or lines, as in FILE.jsonl";
-    return to;
+    if (name.ends_with('/')) return {};
+    if (form_of_name(name) != parquet_form || is_compressed_name(name))
+        return {.path = name, .written = "lines, as in FILE.jsonl, or FILE.parquet for Parquet files"};
+    return {.path = name, .form = std::string(parquet_form), .written = "the kept rows of Parquet files"};
+}
+
+/// Whether it is a Parquet file.
+inline bool holds_rows(const destination& kept) {
+    return kept.form == parquet_form;
 }
 
 /// The folder of `name`, which ends with a slash, unless it would harm the inputs.

@@ -75,7 +75,8 @@ filter() { quern filter --quiet "$@"; }
     sed 1d crawl.jsonl | cmp - out/one.jsonl
     [ "$(cat out/two.tsv)" = $'y\tlong enough to stay here' ]
     refused "is not empty" in --rules c4 -o out/
-    refused "a folder, DIR/, in which Parquet files stay such" in --rules c4 -o kept.parquet
+    refused "not a Parquet file" in --rules c4 -o kept.parquet
+    refused "FILE.parquet for Parquet files" in --rules c4 -o kept.arrow
 }
 
 @test "kill -9 at random moments, then --resume: the same bytes, and nothing is left" {

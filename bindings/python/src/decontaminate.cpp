@@ -152,11 +152,12 @@ std::unique_ptr<found_leaks> find_leaks(const nb::object& documents, const nb::o
         std::vector<std::filesystem::path> inputs = call.options.inputs;
         inputs.insert(inputs.end(), call.options.against.inputs.begin(), call.options.against.inputs.end());
         const bool to_folder = is_folder_name(call.output);
+        const std::string_view form = form_of_kept(call.output);
         if (to_folder) {
             refuse_harm(call.output.parent_path(), inputs);
             call.options.kept_folder = call.output;
         } else {
-            check_result_file(call.output, call.overwrite, inputs);
+            check_result_file(call.output, call.overwrite, inputs, form);
         }
         if (call.options.resume && !to_folder)
             refuse("resume requires an output folder, with a slash at the end");
@@ -165,7 +166,8 @@ std::unique_ptr<found_leaks> find_leaks(const nb::object& documents, const nb::o
         call.options.keep_examples = !call.report.empty();
         std::optional<output_file> kept;
         if (!call.output.empty() && !to_folder) {
-            kept.emplace(call.output, output_options{.replace = call.overwrite}, ctx);
+            kept.emplace(call.output, output_options{.replace = call.overwrite, .form = form}, ctx);
+            call.options.keep_rows = !form.empty();
             call.options.kept = [&](std::string_view bytes) { kept->write(bytes); };
         }
         auto result = decontaminate(call.options, ctx);
@@ -289,9 +291,8 @@ void declare_decontaminate(nb::module_& module) {
     options.table<&decontaminate_call::options, &decontaminate_options::text>();
     options.add({"output", "str | os.PathLike[str] | None", "None",
                  "Write the documents without items to this file: lines of JSON lines and TSV byte for byte, "
-                 "others as JSON "
-                 "lines; .gz and .zst compress. With a slash at the end: to a new folder, a file for each "
-                 "file of the training data."},
+                 "others as JSON lines; .gz and .zst compress; with .parquet, rows of Parquet files. With a "
+                 "slash at the end: to a new folder, a file for each file of the training data."},
                 [](decontaminate_call& r, nb::handle given) { r.output = text_of("output", given); });
     options.add(
         {"resume", "bool", "False",

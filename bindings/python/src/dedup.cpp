@@ -39,8 +39,6 @@ struct dedup_call : corpus_call {
     bool overwrite = false;
 };
 
-constexpr std::string_view parquet_form = ".parquet";
-
 /// Keeps the library's result, and the positions of Python: those of the given documents, from 0; negative for earlier
 /// ones.
 struct found_duplicates {
@@ -166,8 +164,8 @@ std::unique_ptr<found_duplicates> find_duplicates(const nb::object& documents, d
     const bool has_pairs = call.options.list_pairs;
     run(call.run, [&](const context& ctx, calling_thread& caller) {
         given.read_into(call.options, caller);
-        const bool to_rows = form_of_name(call.output) == parquet_form && !is_compressed_name(call.output);
-        const std::string_view form = to_rows ? parquet_form : "";
+        const std::string_view form = form_of_kept(call.output);
+        const bool to_rows = !form.empty();
         call.options.keep_rows = to_rows;
         call.options.keep_records = !call.output.empty() && !is_folder_name(call.output) && !to_rows;
         std::vector<std::filesystem::path> inputs = inputs_of(call.options);

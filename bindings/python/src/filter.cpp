@@ -120,11 +120,12 @@ std::unique_ptr<filtered> filter_documents(const nb::object& documents, filter_c
     run(call.run, [&](const context& ctx, calling_thread& caller) {
         corpus.read_into(call.options, caller);
         const bool to_folder = is_folder_name(call.output);
+        const std::string_view form = form_of_kept(call.output);
         if (to_folder) {
             refuse_harm(call.output.parent_path(), call.options.inputs);
             call.options.kept_folder = call.output;
         } else {
-            check_result_file(call.output, call.overwrite, call.options.inputs);
+            check_result_file(call.output, call.overwrite, call.options.inputs, form);
         }
         if (call.options.resume && !to_folder)
             refuse("resume requires an output folder, with a slash at the end");
@@ -133,7 +134,8 @@ std::unique_ptr<filtered> filter_documents(const nb::object& documents, filter_c
         call.options.keep_examples = !call.report.empty();
         std::optional<output_file> kept;
         if (!call.output.empty() && !to_folder) {
-            kept.emplace(call.output, output_options{.replace = call.overwrite}, ctx);
+            kept.emplace(call.output, output_options{.replace = call.overwrite, .form = form}, ctx);
+            call.options.keep_rows = !form.empty();
             call.options.kept = [&](std::string_view bytes) { kept->write(bytes); };
         }
         made->has_texts = call.options.wants_texts;
@@ -305,9 +307,8 @@ void declare_filter(nb::module_& module) {
     options.add(
         {"output", "str | os.PathLike[str] | None", "None",
          "Write the kept documents to this file: lines of JSON lines and TSV byte for byte, but for changed "
-         "texts, others as JSON lines; .gz and .zst compress. With a slash at the end: to a new folder, a "
-         "file for "
-         "each file of the corpus."},
+         "texts, others as JSON lines; .gz and .zst compress; with .parquet, rows of Parquet files. With a "
+         "slash at the end: to a new folder, a file for each file of the corpus."},
         [](filter_call& r, nb::handle given) { r.output = text_of("output", given); });
     options.add(
         {"resume", "bool", "False",

@@ -10,12 +10,18 @@
 #include <string_view>
 
 #include "quern/base/context.hpp"
+#include "quern/tasks/output_file.hpp"
 
 namespace quern::python {
 
 /// The name of a folder ends in a slash, as on the command line.
 inline bool is_folder_name(const std::filesystem::path& path) {
     return path.native().ends_with('/');
+}
+/// ".parquet" for the name of a file with rows of Parquet files, else nothing.
+inline std::string_view form_of_kept(const std::filesystem::path& path) {
+    constexpr std::string_view parquet = ".parquet";
+    return form_of_name(path) == parquet && !is_compressed_name(path) ? parquet : std::string_view();
 }
 /// Throws usage_error before the work if the file cannot be written, exists (unless `overwrite`), or if it would damage
 /// an input or a store (refuse_harm). Does nothing for an empty path. `form`: as in output_options.

@@ -3,6 +3,7 @@
 
 import datetime
 import decimal
+import json
 import pathlib
 import random
 from collections.abc import Callable
@@ -10,6 +11,7 @@ from collections.abc import Callable
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import quern
 
 SCHEMA = pa.schema(
     [
@@ -130,6 +132,24 @@ def test_shards_keep_their_form_and_give_what_one_file_gives(shards: pathlib.Pat
     assert one.to_pylist() == pa.concat_tables(kept).to_pylist()
     command("dedup", "in/*", "-o", "joined.parquet", "--quiet")
     assert pq.read_table("joined.parquet").to_pylist() == one.to_pylist()
+
+    # The same of the other commands that keep documents, from shards and none of whose documents stay, too.
+    pathlib.Path("test.jsonl").write_text(json.dumps({"id": "q", "text": one["text"][3].as_py()}) + "\n")
+    for made in (
+        ["filter", "in/*", "--rules", "length.max-characters=80", "--removed"],
+        ["filter", "in/*", "--rules", "length.min-words=100000", "--removed"],
+        ["decontaminate", "in/*", "--against", "test.jsonl", "--ngram", "5", "--overlap", "0.3", "--matches"],
+    ):
+        command(*made, "rows.tsv", "-o", "some.parquet", "--quiet", "--force")
+        at = 0 if made[0] == "filter" else 1
+        gone = {line.split("\t")[at] for line in pathlib.Path("rows.tsv").read_text().splitlines()}
+        some = pq.read_table("some.parquet")
+        assert some.schema.equals(one.schema, check_metadata=True)
+        assert gone and some.to_pylist() == [row for row in pa.concat_tables(whole).to_pylist() if row["id"] not in gone]
+    assert quern.filter("in/*", rules="length.min-words=100000", output="all.parquet").keep.sum() == 0
+    assert pq.read_table("all.parquet").num_rows == 0
+    with pytest.raises(quern.UsageError, match="changes the text"):
+        quern.filter("in/*", rules="c4.min-line-words=1000", output="changed.parquet")
 
     command("build", "in", "-o", "of_shards", "--skip", "all", "--quiet")
     command("build", "one.parquet", "-o", "of_one", "--skip", "all", "--quiet")

@@ -32,6 +32,9 @@ struct decontaminate_options : corpus_input {
     /// as JSON lines. Called while the corpus is read, by one thread at a time but not always the same, and for lines of
     /// TSV and CSV at the end. What it throws ends the run. Empty: they are not wanted.
     sink kept;
+    /// `kept` gets a Parquet file, as dedup_result::write_kept_rows() writes: all inputs are Parquet files with the same
+    /// schema. Called at the end.
+    bool keep_rows = false;
     /// Instead of `kept`, for write_kept_folder: the folder to write, new or empty. Checked before the work.
     std::filesystem::path kept_folder;
     /// With `kept_folder`: continues a run with the same inputs and options that was killed or interrupted, if there is one, and

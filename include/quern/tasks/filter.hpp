@@ -68,6 +68,9 @@ struct filter_options : corpus_input {
     /// changes it; others as JSON lines. Called while the corpus is read, by one thread at a time but not always the same, and
     /// for lines of TSV and CSV at the end. What it throws ends the run. Empty: they are not wanted.
     sink kept;
+    /// `kept` gets a Parquet file, as dedup_result::write_kept_rows() writes: all inputs are Parquet files with the same
+    /// schema, and no rule or mask may change a text. Called at the end.
+    bool keep_rows = false;
     /// Instead of `kept`: a new folder with an output for each file of the corpus; empty: none.
     std::filesystem::path kept_folder;
     /// With `kept_folder`: continues a run with the same inputs and options that was killed or interrupted, if there is one, and

@@ -38,6 +38,7 @@
 #include "tasks/dedup/duplicate_store.hpp"
 #include "tasks/dedup/kept_folder.hpp"
 #include "tasks/dedup/kept_request.hpp"
+#include "tasks/dedup/kept_rows.hpp"
 #include "tasks/ngrams/scratch_table.hpp"
 #include "tasks/shared/pinned_to_device.hpp"
 #include "tasks/shared/remaining_memory.hpp"
@@ -79,7 +80,7 @@ struct decontaminate_result::state {
     leak_examples examples;
     bool has_examples = false;
     std::unique_ptr<kept_folder> folder;
-    std::vector<bool> is_kept;  ///< with a folder
+    std::vector<bool> is_kept;  ///< with a folder or rows
     contamination_options options;
     std::vector<std::pair<std::string, std::string>> origin;
     std::vector<std::string> set_names;
@@ -188,7 +189,11 @@ class decontaminate_run {
     void read_corpus(const item_index& index) {
         state& s = *state_;
         const context ctx = with_remaining_memory(ctx_, evaluation_bytes_, "the evaluation data");
-        if (options_.kept) kept_.emplace(options_.kept, s.scratch.path(), options_.fields);
+        if (options_.kept && options_.keep_rows) {
+            rows_.emplace(s.scratch.file("rows"));
+        } else if (options_.kept) {
+            kept_.emplace(options_.kept, s.scratch.path(), options_.fields);
+        }
         if (!options_.matches_of_job.empty()) matches_of_job_.emplace(options_.matches_of_job, "matches");
         std::optional<io::corpus_place> start = io::corpus_place();
         reading_record earlier;
@@ -204,6 +209,7 @@ class decontaminate_run {
             record_ = std::move(earlier);
         }
         if (kept_) kept_->finish();
+        if (rows_) rows_->write([&](std::size_t i) { return s.is_kept[i]; }, options_.kept, ctx);
         contaminated_ = found_.documents();
         clock_.end_stage("scan", bytes);
         found_.finish(s, ctx);
@@ -309,11 +315,12 @@ class decontaminate_run {
             notes->add(d.id, text);
         }
         if (kept_ && matches.empty()) kept_->take(d);
+        if (rows_) rows_->append(d, ctx_);
         decide(d, matches);
     }
 
     void decide(const document& d, std::span<contamination> matches) {
-        if (state_->folder) state_->is_kept.push_back(matches.empty());
+        if (state_->folder || rows_) state_->is_kept.push_back(matches.empty());
         const std::uint64_t position = documents_++;
         if (matches.empty()) return;
         found_.add(d, position, matches);
@@ -401,6 +408,7 @@ class decontaminate_run {
     stage_clock clock_{statistics_};
     std::unique_ptr<state> state_ = std::make_unique<state>(ctx_);
     std::optional<kept_writer> kept_;
+    std::optional<row_file> rows_;
     std::optional<document_findings> matches_of_job_;
     found_matches found_{state_->scratch};
     document_table earlier_;  ///< what was found, for a run that is resumed

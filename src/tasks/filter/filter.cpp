@@ -31,6 +31,7 @@
 #include "tasks/dedup/duplicate_store.hpp"
 #include "tasks/dedup/kept_folder.hpp"
 #include "tasks/dedup/kept_request.hpp"
+#include "tasks/dedup/kept_rows.hpp"
 #include "tasks/filter/document_filter.hpp"
 #include "tasks/filter/removed_examples.hpp"
 #include "tasks/filter/verdicts.hpp"
@@ -131,7 +132,11 @@ class filter_run {
     };
 
     void read_corpus() {
-        if (options_.kept) kept_.emplace(options_.kept, scratch_.path(), options_.fields);
+        if (options_.kept && options_.keep_rows) {
+            rows_.emplace(scratch_.file("rows"));
+        } else if (options_.kept) {
+            kept_.emplace(options_.kept, scratch_.path(), options_.fields);
+        }
         if (!options_.kept_folder.empty())
             folder_.emplace(
                 kept_target{options_.kept_folder, options_,
@@ -150,6 +155,7 @@ class filter_run {
             clock_.end_stage("filter", 0);
         }
         if (kept_) kept_->finish();
+        if (rows_) rows_->write([&](std::size_t i) { return is_kept_[i]; }, options_.kept, ctx_);
         if (!folder_) return;
         folder_->publish([&](std::size_t i) { return is_kept_[i]; }, options_.before_folder, ctx_);
         clock_.end_stage("write", 0);
@@ -253,6 +259,11 @@ class filter_run {
             folder_->append(d);
             if (found.is_changed && found.reason < 0 && folder_->copies_rows()) refuse_rewriting(d);
         }
+        if (rows_) {
+            if (found.is_changed && found.reason < 0) refuse_rewriting(d);
+            is_kept_.push_back(found.reason < 0);
+            rows_->append(d, ctx_);
+        }
         if (notes != nullptr) {
             const std::string text = text_of(found);
             earlier_.add(d.id, text.size());
@@ -264,8 +275,8 @@ class filter_run {
     [[noreturn]] static void refuse_rewriting(const document& d) {
         throw usage_error(fmt::format(
             "{}: a rule or a mask changes the text of this document, which is a file or a row of Parquet, "
-            "and is copied to a folder of outputs as it is (expected the name of a file as the "
-            "output, or rules that do not change texts)",
+            "and is copied as it is (expected a file of lines as the output, such as kept.jsonl, or rules "
+            "that do not change texts)",
             d.path));
     }
 
@@ -347,7 +358,8 @@ class filter_run {
     scratch_folder scratch_{ctx_};
     std::optional<kept_writer> kept_;
     std::optional<kept_folder> folder_;
-    std::vector<bool> is_kept_;  ///< with a folder
+    std::optional<row_file> rows_;
+    std::vector<bool> is_kept_;  ///< with a folder or rows
     document_table earlier_;     ///< what was decided, for a run that is resumed
     std::unique_ptr<state> state_ = std::make_unique<state>();
     filter_counts found_;
