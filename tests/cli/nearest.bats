@@ -166,6 +166,19 @@ PY
     [ ! -e x.ibin ] && [ ! -e x.fbin ]
 }
 
+@test "text from standard input, and from a file whose name says nothing" {
+    quern nearest set.txt --queries queries.txt >expected
+    quern nearest - --queries queries.txt <set.txt | cmp - expected
+    quern nearest set.txt --queries - < <(gzip -c queries.txt) | cmp - expected
+    cut -d ' ' -f 2- set.txt | tr ' ' , >numbers
+    printf '{"vector":[1.5,0]}\n{"vector":[0,0]}\n' >json
+    quern nearest numbers --queries json | cmp - expected
+    printf 'not a vector\n' >words
+    run quern nearest words --queries words
+    [ "$status" -eq 2 ]
+    [[ $output == *"words: neither its name nor its first bytes say what format it has"* ]]
+}
+
 @test "errors are reported precisely" {
     printf 'a 1 2\nb nan 3\n' >bad.txt
     ends_with 3 quern nearest bad.txt --queries queries.txt

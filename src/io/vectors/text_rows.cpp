@@ -167,7 +167,11 @@ class text_reader {
   public:
     explicit text_reader(vector_reading& reading) : reading_(reading), text_(reading.text()) {
         if (text_.starts_with("\xef\xbb\xbf")) text_.remove_prefix(3);
-        form_.commas = plain_name(reading.made.file.name()).text.ends_with(".csv");
+        // Without a blank the first line has no other separator.
+        const std::string_view first = text_.substr(0, text_.find('\n'));
+        form_.commas = plain_name(reading.made.file.name()).text.ends_with(".csv") ||
+                       (first.find(',') != std::string_view::npos &&
+                        first.find_first_of(" \t") == std::string_view::npos);
     }
 
     void read() {
@@ -356,6 +360,17 @@ class text_reader {
 };
 
 }  // namespace
+
+bool begins_with_row(std::string_view bytes) {
+    constexpr std::size_t longest = std::size_t{1} << 20;  // a row of tens of thousands of numbers
+    std::string_view line = bytes.substr(0, std::min(bytes.find('\n'), longest));
+    const bool is_text = std::ranges::none_of(line, [](char c) {
+        return static_cast<unsigned char>(c) < ' ' && ascii_space.find(c) == std::string_view::npos;
+    });
+    const line_form with_commas{.commas = true};
+    line = with_commas.without_ends(line);
+    return is_text && is_number(with_commas.take_last(line));
+}
 
 void read_text(vector_reading& reading) {
     text_reader(reading).read();

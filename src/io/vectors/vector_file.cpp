@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Detects a file's format: by its first bytes if they are conclusive, else by its name.
+// Detects a file's format: by its first bytes if they are conclusive, else by its name, else by its first line.
 #include "io/vectors/vector_file.hpp"
 
 #include <algorithm>
@@ -31,13 +31,15 @@ void read_bin_of(vector_reading& reading) {
 constexpr vector_format npy{".npy", "npy", read_npy};
 constexpr vector_format idx{".idx", "idx", read_idx};
 constexpr vector_format matrix_market{".mtx", "Matrix Market", read_matrix_market};
+constexpr vector_format json_lines{".jsonl", "JSON lines", read_json_lines};
+constexpr vector_format text{".txt", "text", read_text};
 constexpr vector_format others[] = {
     {".safetensors", "safetensors", read_safetensors},
     {".csr", "csr", read_csr},
-    {".jsonl", "JSON lines", read_json_lines},
+    json_lines,
     {".ndjson", "JSON lines", read_json_lines},
     {".bin", "word2vec", read_word2vec},
-    {".txt", "text", read_text},
+    text,
     {".vec", "text", read_text},
     {".csv", "text", read_text},
     {".tsv", "text", read_text},
@@ -59,11 +61,17 @@ bool is_name_of_idx(std::string_view name) {
     return rest.empty() || (rest.size() > 2 && rest[0] >= '1' && rest[0] <= '9' && rest[1] == '-');
 }
 
-const vector_format* format_by_content(std::string_view text) {
-    if (text.starts_with(npy_magic)) return &npy;
-    if (lower(text.substr(0, matrix_market_banner.size())) == lower(matrix_market_banner))
+const vector_format* format_by_content(std::string_view bytes) {
+    if (bytes.starts_with(npy_magic)) return &npy;
+    if (lower(bytes.substr(0, matrix_market_banner.size())) == lower(matrix_market_banner))
         return &matrix_market;
     return nullptr;
+}
+
+/// For a name that says nothing, such as - for standard input.
+const vector_format* format_by_first_line(std::string_view bytes) {
+    if (bytes.starts_with('{')) return &json_lines;
+    return begins_with_row(bytes) ? &text : nullptr;
 }
 
 const vector_format* format_by_name(std::string_view name) {
@@ -77,7 +85,8 @@ const vector_format* format_by_name(std::string_view name) {
 
 void read_as(const vector_format* by_name, vector_reading& reading) {
     const vector_format* const by_content = format_by_content(reading.text());
-    const vector_format* const format = by_content != nullptr ? by_content : by_name;
+    const vector_format* format = by_content != nullptr ? by_content : by_name;
+    if (format == nullptr) format = format_by_first_line(reading.text());
     if (format == nullptr && reading.text().starts_with("PK\3\4")) {
         throw usage_error(reading.made.file.name() +
                           ": a zip archive, such as .npz; an array is saved alone with numpy.save(FILE, a)");

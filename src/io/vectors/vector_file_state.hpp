@@ -114,6 +114,8 @@ void read_vecs(vector_reading& reading, number_type type);
 void read_bin(vector_reading& reading, number_type type);
 void read_idx(vector_reading& reading);
 void read_text(vector_reading& reading);
+/// Whether the first line of a file is text that ends with a number.
+bool begins_with_row(std::string_view bytes);
 void read_word2vec(vector_reading& reading);  ///< binary
 void read_json_lines(vector_reading& reading);
 void read_safetensors(vector_reading& reading);
