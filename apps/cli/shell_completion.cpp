@@ -133,10 +133,13 @@ _quern() {{
     elif [[ $prev == '=' ]]; then
         prev=${{COMP_WORDS[COMP_CWORD - 2]}}
     fi
+    # After quern plan COMMAND the options are those of that command.
+    local command=${{COMP_WORDS[1]}}
+    if [[ $command == plan && $COMP_CWORD -gt 2 && ${{COMP_WORDS[2]}} != -* ]]; then command=${{COMP_WORDS[2]}}; fi
     if ((COMP_CWORD == 1)); then
         arguments=names values='{} help'
     else
-        case ${{COMP_WORDS[1]}} in
+        case $command in
         help) options='' arguments=names values='{}' ;;
 )",
                                   fmt::join(own, " "), fmt::join(names, " "), fmt::join(names, " "));
@@ -242,6 +245,11 @@ _quern() {{
     fi
     shift words
     ((CURRENT--))
+    # After quern plan COMMAND the options are those of that command.
+    if [[ $words[1] == plan && $words[2] != -* ]] && ((CURRENT > 2)); then
+        shift words
+        ((CURRENT--))
+    fi
     case $words[1] in
     help)
         _describe -t commands command commands
@@ -302,6 +310,10 @@ std::string fish_script(const completed_command& program, const std::vector<comp
     std::string out = R"(# Completion of quern in fish, made by: quern completion fish
 function __quern_runs
     set -l words (commandline -opc)
+    # After quern plan COMMAND the options are those of that command.
+    if test (count $words) -gt 2; and test $words[2] = plan; and not string match -q -- '-*' $words[3]
+        set -e words[2]
+    end
     test (count $words) -gt 1; and contains -- $words[2] $argv
 end
 function __quern_begins

@@ -80,7 +80,7 @@ press_tab() { # press_tab SHELL: types lines with tabs into the shell, and compa
     "$BATS_TEST_DIRNAME/press_tab.py" "$1" ../"script.$1" $'quern bui\t' $'quern build --sk\t' $'quern build --skip ranks,the\t' \
         $'quern search s --model=two\t' $'quern search s --format j\t' $'quern build fi\t' $'quern build -o fi\t' $'quern dedup --tmp fo\t' \
         $'quern man decon\t' $'quern build -- --sk\t' $'quern build --threads f\t' $'quern doctor f\t' \
-        $'quern dedup x --against a --agai\t' | sed 's:/>:>:' >../found
+        $'quern dedup x --against a --agai\t' $'quern plan fil\t' $'quern plan dedup x --keep lo\t' | sed 's:/>:>:' >../found
     cat >../expected <<'END'
 <build>
 <build><--skip>
@@ -95,6 +95,8 @@ press_tab() { # press_tab SHELL: types lines with tabs into the shell, and compa
 <build><--threads><f>
 <doctor><f>
 <dedup><x><--against><a><--against>
+<plan><filter>
+<plan><dedup><x><--keep><longest>
 END
     diff -u ../expected ../found
 }
@@ -116,6 +118,8 @@ END
     [ "$(in_fish 'quern man decon')" = decontaminate ]
     [ -z "$(in_fish 'quern build --threads f')" ]
     [ -z "$(in_fish 'quern doctor f')" ]
+    [ "$(in_fish 'quern plan fil')" = filter ]
+    [ "$(in_fish 'quern plan dedup x --keep lo')" = longest ]
 }
 
 @test "another shell is refused" {
