@@ -11,6 +11,7 @@
 #include "commands.hpp"
 #include "quern/base/document_fields_option_table.hpp"
 #include "quern/base/error.hpp"
+#include "quern/tasks/sync_options.hpp"
 #include "session.hpp"
 #include "skipped_stages.hpp"
 #include "source_permissions.hpp"
@@ -54,27 +55,16 @@ void check_update(const build_options& options, const text_choice& text) {
 void check_sync(const build_options& options, const text_choice& text) {
     if (!is_store(options.store)) return;
     const store_info info = read_store_info(options.store);
-    const auto refuse = [&](std::string_view what) {
-        throw usage_error(
-            fmt::format("{} was built with other {}, which --sync keeps; give the same ones or none, "
-                        "or build it anew: --force without --sync",
-                        options.store.string(), what));
-    };
-    if (const text_options given = text.over(info.text);
-        given != info.text && (text.stop_word_file().empty() || recorded_text_options(given) != info.text))
-        refuse("text options");
-    build_options given = options;
-    keep_indexed(given);
-    if (!options.fields.kept.empty() && given.fields.kept != info.kept_fields) refuse("--keep-fields");
-    if (!given.indexed_fields.empty() && given.indexed_fields != info.indexed_fields)
-        refuse("--index-fields");
-    std::set<build_stage> skipped = all_build_stages;
-    for (const build_stage stage : info.stages) skipped.erase(stage);
-    if (options.ngrams && skipped.contains(build_stage::ngrams)) refuse("--ngrams");
-    skipped.erase(build_stage::ngrams);
-    std::set<build_stage> requested = options.skip;
-    requested.erase(build_stage::ngrams);
-    if (!requested.empty() && requested != skipped) refuse("--skip");
+    std::string other(options_unlike_store(options, text.over(info.text), info));
+    if (other.empty()) return;
+    if (other != "text options") {
+        std::ranges::replace(other, '_', '-');
+        other.insert(0, "--");
+    }
+    throw usage_error(
+        fmt::format("{} was built with other {}, which --sync keeps; give the same ones or none, "
+                    "or build it anew: --force without --sync",
+                    options.store.string(), other));
 }
 
 /// The outcome for the documents of the store that existed.

@@ -116,6 +116,7 @@
 #include "quern/tasks/spmv_option_table.hpp"
 #include "quern/tasks/statistics.hpp"
 #include "quern/tasks/store.hpp"
+#include "quern/tasks/sync_options.hpp"
 #include "quern/tasks/trec_run.hpp"
 #include "quern/tasks/words.hpp"
 #include "quern/tasks/words_option_table.hpp"

@@ -246,6 +246,7 @@ killed_after() {
     says "was built with other --skip"
     ends_with 2 quern build pages -o store --sync --keep-fields a
     says "was built with other --keep-fields"
+    for _ in 1 2; do ends_with 0 quern build pages -o stemmed --sync --language en --stem auto --skip all || return 1; done
     ends_with 2 quern build pages -o store --sync --update
     ends_with 2 quern build -o store --sync
     says "CORPUS is required"

@@ -22,6 +22,7 @@
 #include "quern/base/text_option_table.hpp"
 #include "quern/tasks/merge.hpp"
 #include "quern/tasks/store.hpp"
+#include "quern/tasks/sync_options.hpp"
 #include "result.hpp"
 #include "store.hpp"
 #include "texts.hpp"
@@ -125,24 +126,41 @@ const parameters<build_call>& build_parameters() {
     return made;
 }
 
+/// The same call makes a store and keeps it in step with its documents, so that options may be given again.
+void check_sync(const build_call& requested, const nb::kwargs& given) {
+    const store_info info = read_store_info(requested.options.store);
+    build_options options = requested.options;
+    options.fields = requested.fields;
+    text_options text = info.text;
+    for (const auto& row : options_of<text_options>)
+        if (const nb::str key(row.name.data(), row.name.size()); given.contains(key) && !given[key].is_none())
+            row.set(text, row.get(options.text));
+    const std::string_view other = options_unlike_store(options, text, info);
+    if (!other.empty())
+        refuse(
+            fmt::format("{} was built with other {}, which sync=True keeps; give the same ones or none, or "
+                        "build it anew: force=True without sync",
+                        options.store.string(), other));
+}
+
 /// A store that exists keeps its options: refuses others instead of ignoring them.
 void check_changes(const build_call& requested, const nb::kwargs& given) {
     const build_options& options = requested.options;
     if (options.sync && options.changes_store())
         refuse("sync: cannot be combined with update, replace or delete; it follows the documents alone");
     if (!options.changes_store() && !options.sync) return;
-    if (options.sync && !is_store(options.store)) return;
-    const std::string with = options.sync      ? "sync=True"
-                             : options.replace ? "replace=True"
-                             : options.update  ? "update=True"
-                                               : "delete";
+    if (options.sync) {
+        if (is_store(options.store)) check_sync(requested, given);
+        return;
+    }
+    const std::string with = options.replace ? "replace=True" : options.update ? "update=True" : "delete";
     const auto refuse_given = [&](std::string_view name, std::string_view what) {
         const nb::str key(name.data(), name.size());
         if (given.contains(key) && !given[key].is_none())
             refuse(fmt::format("{}: cannot be combined with {}, which uses the {} of the store", name, with,
                                what));
     };
-    if (options.force && !options.sync)
+    if (options.force)
         refuse("force: cannot be combined with " + with + ", which keeps the store's documents");
     refuse_given("keep_fields", "fields");
     refuse_given("index_fields", "fields");

@@ -171,13 +171,21 @@ def test_a_store_follows_a_folder(tmp_path):
         os.utime(folder / f"{name}.txt", (1e9, 1e9))
     assert quern.build(folder, tmp_path / "s", sync=True, skip="all").changes is None
     assert quern.build(folder, tmp_path / "s", sync=True).changes["up_to_date"]
+    assert quern.build(folder, tmp_path / "s", sync=True, skip="all", stem="none").changes["up_to_date"]
+    for options, message in (({"stem": "porter"}, "text options"), ({"keep_fields": "a"}, "keep_fields"), ({"skip": "ranks"}, "skip")):
+        with pytest.raises(quern.UsageError, match=f"was built with other {message}, which sync=True keeps"):
+            quern.build(folder, tmp_path / "s", sync=True, **options)
     (folder / "a.txt").unlink()
     (folder / "d.txt").write_text("note d")
     result = quern.build(folder, tmp_path / "s", sync=True)
     assert (result.changes["added"], result.changes["changed"], result.changes["removed"]) == (1, 0, 1)
     assert result.fingerprint == quern.build(folder, tmp_path / "fresh", skip="all").fingerprint
-    rows = [{"id": "x", "text": "from memory"}]  # documents in memory are always read
+    rows = [{"id": "x", "text": "from memory", "n": 1}]  # documents in memory are always read
     assert quern.build(rows, tmp_path / "s", sync=True).documents == 1
+    for keep in ("all", ["n"]):  # the same call every night
+        path = tmp_path / f"keep_{keep[0]}"
+        for _ in range(2):
+            assert quern.build(rows, path, sync=True, keep_fields=keep, stem="porter", skip="all").store.search("memory")[0].fields["n"] == 1
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@
 #include "io/corpus/corpus.hpp"
 #include "quern/base/error.hpp"
 #include "quern/tasks/store.hpp"
+#include "quern/tasks/sync_options.hpp"
 #include "quern/text/analyzer.hpp"
 #include "tasks/corpus/own_output.hpp"
 #include "tasks/corpus/reading_rules.hpp"
@@ -131,6 +132,22 @@ void keep_indexed(build_options& options) {
     for (const std::string& name : options.indexed_fields)
         if (std::ranges::find(options.fields.kept, name) == options.fields.kept.end())
             options.fields.kept.push_back(name);
+}
+
+std::string_view options_unlike_store(const build_options& options, const text_options& text,
+                                      const store_info& store) {
+    if (text != store.text && recorded_text_options(text) != store.text) return "text options";
+    build_options given = options;
+    keep_indexed(given);
+    if (!options.fields.kept.empty() && given.fields.kept != store.kept_fields) return "keep_fields";
+    if (!given.indexed_fields.empty() && given.indexed_fields != store.indexed_fields) return "index_fields";
+    std::set<build_stage> skipped = all_build_stages;
+    for (const build_stage stage : store.stages) skipped.erase(stage);
+    if (options.ngrams && skipped.contains(build_stage::ngrams)) return "ngrams";
+    skipped.erase(build_stage::ngrams);
+    std::set<build_stage> requested = options.skip;
+    requested.erase(build_stage::ngrams);
+    return !requested.empty() && requested != skipped ? "skip" : "";
 }
 
 }  // namespace quern
