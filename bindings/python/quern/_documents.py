@@ -116,10 +116,11 @@ def _plain(value: Any) -> Any:
         return value.isoformat()
     if hasattr(value, "tolist"):  # numpy
         return value.tolist()
-    if isinstance(value, (set, frozenset, tuple)):
-        return list(value)
-    if isinstance(value, bytes):
-        raise TypeError("bytes")
+    if isinstance(value, (set, frozenset)):  # their order differs from process to process
+        return sorted(value, key=lambda one: json.dumps(one, default=_plain))
+    # What has no text of its own would be written with its address.
+    if isinstance(value, (bytes, bytearray)) or type(value).__str__ is object.__str__:
+        raise TypeError(type(value).__name__)
     return str(value)
 
 

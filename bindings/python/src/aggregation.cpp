@@ -125,13 +125,37 @@ nb::object as_array(nb::handle given, const char* type) {
     return numpy.attr("asarray")(given);
 }
 
-void read_list(held_list& into, nb::handle given, std::size_t position) {
+bool is_entry(nb::handle given) {
+    return nb::isinstance<nb::tuple>(given) && nb::len(given) == 2;
+}
+
+/// (ids, scores) of a mapping of ids to scores, or of a list of tuples (id, score); else what is given. A list of two such tuples
+/// is no pair of arrays: these are tuples only if the pair is one.
+nb::object pair_of(nb::handle given) {
+    const bool is_mapping = nb::hasattr(given, "items") && nb::hasattr(given, "keys");
+    const nb::object entries = is_mapping ? nb::object(nb::list(given.attr("items")())) : nb::borrow(given);
+    if (!nb::isinstance<nb::list>(entries)) return entries;
+    for (const nb::handle entry : entries)
+        if (!is_entry(entry)) return entries;
+    nb::list ids, scores;
+    for (const nb::handle entry : entries) {
+        ids.append(entry[0]);
+        scores.append(entry[1]);
+    }
+    return nb::make_tuple(ids, scores);
+}
+
+void read_list(held_list& into, nb::handle whole, std::size_t position) {
     const std::string name = name_of_list(position);
+    const nb::object given = pair_of(whole);
     const bool is_pair =
         (nb::isinstance<nb::tuple>(given) || nb::isinstance<nb::list>(given)) && nb::len(given) == 2;
     if (!is_pair)
-        refuse_type(name, "a pair (ids, scores) of arrays, or an iterator of (id, score)",
-                    nb::cast<std::string>(nb::type_name(given.type())));
+        refuse_type(
+            name,
+            "a pair (ids, scores) of arrays, a list of tuples (id, score), a mapping of ids to scores, or "
+            "an iterator of (id, score)",
+            nb::cast<std::string>(nb::type_name(given.type())));
     const nb::object ids = given[0], scores = given[1];
     into.score_array =
         contiguous(read_array(as_array(scores, "float64"), name + " scores"), name + " scores");

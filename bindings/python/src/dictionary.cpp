@@ -300,6 +300,7 @@ corpora in lower case; look-ups take them as they are.
 ['mill', 'millers']
 
 Threads may share a dictionary. A pickle has its path and checksum.)");
+    refuse_constructor(of, "a dictionary is opened by Dictionary.open, and made by Dictionary.build");
     of.def_static(
           "build",
           [](const nb::object& documents, const nb::object& path, const nb::kwargs& given) {

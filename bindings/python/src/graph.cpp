@@ -210,9 +210,9 @@ const parameters<make_call> file_parameters =
         .common();
 
 constexpr const char* node_numbers_help =
-    "a dict of id and weight, a list of ids (weight 1 each), or an array of float64, one per node; at least "
-    "0, finite and "
-    "not all 0";
+    "a dict of id and weight, a Series of pandas with the ids as its index, a list of ids (weight 1 each), "
+    "or "
+    "an array of float64, one per node; at least 0, finite and not all 0";
 const parameters<rank_call> rank_parameters =
     parameters<rank_call>("pagerank")
         .table<&rank_call::options>()
@@ -469,9 +469,11 @@ std::vector<double> node_numbers(const python_graph& graph, nb::handle given, st
     std::vector<double> numbers;
     const bool is_list =
         nb::isinstance<nb::list>(given) || nb::isinstance<nb::tuple>(given) || nb::isinstance<nb::set>(given);
+    // A Series of pandas is a mapping of its index to its values, too.
     const bool is_dict = !is_list && nb::hasattr(given, "items") && nb::hasattr(given, "keys") &&
-                         !nb::hasattr(given, "__array__");
-    if (is_list || is_dict) {
+                         (!nb::hasattr(given, "__array__") || nb::hasattr(given, "index"));
+    const bool is_column = !is_list && !is_dict && has_texts(given);
+    if (is_list || is_dict || is_column) {
         numbers.resize(nodes, 0);
         std::vector<bool> seen(nodes, false);
         const auto set = [&](nb::handle id, double value) {
@@ -485,8 +487,8 @@ std::vector<double> node_numbers(const python_graph& graph, nb::handle given, st
             seen[*node] = true;
             numbers[*node] = value;
         };
-        if (is_list)
-            for (const nb::handle id : nb::borrow<nb::object>(given)) set(id, 1);
+        if (is_list || is_column)
+            for (const nb::handle id : is_column ? listed(given) : nb::borrow(given)) set(id, 1);
         else
             for (const nb::handle item : given.attr("items")()) set(item[0], number_of(name, item[1]));
     } else {
@@ -495,7 +497,7 @@ std::vector<double> node_numbers(const python_graph& graph, nb::handle given, st
         const auto values = weights_of(given, array, widened, name);
         if (values.size() != nodes)
             refuse(std::string(name) + ": " + std::to_string(values.size()) + " values for " +
-                   std::to_string(nodes) + " nodes");
+                   std::to_string(nodes) + " nodes (expected one for each; give ids as a list, x.tolist())");
         numbers.assign(values.begin(), values.end());
     }
     bool any = false;

@@ -172,6 +172,7 @@ void declare_language_model(nb::module_& module) {
 True
 
 Its methods may be called from several threads at once.)");
+    refuse_constructor(of, "a model is opened by LanguageModel.open");
     of.def_static(
         "open",
         [](const nb::object& path, const nb::kwargs& given) {

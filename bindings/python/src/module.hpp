@@ -6,6 +6,17 @@
 
 namespace quern::python {
 
+/// Calling the class, which functions make, raises TypeError with this sentence.
+template <class Class>
+void refuse_constructor(nanobind::class_<Class>& of, const char* instead) {
+    of.def(
+        "__init__",
+        [instead](nanobind::handle, const nanobind::args&, const nanobind::kwargs&) {
+            throw nanobind::type_error(instead);
+        },
+        nanobind::sig("def __init__(self, *args: object, **options: object) -> None"));
+}
+
 void declare_decontaminate(nanobind::module_& module);
 void declare_dedup(nanobind::module_& module);
 void declare_filter(nanobind::module_& module);

@@ -261,6 +261,7 @@ void declare_ngram_model(nb::module_& module) {
 (2, [1, 0])
 
 The counts and the model are in temporary files without names. A pickle contains them.)");
+    refuse_constructor(of, "a model is made by NgramModel.fit");
     of.def_static(
         "fit",
         [](const nb::object& documents, const nb::kwargs& given) {

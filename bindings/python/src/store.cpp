@@ -215,6 +215,7 @@ void declare_store(nb::module_& module) {
 
 Made by `quern.open` and `quern.build`. Thread-safe; searches release the interpreter's lock. A pickle holds the absolute
 path and the fingerprint, and opens the store again; it fails if the store has changed.)");
+    refuse_constructor(made, "a store is opened by quern.open, and made by quern.build");
     declare_searches(made);
     made.def("document", document, nb::arg("id"), nb::sig("def document(self, id: str | int) -> Document"),
              "A document by its id, or by its number from 0: number, id, title, text, words.\n\n"

@@ -252,6 +252,13 @@ nb::object item(const table& rows, const nb::object& key) {
             names += (names.empty() ? "" : ", ") + column_name;
         throw nb::key_error(("there is no column '" + name + "' (expected one of " + names + ")").c_str());
     }
+    if (nb::isinstance<nb::slice>(key)) {
+        const auto [start, stop, step, length] = nb::cast<nb::slice>(key).compute(rows.rows());
+        nb::list some;
+        for (std::size_t i = 0; i < length; ++i)
+            some.append(row_of(rows, static_cast<std::size_t>(start + static_cast<Py_ssize_t>(i) * step)));
+        return some;
+    }
     const nb::object index = nb::steal(PyNumber_Index(key.ptr()));
     if (!index.is_valid()) throw nb::python_error();
     auto at = nb::cast<std::int64_t>(index);
@@ -315,8 +322,8 @@ void declare_table(nb::module_& module) {
 
     nb::class_<table>(module, "Table", R"(Rows of a result, with named columns.
 
-`table["score"]` is a column: a NumPy array without a copy, for texts a list. `table[3]` is a row, a dict, and iteration
-yields all of them. pandas, polars, pyarrow and DuckDB read a table through `__arrow_c_stream__`, without a copy:
+`table["score"]` is a column: a NumPy array without a copy, for texts a list. `table[3]` is a row, a dict, `table[:3]`
+a list of rows, and iteration yields all of them. pandas, polars, pyarrow and DuckDB read a table through `__arrow_c_stream__`, without a copy:
 `polars.DataFrame(table)`, `pyarrow.table(table)`.)")
         .def("__len__", &table::rows)
         .def_prop_ro(
@@ -327,7 +334,8 @@ yields all of them. pandas, polars, pyarrow and DuckDB read a table through `__a
                 return names;
             },
             nb::sig("def columns(self) -> list[str]"), "The names of the columns.")
-        .def("__getitem__", item, nb::arg("key"), nb::sig("def __getitem__(self, key: int | str, /) -> Any"))
+        .def("__getitem__", item, nb::arg("key"),
+             nb::sig("def __getitem__(self, key: int | str | slice, /) -> Any"))
         .def(
             "__iter__", [](const nb::object& rows) { return nb::steal(PySeqIter_New(rows.ptr())); },
             nb::sig("def __iter__(self) -> Iterator[dict[str, Any]]"))

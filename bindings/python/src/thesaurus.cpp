@@ -589,6 +589,7 @@ True
 
 Words go through the text options of the corpus. Threads may share a thesaurus; look-ups release the interpreter's lock. A
 pickle has its path and checksum.)");
+    refuse_constructor(of, "a thesaurus is opened by Thesaurus.open, and made by Thesaurus.build");
     of.def_static(
           "build",
           [](const nb::object& documents, const nb::object& path, const nb::kwargs& given) {

@@ -96,6 +96,16 @@ def test_ids_of_all_kinds():
     assert quern.top_k([([1, 2, 3], backwards)], 1).scores.tolist() == [0.9]
 
 
+def test_lists_of_entries_and_mappings() -> None:
+    for entries in ([("b", 0.5), ("a", 0.25)], [(5, 2), (3, 1)], [(7, 3.0), (1, 2.0), (2, 2.0)], [(4, 1)], []):
+        pair = ([id for id, _ in entries], [float(score) for _, score in entries])
+        expected = quern.top_k([pair], k=5)
+        for form in (entries, dict(entries), pandas.Series(dict(entries), dtype="float64")):
+            assert list(quern.top_k([form], k=5)) == list(expected)
+    with pytest.raises(quern.InvalidInput, match="greater than the previous one"):
+        quern.top_k([{"a": 1, "b": 2}])
+
+
 def test_lists_are_pulled_no_further_than_needed():
     taken = [0, 0]
 

@@ -175,6 +175,8 @@ def test_tables(corpus):
         assert frame["id_a"].tolist() == pairs["id_a"]
         assert frame["distance"].tolist() == pairs["distance"].tolist()
     assert pairs[-1] == pairs.to_dicts()[-1] == list(pairs)[-1]
+    for some in (slice(2, 4), slice(-3, None), slice(None, None, -2), slice(9, 3)):
+        assert pairs[some] == pairs.to_dicts()[some]
     assert pairs["rate"].dtype == numpy.float64 and not pairs["rate"].flags.writeable
     with pytest.raises(KeyError, match="expected one of id_a"):
         pairs["nothing"]

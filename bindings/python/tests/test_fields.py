@@ -5,6 +5,7 @@ import datetime
 import decimal
 import json
 import math
+import pathlib
 import subprocess
 
 import duckdb
@@ -118,10 +119,12 @@ def test_memory(tmp_path, make):
 
 
 def test_values_without_a_form_in_json(tmp_path):
-    rows = [{"text": "t", "n": numpy.float32(1.5), "t": (1, 2)}]
-    assert built(tmp_path / "store", rows, keep_fields="all").document(0).fields == {"n": 1.5, "t": [1, 2]}
-    with pytest.raises(quern.UsageError, match="keep_fields: a value of b has no form in JSON: bytes"):
-        built(tmp_path / "other", [{"text": "t", "b": b"x"}], keep_fields="all")
+    rows = [{"text": "t", "n": numpy.float32(1.5), "t": (1, 2), "s": set("edcba"), "p": pathlib.PurePosixPath("a/b")}]
+    expected = {"n": 1.5, "t": [1, 2], "s": ["a", "b", "c", "d", "e"], "p": "a/b"}
+    assert built(tmp_path / "store", rows, keep_fields="all").document(0).fields == expected
+    for value, name in ((b"x", "bytes"), (object(), "object"), (len, "builtin_function_or_method")):
+        with pytest.raises(quern.UsageError, match=f"keep_fields: a value of b has no form in JSON: {name}"):
+            built(tmp_path / "other", [{"text": "t", "b": value}], keep_fields="all")
 
 
 @pytest.mark.parametrize("make", [list, lambda rows: pandas.DataFrame(rows), lambda rows: pyarrow.Table.from_pylist(rows),

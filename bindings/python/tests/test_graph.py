@@ -240,6 +240,21 @@ def test_pickle(edges):
 F = quern.Graph.from_edges
 
 
+def test_a_series_of_pandas_goes_by_its_index() -> None:
+    graph = quern.Graph.from_edges(["a", "b", "c", "c"], ["b", "c", "a", "b"])
+    seeds = {"c": 1.0, "a": 0.5}
+    for name in ("personalize", "warm"):
+        expected = graph.pagerank(**{name: seeds}).fingerprint
+        assert graph.pagerank(**{name: pandas.Series(seeds)}).fingerprint == expected
+    in_order = graph.pagerank(personalize=pandas.Series([0.5, 0.0, 1.0], index=["a", "b", "c"]))
+    assert in_order.fingerprint == graph.pagerank(personalize=numpy.array([0.5, 0.0, 1.0])).fingerprint
+    with pytest.raises(quern.UsageError, match="'0' is not a node"):
+        graph.pagerank(personalize=pandas.Series([0.5, 0.0, 1.0]))
+    in_a_list = graph.pagerank(personalize=["c", "a"]).fingerprint
+    for column in (numpy.array(["c", "a"]), pandas.Index(["c", "a"]), polars.Series(["c", "a"])):
+        assert graph.pagerank(personalize=column).fingerprint == in_a_list
+
+
 @pytest.mark.parametrize(
     ("make", "error", "words"),
     [

@@ -107,6 +107,12 @@ def test_version_is_that_of_the_program() -> None:
     assert said.split()[1].replace("-", "") == quern.__version__  # 1.0.0-rc1 is 1.0.0rc1 in Python
 
 
+@pytest.mark.parametrize("name", ["Dictionary", "Graph", "LanguageModel", "NgramModel", "Store", "Thesaurus"])
+def test_a_class_without_a_constructor_names_what_makes_it(name: str) -> None:
+    with pytest.raises(TypeError, match="is (made|opened) by"):
+        getattr(quern, name)("folder")
+
+
 def test_the_entry_point_becomes_the_program(tmp_path: pathlib.Path) -> None:
     package = tmp_path / "quern"
     shutil.copytree(PACKAGE, package)
