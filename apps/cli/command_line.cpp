@@ -190,9 +190,11 @@ struct command_line::state {
         // "-k5" is the option -k; "-apple" is more likely a word.
         if (!is_long && argument.find_first_not_of("0123456789=", 2) != std::string::npos) name = argument;
         std::vector<std::string> names = option_names();
+        const bool is_short_one =
+            is_long && name.size() == 3 && std::ranges::count(names, name.substr(1)) != 0;
         // Any letter is close to any other: suggest long names only.
         std::erase_if(names, [](const std::string& of) { return !of.starts_with("--"); });
-        const std::string near = is_long ? nearest_name(name, names) : "";
+        const std::string near = is_short_one ? name.substr(1) : is_long ? nearest_name(name, names) : "";
         refuse(fmt::format("unknown option {}{}", shown(name),
                            !near.empty() ? fmt::format("; did you mean {}?", near)
                            : takes_words ? "; put words that begin with a dash after --"

@@ -132,9 +132,9 @@ class counting {
             job_.messages.error(
                 fmt::format("nothing found: no document contains '{}'", fmt::join(found.words, " ")));
         } else {
-            job_.messages.info(fmt::format("'{}': {} occurrences in {} of {} documents",
-                                           fmt::join(found.words, " "), grouped(found.count),
-                                           grouped(found.documents.size()), grouped(counter_.documents())));
+            job_.messages.info(fmt::format(
+                "'{}': {} in {} of {}", fmt::join(found.words, " "), counted(found.count, "occurrence"),
+                grouped(found.documents.size()), counted(counter_.documents(), "document")));
         }
     }
 

@@ -20,6 +20,7 @@ commands() { quern --help | sed -n '/^Commands:/,/^$/s/^  \([a-z]*\) .*/\1/p'; }
     refused "unknown option --first" info store --first --second
     refused "unknown option --threds; did you mean --threads?" pagerank graph.tsv --threds 2
     refused "unknown option --dam; did you mean --damping?" pagerank graph.tsv --dam 0.5
+    refused "unknown option --k; did you mean -k?" search store apple --k 5
     refused "unknown option --zzz (quern" pagerank --zzz # also before it misses an argument
     refused "unexpected argument 'c'" info store c d
     refused "--format: the value is missing" evaluate qrels run --format
