@@ -136,7 +136,7 @@ def test_shards_keep_their_form_and_give_what_one_file_gives(shards: pathlib.Pat
     # The same of the other commands that keep documents, from shards and none of whose documents stay, too.
     pathlib.Path("test.jsonl").write_text(json.dumps({"id": "q", "text": one["text"][3].as_py()}) + "\n")
     for made in (
-        ["filter", "in/*", "--rules", "length.max-characters=80", "--removed"],
+        ["filter", "in/*", "--rules", "length.max-characters=66", "--removed"],
         ["filter", "in/*", "--rules", "length.min-words=100000", "--removed"],
         ["decontaminate", "in/*", "--against", "test.jsonl", "--ngram", "5", "--overlap", "0.3", "--matches"],
     ):
