@@ -119,7 +119,8 @@ def _plain(value: Any) -> Any:
     if isinstance(value, (set, frozenset)):  # their order differs from process to process
         return sorted(value, key=lambda one: json.dumps(one, default=_plain))
     # What has no text of its own would be written with its address.
-    if isinstance(value, (bytes, bytearray)) or type(value).__str__ is object.__str__:
+    has_text = any("__str__" in vars(kind) for kind in type(value).__mro__ if kind is not object)
+    if isinstance(value, (bytes, bytearray)) or not has_text:
         raise TypeError(type(value).__name__)
     return str(value)
 

@@ -133,7 +133,7 @@ bool is_entry(nb::handle given) {
 /// is no pair of arrays: these are tuples only if the pair is one.
 nb::object pair_of(nb::handle given) {
     const bool is_mapping = nb::hasattr(given, "items") && nb::hasattr(given, "keys");
-    const nb::object entries = is_mapping ? nb::object(nb::list(given.attr("items")())) : nb::borrow(given);
+    nb::object entries = is_mapping ? nb::object(nb::list(given.attr("items")())) : nb::borrow(given);
     if (!nb::isinstance<nb::list>(entries)) return entries;
     for (const nb::handle entry : entries)
         if (!is_entry(entry)) return entries;
