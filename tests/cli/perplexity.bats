@@ -50,6 +50,26 @@ model() {
         rows <(quern perplexity own.arpa - --quiet <<<"$shuffled")
 }
 
+@test "one long document: the same rows for any threads and memory, those of its lines" {
+    model
+    for i in {1..25000}; do echo 'a b a c. A b, a b a b a a c b a b a? A b a a.'; echo; done >lines.txt # 1.2 MB
+    tr '\n' ' ' <lines.txt >line.txt
+    sed '/^$/d; s/.*/{"text":"&"}/' lines.txt >lines.jsonl
+    quern perplexity model.arpa lines.txt --tokenized --sentences --quiet --threads 1 | cut -f 2- >rows
+    quern perplexity model.arpa lines.jsonl --tokenized --quiet | cut -f 2- | cmp rows -
+    for options in --tokenized "--tokenized --marks no" "--min-length 2" ""; do
+        for text in line lines; do
+            # shellcheck disable=SC2086 # words
+            quern perplexity model.arpa $text.txt $options --quiet --threads 1 >rows
+            # shellcheck disable=SC2086
+            quern perplexity model.arpa $text.txt $options --quiet --threads 5 --memory 64M | cmp rows -
+        done
+    done
+    quern perplexity model.arpa line.txt --interpolate model.arpa --tune --marks no --quiet --threads 1 >weights
+    quern perplexity model.arpa line.txt --interpolate model.arpa --tune --marks no --quiet --threads 2 --memory 64M |
+        cmp weights -
+}
+
 @test "an n-gram without its end, or without its beginning" {
     printf '%s\n' '\data\' 'ngram 1=3' 'ngram 2=1' 'ngram 3=2' '' '\1-grams:' $'-1\ta\t-0.5' $'-1\tb\t-0.25' $'-1\tc\t-0.125' \
         '\2-grams:' $'-0.5\ta b\t-0.0625' '\3-grams:' $'-0.03125\ta b c' $'-0.015625\tc c c' '\end\' >odd.arpa

@@ -16,6 +16,7 @@
 #include "tasks/corpus/admitted_corpus.hpp"
 #include "tasks/corpus/own_output.hpp"
 #include "tasks/language_model/device_scorer.hpp"
+#include "tasks/language_model/long_text.hpp"
 #include "tasks/language_model/model_weights.hpp"
 #include "tasks/language_model/text_scorer.hpp"
 #include "tasks/shared/remaining_memory.hpp"
@@ -35,7 +36,8 @@ class perplexity_run {
           sink_(sink),
           models_(read_mixture(options, ctx_)),
           reading_(with_remaining_memory(ctx_, models_.memory_bytes(), "the language model")),
-          scorer_(models_, options.text, options.tokenized, options.sentences) {
+          scorer_(models_, options.text, options.tokenized, options.sentences),
+          long_bytes_(document_scorer::long_text::long_bytes(reading_)) {
         if (options.tune) {
             scratch_.emplace(reading_);
             probabilities_.emplace(*scratch_, "probabilities", reading_.memory_limit() / 4);
@@ -49,11 +51,12 @@ class perplexity_run {
 
     perplexity_result run() {
         struct unit_in_work : document_unit {
-            std::vector<std::vector<text_score>> scores;  ///< of each document: its sentences, or the whole
-            std::vector<std::uint64_t> bytes;             ///< of each document
-            std::vector<double> probabilities;            ///< for weights to be tuned
+            std::vector<std::vector<text_score>>
+                scores;  ///< of each document that is not long: its sentences, or the whole
+            std::vector<std::uint64_t> bytes;   ///< of each document
+            std::vector<double> probabilities;  ///< for weights to be tuned
         };
-        admitted_corpus corpus(options_, {.a_byte = 4, .a_word = 48}, options_.text, reading_);
+        admitted_corpus corpus(options_, {}, options_.text, reading_);
         pipeline<unit_in_work> line(units_at_once(reading_));
         corpus.begin(line);
         line.in_parallel([&](unit_in_work& unit) {
@@ -61,20 +64,38 @@ class perplexity_run {
             for (document& d : unit.parsed.documents) {
                 reading_.check_stop();
                 unit.bytes.push_back(d.text.size());
+                if (d.text.size() > long_bytes_) continue;
                 series.add(d);
                 release(d.text);
             }
             unit.scores = series.finish();
         });
         line.in_order([&](unit_in_work& unit) {
-            for (std::size_t i = 0; i < unit.scores.size(); ++i) {
-                result_.text_bytes += unit.bytes[i];
-                write(unit.parsed.documents[i].id, unit.scores[i], unit.bytes[i]);
+            std::span<const double> probabilities = unit.probabilities;
+            auto scores = unit.scores.begin();
+            for (std::size_t i = 0; i < unit.bytes.size(); ++i) {
+                document& d = unit.parsed.documents[i];
+                if (unit.bytes[i] > long_bytes_) {
+                    score_long(d, corpus.record());
+                    release(d.text);
+                    continue;
+                }
+                begin_document(unit.bytes[i]);
+                for (const text_score& of : *scores) {
+                    write(d.id, of, unit.bytes[i]);
+                    if (!probabilities_) continue;
+                    const std::size_t size = of.scored * models_.models.size();
+                    keep(probabilities.first(size));
+                    probabilities = probabilities.subspan(size);
+                }
+                ++scores;
             }
-            if (probabilities_) probabilities_->append(std::move(unit.probabilities));
         });
         corpus.run(line);
-        if (probabilities_) tune();
+        if (probabilities_) {
+            probabilities_->append(std::exchange(kept_, {}));
+            tune();
+        }
         return finished(corpus);
     }
 
@@ -105,17 +126,42 @@ class perplexity_run {
         clock_.end_stage("tune", 0);
     }
 
-    void write(std::string_view id, const std::vector<text_score>& scores, std::uint64_t bytes) {
-        ++result_.documents;
-        for (std::size_t i = 0; i < scores.size(); ++i) {
-            const text_score& of = scores[i];
-            all_.add(of);
-            if (options_.tune) continue;
-            perplexity_row row = row_of(of, options_.sentences ? 0 : bytes);
-            row.id = id;
-            row.number = options_.sentences ? i + 1 : 0;
-            sink_(row);
+    void score_long(const document& d, reading_record& record) {
+        document_scorer::long_text scorer(scorer_, reading_);
+        constexpr std::uint64_t a_byte = 16;  // of a piece, for a word on every second one
+        const std::uint64_t needed = a_byte * scorer.largest_piece(d),
+                            room = reading_memory_of(reading_).document;
+        if (needed > room) {
+            record.reject(d, out_of_memory("a text that cannot be cut between words", needed, room).what());
+            return record.refuse_early(options_);
         }
+        begin_document(d.text.size());
+        std::function<void(std::span<const double>)> on_word;
+        if (probabilities_) on_word = [this](std::span<const double> of_word) { keep(of_word); };
+        scorer.score(
+            d, [&](const text_score& of) { write(d.id, of, d.text.size()); }, on_word);
+    }
+
+    void keep(std::span<const double> probabilities) {
+        kept_.insert(kept_.end(), probabilities.begin(), probabilities.end());
+        constexpr std::size_t at_once = 1 << 16;
+        if (kept_.size() >= at_once) probabilities_->append(std::exchange(kept_, {}));
+    }
+
+    void begin_document(std::uint64_t bytes) {
+        ++result_.documents;
+        result_.text_bytes += bytes;
+        row_number_ = 0;
+    }
+
+    void write(std::string_view id, const text_score& of, std::uint64_t bytes) {
+        all_.add(of);
+        ++row_number_;
+        if (options_.tune) return;
+        perplexity_row row = row_of(of, options_.sentences ? 0 : bytes);
+        row.id = id;
+        row.number = options_.sentences ? row_number_ : 0;
+        sink_(row);
     }
 
     perplexity_result finished(admitted_corpus& corpus) {
@@ -154,9 +200,12 @@ class perplexity_run {
     model_mixture models_;
     context reading_;
     document_scorer scorer_;
+    const std::size_t long_bytes_;
     std::optional<scratch_folder> scratch_;
     std::optional<number_stream<double>> probabilities_;
+    std::vector<double> kept_;  ///< probabilities that are not there yet
     text_score all_;
+    std::uint64_t row_number_ = 0;  ///< of the document's last one
 };
 
 }  // namespace

@@ -75,9 +75,9 @@ model_mixture read_mixture(const perplexity_options& options, const context& ctx
     return result;
 }
 
-part_scorer::part_scorer(const model_mixture& of, std::size_t index)
+part_scorer::part_scorer(const model_mixture& of, std::size_t index, device_scorer* device)
     : model_(of.models[index]),
-      device_(of.device.get()),
+      device_(device),
       index_(index),
       marks_(of.marks),
       scorer_(model_.file ? decltype(scorer_)(block_scorer(model_.file->ngrams, of.saves_pages))
@@ -139,12 +139,12 @@ std::span<const part_scorer::score> part_scorer::scores_of(std::span<const text_
     return scores_;
 }
 
-text_scorer::text_scorer(const model_mixture& of)
+text_scorer::text_scorer(const model_mixture& of, device_scorer* device)
     : of_(of),
-      parts_at_once_(of.device != nullptr ? parts_for_device
-                     : of.saves_pages     ? many_parts
-                                          : few_parts) {
-    for (std::size_t i = 0; i < of.models.size(); ++i) scorers_.emplace_back(of, i);
+      parts_at_once_(device != nullptr ? parts_for_device
+                     : of.saves_pages  ? many_parts
+                                       : few_parts) {
+    for (std::size_t i = 0; i < of.models.size(); ++i) scorers_.emplace_back(of, i, device);
 }
 
 void text_scorer::keep_words() {
@@ -165,6 +165,14 @@ std::vector<text_score> text_scorer::finish() {
     return std::exchange(ended_, {});
 }
 
+void text_scorer::forget_scores() {
+    is_forgotten_ = true;
+    score_parts();
+    is_forgotten_ = false;
+    score_ = {};
+    ended_.clear();
+}
+
 void text_scorer::score_parts() {
     scores_.clear();
     for (part_scorer& scorer : scorers_) scores_.push_back(scorer.scores_of(parts_));
@@ -173,8 +181,10 @@ void text_scorer::score_parts() {
             score_ = {};
             continue;
         }
-        take(i);
-        if (parts_[i].kind == text_part::kind::end) ended_.push_back(score_);
+        if (!is_forgotten_) take(i);
+        if (parts_[i].kind != text_part::kind::end) continue;
+        ended_.push_back(std::exchange(score_, {}));
+        kept_logarithms_ = nullptr;
     }
     parts_.clear();
     parts_kept_ = 0;
@@ -192,8 +202,7 @@ void text_scorer::take(std::size_t part) {
     if (scores_.size() == 1 && !on_word) {
         const part_scorer::score& of = scores_[0][part];
         if (!of.is_scored) return;
-        score_.logarithm += of.logarithm;
-        ++score_.scored;
+        add_logarithm(of.logarithm);
         return;
     }
     probabilities_.assign(scores_.size(), 0);
@@ -211,9 +220,14 @@ void text_scorer::take_mixed() {
     constexpr double ln10 = 0x1.26bb1bbb55516p+1, least = -99;
     double sum = 0;
     for (std::size_t m = 0; m < probabilities_.size(); ++m) sum += of_.weights[m] * probabilities_[m];
-    score_.logarithm += sum > 0 ? canonical_log(sum) / ln10 : least;
-    ++score_.scored;
+    add_logarithm(sum > 0 ? canonical_log(sum) / ln10 : least);
     if (on_word) on_word(probabilities_);
+}
+
+void text_scorer::add_logarithm(double logarithm) {
+    score_.logarithm += logarithm;
+    ++score_.scored;
+    if (kept_logarithms_ != nullptr) kept_logarithms_->push_back(logarithm);
 }
 
 document_scorer::series::series(document_scorer& of, std::function<void(std::span<const double>)> on_word)
@@ -222,7 +236,7 @@ document_scorer::series::series(document_scorer& of, std::function<void(std::spa
 }
 
 void document_scorer::series::add(const document& d) {
-    const bool split = of_.models_.marks || of_.sentences_;
+    const bool split = of_.splits();
     std::size_t ends = split ? 0 : 1;
     const auto add_word = [&](std::string_view word) { scorer_.add(word); };
     const auto end = [&] {
@@ -257,7 +271,7 @@ void document_scorer::series::take_scores() {
     for (const std::size_t ends : std::exchange(ends_, {})) {
         std::vector<text_score> own(first, first + static_cast<std::ptrdiff_t>(ends));
         first += static_cast<std::ptrdiff_t>(ends);
-        if (of_.models_.marks || of_.sentences_)
+        if (of_.splits())
             for (text_score& of : own) of.sentences = 1;
         if (!of_.sentences_) {
             text_score sum;

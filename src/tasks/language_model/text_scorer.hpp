@@ -63,8 +63,8 @@ struct text_part {
 /// The scores of the parts of texts by one model.
 class part_scorer {
   public:
-    /// By model number `index` of the mixture, which must outlive it.
-    part_scorer(const model_mixture& of, std::size_t index);
+    /// By model number `index` of the mixture, which must outlive it; `device`: null, or one that holds its models.
+    part_scorer(const model_mixture& of, std::size_t index, device_scorer* device);
 
     struct score {
         bool is_known = false;  ///< the model has the word, and it is not <unk>
@@ -99,17 +99,25 @@ class part_scorer {
 /// that none has, it is that of <unk>. So the probabilities of all words and <unk> still sum to 1.
 class text_scorer {
   public:
-    explicit text_scorer(const model_mixture& of);
+    explicit text_scorer(const model_mixture& of) : text_scorer(of, of.device.get()) {}
+    /// `device`: null, so that the CPU scores the words, or that of the mixture.
+    text_scorer(const model_mixture& of, device_scorer* device);
 
     /// Begins a text, or with marks a sentence.
     void begin() { add({text_part::kind::begin, {}}); }
     /// The word is read later, by finish() or keep_words() at the latest.
     void add(std::string_view word) { add({text_part::kind::word, word}); }
     void end() { add({text_part::kind::end, {}}); }
+    /// Forgets the scores of what was added; its words are still before those that follow.
+    void forget_scores();
+    /// Adds to `to` each logarithm of the score that has begun, until it ends.
+    void keep_logarithms(std::vector<double>& to) { kept_logarithms_ = &to; }
     /// Copies the words that are not read yet.
     void keep_words();
     /// The scores of all that has ended.
     std::vector<text_score> finish();
+    /// After finish(): the score of what has begun and not ended.
+    const text_score& unfinished() const { return score_; }
 
     /// Receives the probabilities by each model of every word and mark that has one.
     std::function<void(std::span<const double>)> on_word;
@@ -124,6 +132,7 @@ class text_scorer {
     void score_parts();
     void take(std::size_t part);
     void take_mixed();
+    void add_logarithm(double logarithm);
 
     const model_mixture& of_;
     const std::size_t parts_at_once_;
@@ -134,6 +143,8 @@ class text_scorer {
     std::vector<std::span<const part_scorer::score>> scores_;  ///< by each model
     std::vector<double> probabilities_;
     text_score score_;
+    std::vector<double>* kept_logarithms_ = nullptr;
+    bool is_forgotten_ = false;  ///< what is being scored
     std::vector<text_score> ended_;
 };
 
@@ -141,7 +152,7 @@ class text_scorer {
 class document_scorer {
   public:
     document_scorer(const model_mixture& models, const text_options& text, bool tokenized, bool sentences)
-        : models_(models), words_(text), tokenized_(tokenized), sentences_(sentences) {}
+        : models_(models), words_(text), rule_(text.tokens), tokenized_(tokenized), sentences_(sentences) {}
 
     /// The scores of the sentences, or of the whole.
     std::vector<text_score> scores_of(const document& d);
@@ -164,9 +175,15 @@ class document_scorer {
         std::vector<std::vector<text_score>> scores_;
     };
 
+    /// A long document, on all threads (long_text.hpp).
+    class long_text;
+
   private:
+    bool splits() const { return models_.marks || sentences_; }  ///< into sentences
+
     const model_mixture& models_;
     document_words words_;
+    token_rule rule_;
     bool tokenized_, sentences_;
 };
 

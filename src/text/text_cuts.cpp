@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// Two places are certain without what comes before them. A line feed ends a segment of words, and a sentence, in every set of
+// rules (UAX #29: WB3a, SB4). Before a letter after a blank, a word begins. No sentence ends there if the blank follows a word of letters:
+// what ended one would stand between them, and no rule looks for a sentence's end across a letter (SB8).
+#include "text/text_cuts.hpp"
+
+#include <unicode/uchar.h>
+
+#include <algorithm>
+#include <cstdint>
+
+#include "base/ascii.hpp"
+#include "base/utf8.hpp"
+
+namespace quern::text {
+namespace {
+
+/// Whether it is a letter, and a word or a part of one.
+bool is_letter(char32_t code_point, token_rule rule) {
+    if (code_point == ill_formed) return false;
+    const auto c = static_cast<UChar32>(code_point);
+    if (rule == token_rule::ascii || rule == token_rule::letters)
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+    // Not those that are folded to nothing, or to blanks and marks.
+    const bool has_form = c < 0x3000 || (c >= 0xAC00 && c <= 0xD7A3);
+    if (!has_form || u_hasBinaryProperty(c, UCHAR_DEFAULT_IGNORABLE_CODE_POINT) != 0) return false;
+    const std::int32_t kind = u_getIntPropertyValue(c, UCHAR_SENTENCE_BREAK);
+    return kind == U_SB_LOWER || kind == U_SB_UPPER || kind == U_SB_OLETTER;
+}
+
+/// Whether text[at - 1] is a blank between a word of letters and a letter; 1 < at < text.size(). (A sentence may end within a
+/// word of other characters, to which the word does not belong then.)
+bool is_between_letters(std::string_view text, std::size_t at, token_rule rule) {
+    constexpr std::size_t longest = 64;
+    std::size_t next = at;
+    if (!is_letter(next_utf8(text, next), rule)) return false;
+    std::size_t begin = at - 1;
+    const std::size_t least = begin - std::min(begin, longest);
+    while (begin != least && !is_space(text[begin - 1])) --begin;
+    if (begin == at - 1 || (begin == least && begin != 0)) return false;
+    while (begin != at - 1)
+        if (!is_letter(next_utf8(text, begin), rule)) return false;
+    return true;
+}
+
+}  // namespace
+
+text_cut cut_text(std::string_view text, std::size_t from, std::size_t bytes, token_rule rule) {
+    if (text.size() - from <= bytes) return {text.size(), true};
+    const std::size_t middle = from + bytes / 2, last = from + bytes;
+    const std::size_t line = text.substr(middle, last - middle).rfind('\n');
+    if (line != std::string_view::npos) return {middle + line + 1, true};
+    for (std::size_t at = last; at > std::max<std::size_t>(middle, from + 1); --at)
+        if (text[at - 1] == ' ' && is_between_letters(text, at, rule)) return {at, false};
+    for (std::size_t at = last + 1; at < text.size(); ++at) {
+        if (text[at - 1] == '\n') return {at, true};
+        if (text[at - 1] == ' ' && is_between_letters(text, at, rule)) return {at, false};
+    }
+    return {text.size(), true};
+}
+
+}  // namespace quern::text
