@@ -269,9 +269,10 @@ END
     for launcher in slurm mpi; do
         filter -o kept.jsonl --force --cluster $launcher --share "on $launcher" --shards 5 2>said
         case $launcher in
-        slurm) script="on slurm/slurm/submit.sh" ;;
-        mpi) script="on mpi/mpi/run.sh" ;;
+        slurm) script="on slurm/slurm/submit.sh" end="on slurm/slurm/finish.sh" ;;
+        mpi) script="on mpi/mpi/run.sh" end="on mpi/mpi/run.sh" ;;
         esac
+        grep -q -- " finish .* --threads [0-9]* --memory [0-9]*M\?$" "$end"
         grep -q "$script" said
         [ ! -e kept.jsonl ]
         shellcheck "on $launcher/$launcher"/*.sh

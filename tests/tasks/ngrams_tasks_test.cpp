@@ -53,11 +53,11 @@ class ngrams_tasks : public testing::corpus_fixture {
         std::vector<ngram_totals> of_lengths;
         bool operator==(const texts&) const = default;
     };
-    texts made_by(ngrams_options options, bool wants_model) const {
+    texts made_by(ngrams_options options, bool wants_model, unsigned threads = 2) const {
         texts made;
         options.take_totals = [&](std::string_view part) { made.totals += part; };
         if (wants_model) options.take_arpa = [&](std::string_view part) { made.arpa += part; };
-        const ngrams_result result = ngrams(options, context_with(), {});
+        const ngrams_result result = ngrams(options, context_with(threads), {});
         made.documents = result.documents;
         made.distinct = result.distinct;
         made.rejected = result.counts.rejected;
@@ -173,6 +173,39 @@ TEST_F(ngrams_tasks, spill_to_disk) {
     ngrams_options options = made(5);
     options.inputs.push_back(written(made_tsv(6, 20000), "e.tsv"));
     expect_same(options, true, std::uint64_t{24} << 20);
+}
+
+/// Lists of many blocks, whose ranges are merged at once; one history is longer than a block.
+TEST_F(ngrams_tasks, merge_ranges_by_any_number_of_threads) {
+    for (const bool shared : {false, true}) {
+        made_numbers random(8);
+        ngrams_options options;
+        for (int f = 0; f < 7; ++f) {
+            std::string lines, own = shared ? "w" : "f" + std::to_string(f) + "w";
+            for (int d = 0; d < 40; ++d) {
+                lines += "d" + std::to_string(d) + "\t";
+                for (int w = 0; w < 150; ++w) {
+                    lines += own + std::to_string(random(1 + random(6000))) + " ";
+                    if (random(4) == 0) lines += shared ? "the " : own + "the ";
+                }
+                lines += "\n";
+            }
+            options.inputs.push_back(written(lines, "ranges" + std::to_string(f) + ".tsv"));
+        }
+        options.input_format = "tsv";
+        options.ngrams.order = 3;
+        for (const std::uint64_t min_count : {1, 2}) {  // with 2, the counts of histories
+            options.ngrams.min_count = min_count;
+            const texts expected = made_by(options, true);
+            for (const unsigned shards : {1u, 2u, 3u, 7u}) {
+                ngrams_options merged = options;
+                merged.counts_of_job = ran(options, shards);
+                for (const unsigned threads : {1u, 2u, 5u})
+                    EXPECT_TRUE(made_by(merged, true, threads) == expected)
+                        << shared << ": " << shards << " shards, " << threads << " threads";
+            }
+        }
+    }
 }
 
 TEST_F(ngrams_tasks, refuse_what_they_cannot_do) {

@@ -68,8 +68,9 @@ void write_script(const fs::path& file, const std::string& text) {
     if (failed) throw io_error(file.string(), "cannot make it executable", failed.value());
 }
 
-std::string finish_line(const fs::path& share, const local_workers& workers) {
-    return fmt::format("{} finish {}\n", shell_word(workers.program.native()), shell_word(share.native()));
+std::string finish_line(const fs::path& share, const local_workers& workers, std::string_view resources) {
+    return fmt::format("{} finish {}{}\n", shell_word(workers.program.native()), shell_word(share.native()),
+                       resources);
 }
 
 }  // namespace
@@ -119,7 +120,7 @@ fs::path write_slurm_scripts(const job_plan& plan, const fs::path& share, const 
     }
     write_script(folder / "finish.sh", head("finish", fmt::format("#SBATCH --output={}/finish.log\n",
                                                                   (share / job_files::logs).native())) +
-                                           finish_line(share, workers));
+                                           finish_line(share, workers, resources));
     add("finish.sh");
     submit += "echo \"the job ends with $job\"\n";
     write_script(folder / "submit.sh", submit);
@@ -154,7 +155,7 @@ fs::path write_mpi_scripts(const job_plan& plan, const fs::path& share, const lo
                          loop(phases[i], share, workers, "rank", "size", resources));
         run += fmt::format("mpirun \"$@\" {}\n", shell_word((folder / name).native()));
     }
-    run += finish_line(share, workers);
+    run += finish_line(share, workers, resources);
     write_script(folder / "run.sh", run);
     return folder / "run.sh";
 }

@@ -45,6 +45,14 @@ class collection_counts {
                                       ngrams.history_counts.end());
         if (to.fresh.size() >= max_fresh_) flush(to);
     }
+    /// The same of values that are ready; `histories`: empty without history counts.
+    void add(unsigned n, std::vector<counted_ngram> ngrams, std::vector<std::uint64_t> histories) {
+        of_length& to = lengths_[n - first_n_];
+        if (!to.fresh.empty()) flush(to);
+        to.fresh = std::move(ngrams);
+        to.fresh_histories = std::move(histories);
+        flush(to);
+    }
     void finish() {
         for (of_length& of : lengths_) flush(of);
     }

@@ -25,7 +25,6 @@
 #include "quern/tasks/ngrams_tasks.hpp"
 #include "quern/tasks/output_file.hpp"
 #include "quern/text/analyzer.hpp"
-#include "report/tsv.hpp"
 #include "tasks/cluster/corpus_shards.hpp"
 #include "tasks/corpus/own_output.hpp"
 #include "tasks/ngrams/arpa_model.hpp"
@@ -34,10 +33,10 @@
 #include "tasks/ngrams/kneser_ney_model.hpp"
 #include "tasks/ngrams/model_pruning.hpp"
 #include "tasks/ngrams/ngram_corpus.hpp"
-#include "tasks/ngrams/ngram_words.hpp"
 #include "tasks/ngrams/part_counts.hpp"
 #include "tasks/ngrams/row_text.hpp"
 #include "tasks/ngrams/text_batches.hpp"
+#include "tasks/ngrams/total_lines.hpp"
 #include "tasks/shared/remaining_memory.hpp"
 #include "tasks/shared/stage_clock.hpp"
 #include "tasks/store/stop_words_file.hpp"
@@ -212,7 +211,7 @@ class ngrams_run {
         ngram_detail::joined_rows joined(corpus_.sequences(), requested.order, add_counts);
         if (!options_.counts_of_job.empty()) {
             ctx_.report({"merge", 0, 0, "n-grams"});
-            result_.totals = merge_part_counts(options_.counts_of_job, corpus_, requested, ctx_, add_counts);
+            result_.totals = merge_part_counts(options_.counts_of_job, corpus_, requested, ctx_, *counts);
             clock_.end_stage("merge", 0);
         } else {
             count(requested, with_remaining_memory(ctx_, held, "the words of the corpus"),
@@ -363,32 +362,11 @@ class ngrams_run {
 
     void write_totals(collection_counts& counts) {
         std::uint64_t done = 0;
-        text_batches batches(ctx_);
-        cpu_place place(with_threads_that_sort(ctx_));
+        total_lines lines(corpus_, ctx_);
         for (const ngram_totals& of_n : result_.totals) {
-            ngram_words ngrams(corpus_, of_n.n, ctx_);
-            const auto write = [&](std::span<const counted_ngram> part) {
-                ngrams.take(place, part.size(), [&](std::size_t i) { return part[i].position; });
-                batches.write(
-                    part.size(),
-                    [&](std::string& out, std::uint64_t begin, std::uint64_t end) {
-                        std::string words;
-                        for (std::uint64_t i = begin; i < end; ++i) {
-                            words.clear();
-                            append_words(words, corpus_, std::span(ngrams[i], of_n.n));
-                            report::append_tsv_field(out, words);
-                            out += '\t';
-                            out += std::to_string(part[i].count);
-                            out += '\n';
-                        }
-                    },
-                    [&](std::string_view text) { totals_text_.write(text); });
-                done += part.size();
-                ctx_.report({"totals", done, 0, "n-grams"});
-            };
-            counts.of(of_n.n).for_each([&](std::span<const counted_ngram> all) {
-                for (std::size_t i = 0; i < all.size(); i += ngram_words::max_block)
-                    write(all.subspan(i, std::min(ngram_words::max_block, all.size() - i)));
+            lines.write(counts.of(of_n.n), of_n.n, [&](std::string_view text, std::uint64_t ngrams) {
+                totals_text_.write(text);
+                ctx_.report({"totals", done += ngrams, 0, "n-grams"});
             });
         }
     }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The n-grams that a task counted in a part of a corpus, as its results, and the merge of those of all tasks:
 //
-//   words      the number of documents of the inputs; the words that the task has (words_in_document); the totals of each length
 //   ngrams-N   of each n-gram of N words, in order, the position among those words and the count
+//   words      the number of documents of the inputs; the words that the task has (words_in_document); of each length the totals and
+//              the number of blocks of ngrams-N, of ngrams_of_block n-grams each, with their bytes
 //
 // All numbers are variable-length integers. What is merged has positions in the words of the whole corpus, so that it is what
 // counting the whole gives.
@@ -10,7 +11,6 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <functional>
 #include <span>
 #include <vector>
 
@@ -26,10 +26,10 @@ namespace quern {
 void write_part_counts(const ngram_corpus& part, collection_counts& counts,
                        std::span<const ngram_totals> totals, task_results& results, const context& ctx);
 
-/// The n-grams that the tasks of `job` counted: blocks and totals as those of count_collection_ngrams() for `corpus`. Throws usage_error
-/// if the tasks had other documents or other words, damaged_store, io_error, interrupted, and what `sink` throws.
+/// Adds to `counts` the n-grams that the tasks of `job` counted; with the totals they are those of count_collection_ngrams() for `corpus`.
+/// Throws usage_error if the tasks had other documents or other words, damaged_store, io_error, interrupted.
 std::vector<ngram_totals> merge_part_counts(const std::filesystem::path& job, const ngram_corpus& corpus,
                                             const ngram_options& options, const context& ctx,
-                                            const std::function<void(const collection_ngrams&)>& sink);
+                                            collection_counts& counts);
 
 }  // namespace quern

@@ -22,11 +22,6 @@ template <class Number>
 char* put_number(char* to, Number value) {
     return std::to_chars(to, to + number_letters, value).ptr;
 }
-char* put_count(char* to, std::uint64_t value) {
-    if (value >= 10) return put_number(to, value);
-    *to = static_cast<char>('0' + value);
-    return to + 1;
-}
 /// Most texts are words: for these, a call of memcpy takes longer than the copy.
 char* put(char* to, std::string_view text) {
     const char* const from = text.data();
@@ -44,17 +39,6 @@ char* put(char* to, std::string_view text) {
     else
         for (std::size_t i = 0; i < size; ++i) to[i] = from[i];
     return to + size;
-}
-
-/// Whether all words are fields of TSV as they are: most are, and then nobody looks at each letter of each row.
-bool are_plain(const ngram_corpus& corpus) {
-    std::string field;
-    for (std::uint32_t id = 0; id < corpus.vocabulary; ++id) {
-        field.clear();
-        report::append_tsv_field(field, corpus.word(id));
-        if (field != corpus.word(id)) return false;
-    }
-    return true;
 }
 
 /// Texts of weights, as in row_writer: the shortest decimal that reads back to the same value; non-finite values by name,
@@ -93,6 +77,16 @@ class weight_texts {
 
 }  // namespace
 
+bool are_plain_words(const ngram_corpus& corpus) {
+    std::string field;
+    for (std::uint32_t id = 0; id < corpus.vocabulary; ++id) {
+        field.clear();
+        report::append_tsv_field(field, corpus.word(id));
+        if (field != corpus.word(id)) return false;
+    }
+    return true;
+}
+
 void append_words(std::string& out, const ngram_corpus& corpus, std::uint64_t position, unsigned n) {
     append_words(out, corpus, corpus.words.span().subspan(position, n));
 }
@@ -117,7 +111,7 @@ row_text::row_text(const ngram_corpus& corpus, row_format format, std::span<cons
     }
     fixed_letters_ = end_.size() + number_letters * before_.size();
     for (const std::string& before : before_) fixed_letters_ += before.size();
-    words_are_plain_ = !json_ && are_plain(corpus);
+    words_are_plain_ = !json_ && are_plain_words(corpus);
 }
 
 void row_text::append_field(std::string& out, std::string_view text) const {

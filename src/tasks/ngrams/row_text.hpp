@@ -16,6 +16,8 @@ namespace quern {
 void append_words(std::string& out, const ngram_corpus& corpus, std::uint64_t position, unsigned n);
 /// Those with these ids.
 void append_words(std::string& out, const ngram_corpus& corpus, std::span<const std::uint32_t> ids);
+/// Whether all words are fields of TSV as they are: most are, and then nobody looks at each letter of each row.
+bool are_plain_words(const ngram_corpus& corpus);
 
 /// Thread-safe.
 class row_text {

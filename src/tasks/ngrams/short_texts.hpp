@@ -5,12 +5,22 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <string>
 #include <string_view>
 
 namespace quern {
+
+constexpr std::size_t count_digits = 20;  ///< at most
+/// Writes the digits of a count, most of which have one, at `to`; returns their end.
+inline char* put_count(char* to, std::uint64_t count) {
+    if (count >= 10) return std::to_chars(to, to + count_digits, count).ptr;
+    *to = static_cast<char>('0' + count);
+    return to + 1;
+}
 
 class short_texts {
   public:

@@ -65,6 +65,37 @@ class number_stream {
         scratch_.give_back(spilled_);
     }
 
+    /// Hands out all values in order, some at a time; nothing may be appended afterwards.
+    class reader {
+      public:
+        explicit reader(number_stream& of) : of_(of) {
+            if (of.spill_ != nullptr) of.spill_->flush();
+        }
+        /// The next ones, at most `max`; none at the end. `read` has those of the scratch file.
+        std::span<const Value> next(std::size_t max, std::vector<Value>& read) {
+            while (piece_ < of_.pieces_.size() && at_ == of_.pieces_[piece_].size()) {
+                ++piece_;
+                at_ = 0;
+            }
+            if (piece_ < of_.pieces_.size()) {
+                const auto some = std::span<const Value>(of_.pieces_[piece_]).subspan(at_);
+                const std::size_t count = std::min(max, some.size());
+                at_ += count;
+                return some.first(count);
+            }
+            const std::uint64_t bytes = std::min<std::uint64_t>(max * sizeof(Value), of_.spilled_ - in_file_);
+            read.resize(bytes / sizeof(Value));
+            if (bytes != 0) of_.spill_->read_at(in_file_, {reinterpret_cast<char*>(read.data()), bytes});
+            in_file_ += bytes;
+            return read;
+        }
+
+      private:
+        number_stream& of_;
+        std::size_t piece_ = 0, at_ = 0;
+        std::uint64_t in_file_ = 0;
+    };
+
     std::uint64_t size() const { return size_; }  ///< total number of values
     std::uint64_t memory_bytes() const { return held_; }
     std::uint64_t spilled_bytes() const { return spilled_; }
