@@ -335,6 +335,29 @@ assert len(g.findall(f".//{ns}edge")) == len(open("g.tsv").readlines())
     ends_with 5 quern similar again tea
 }
 
+# A build keeps where paragraphs end, and takes the words from the index. Words of titles and fields do not count; of a long
+# text the ends are found again.
+@test "a build makes the thesaurus of the texts from the words of the index" {
+    python3 - <<'END' >tagged.jsonl
+import json, random
+random.seed(5)
+def text(words):
+    return "".join(f"t{random.randrange(9)}n{random.randrange(40) * random.randrange(40) // 40}"
+                   + (".\n\n" if w % 13 == 12 else " the " if w % 5 == 4 else " ") for w in range(words))
+for d in range(120):
+    words = 60000 if d == 50 else 0 if d == 70 else random.randrange(200)
+    print(json.dumps({"id": str(d), "title": text(3) if d % 7 else "", "tag": text(2), "text": text(words)}))
+END
+    [ "$(sed -n 51p tagged.jsonl | wc -c)" -gt 300000 ]
+    for stop_words in none en; do
+        for how in "--threads 1" "--threads 3 --memory 64M" "--threads 2 --index-fields tag"; do
+            quern build tagged.jsonl -o tagged --skip duplicates,ranks --stop-words $stop_words $how --quiet --force
+            quern words tagged -o of_texts --stop-words $stop_words --vectors 100 --lsa-of documents --lsa-words 16777216 --quiet --force
+            diff -r --exclude stats.json tagged/thesaurus of_texts
+        done
+    done
+}
+
 @test "stop words are not neighbours, unless requested" {
     python3 - <<'END' >beasts.jsonl
 import json

@@ -168,7 +168,14 @@ std::string build_run::kept_after(const error& failed) {
 void build_run::make(const added_stage& stage) {
     store_info info = *journal_->info();
     const std::optional<stage_outcome> unchanged = unchanged_of(stage.stage);
-    const stage_outcome outcome = unchanged ? *unchanged : stage.make(opened_store(folder_.folder()), ctx_);
+    const auto made = [&] {
+        const opened_store store(folder_.folder());
+        if (stage.stage == build_stage::thesaurus && passages_)
+            return make_thesaurus_of_index(store, *passages_, ctx_);
+        return stage.make(store, ctx_);
+    };
+    const stage_outcome outcome = unchanged ? *unchanged : made();
+    if (stage.stage == build_stage::thesaurus) passages_.reset();
     if (unchanged) ++journal_->counts["unchanged_stages"];
     info.stages.insert(stage.stage);
     add_outcome(info, outcome);

@@ -107,6 +107,7 @@ class build_run {
     std::optional<build_journal> journal_;  // before the folder, which looks for a journal
     const scratch_folder scratch_;          // before the folder: nothing is resumed without it
     io::resumable_folder folder_;
+    std::optional<text_passages> passages_;  // until there is a thesaurus, if this run has indexed all texts
     const added_stage* at_work_ = nullptr;
 };
 

@@ -129,6 +129,7 @@ void build_run::index(const text_options& text) {
         journal_->record = std::move(outcome.record);
     }
     note_changes(outcome);
+    passages_ = std::move(outcome.passages);
     store_info& info = outcome.info;
     if (journal_->duplicates()) {
         const duplicates_outcome& found = *journal_->duplicates();

@@ -65,6 +65,8 @@ index_outcome make_index(const build_options& options, const text_options& text,
                          stage_clock& clock, const context& ctx) {
     const std::uint64_t memory = ctx.memory_limit();
     collection_pieces pieces(scratch, memory / 4, options.indexed_fields.size());
+    if (!options.skip.contains(build_stage::thesaurus))
+        pieces.passages.emplace(scratch.file("passages"), memory / 64);
     run_parallel(with_threads_that_read(ctx), [&] {
         read_collection(options, with_stop_words_of(text, store), std::move(source), store, scratch, pieces,
                         ctx);
@@ -141,6 +143,7 @@ index_outcome make_index(const build_options& options, const text_options& text,
     outcome.record = std::move(pieces.record);
     outcome.dangling_links = links.dangling;
     outcome.compared = pieces.compared;
+    outcome.passages = std::move(pieces.passages);
     return outcome;
 }
 

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string_view>
 
 #include "device/files/scratch_folder.hpp"
@@ -21,7 +22,8 @@ struct index_outcome {
     store_info info;  ///< still without a manifest
     reading_record record;
     std::uint64_t dangling_links = 0, spilled_bytes = 0;
-    compared_documents compared;  ///< with the store that is replaced, if the source names it
+    compared_documents compared;            ///< with the store that is replaced, if the source names it
+    std::optional<text_passages> passages;  ///< if there will be a thesaurus, and words are in order
 };
 
 /// Writes the sections of an index into `store`. `text`: the options that the store records; its stop words are in the

@@ -54,6 +54,7 @@ struct unit_in_work {
     std::vector<search_detail::sorted_run> field_words;
     std::uint32_t first_document = 0;
     std::vector<std::uint32_t> document_lengths, words_in_order;
+    std::string passages;  ///< of each document
     weight_range weights;
     step_seconds seconds;
 };
@@ -214,7 +215,10 @@ class collection_reader {
                 all.add(words.word(t));
                 titles.add(words.word(t));
             }
+            const auto title_size = static_cast<std::uint32_t>(words.tokens.size());
+            std::uint32_t text_size = 0;
             const auto add = [&](const text::token_list& piece) {
+                text_size += static_cast<std::uint32_t>(piece.tokens.size());
                 spelled.clear();
                 for (const text::token& t : piece.tokens) spelled.push_back(piece.word(t));
                 all.add(spelled);
@@ -226,7 +230,9 @@ class collection_reader {
                 text::analyzer::take_lines(d.text, words);
                 add(words);
             } else {
-                analyzer.analyze_in_pieces(d.text, words, add);
+                const bool has_ends = add_text(d.text, analyzer, words, add);
+                if (pieces_.passages)
+                    text_passages::add(unit.passages, title_size, text_size, has_ends, words.paragraph_ends);
             }
             for (std::size_t i = 0; i < fields.size(); ++i) {
                 if (d.listed == word_listing::none && !d.verbatim)
@@ -260,6 +266,21 @@ class collection_reader {
             unit.field_frames.push_back(compress(block));
         release(unit.full_field_blocks);
         unit.seconds.compress = watch.seconds();
+    }
+
+    /// Calls `add` with the words of a text. Returns whether the ends of its paragraphs are in `words`: not for a long text,
+    /// whose words are never all in memory.
+    template <class Add>
+    bool add_text(std::string_view text, text::analyzer& analyzer, text::token_list& words,
+                  const Add& add) const {
+        constexpr std::size_t long_text = std::size_t{1} << 18;
+        if (!pieces_.passages || text.size() > long_text) {
+            analyzer.analyze_in_pieces(text, words, add);
+            return false;
+        }
+        analyzer.analyze(text, words, text::boundaries::paragraphs);
+        add(words);
+        return true;
     }
 
     /// Returns the document's length if it is listed.
@@ -310,6 +331,8 @@ class collection_reader {
         for (const std::uint32_t length : unit.document_lengths) pieces_.words += length;
         note_words_in_order(unit);
         pieces_.weights.add(unit.weights);
+        if (pieces_.passages)
+            pieces_.passages->append(std::move(unit.passages), unit.document_lengths.size());
         pieces_.tokens.append(unit.words);
         pieces_.words_of_all.append(std::move(unit.words));
         pieces_.words_of_titles.append(std::move(unit.title_words));

@@ -6,6 +6,7 @@
 #include <deque>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -26,6 +27,7 @@
 #include "tasks/store_build/run_store.hpp"
 #include "tasks/store_build/store_comparison.hpp"
 #include "tasks/store_build/store_to_update.hpp"
+#include "tasks/store_build/text_passages.hpp"
 #include "tasks/store_build/token_store.hpp"
 #include "tasks/store_build/weight_range.hpp"
 
@@ -56,6 +58,7 @@ struct collection_pieces {
     run_store words_of_titles;              ///< titles only, including those of near-duplicates
     std::deque<run_store> words_of_fields;  ///< of each indexed field
     token_store tokens;                     ///< titles, texts and indexed fields, in order
+    std::optional<text_passages> passages;  ///< of texts, for a thesaurus
 
     std::uint64_t documents = 0, words = 0;
     bool verbatim = false;  ///< the corpus is word lines: words are used unchanged

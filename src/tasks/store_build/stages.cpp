@@ -42,9 +42,7 @@ space_params thesaurus_params(std::uint64_t documents) {
     return params;
 }
 
-}  // namespace
-
-stage_outcome make_thesaurus(const opened_store& store, const context& ctx) {
+stage_outcome make_thesaurus_by(const words_reader& read, const opened_store& store, const context& ctx) {
     words_options options;
     options.inputs = {store.path()};
     options.space = store.path() / store_layout::thesaurus;
@@ -58,7 +56,7 @@ stage_outcome make_thesaurus(const opened_store& store, const context& ctx) {
         if (level != log_level::info) ctx.log(level, text);
     };
     try {
-        const words_result made = words_of_store(store, options, quiet);
+        const words_result made = words_of_store(store, options, quiet, read);
         outcome.thesaurus = {std::string(store_layout::thesaurus), made.space_bytes,
                              checksum_of_file(options.space / space_layout::manifest, ctx)};
         outcome.counts = {{"thesaurus_words", made.vocabulary},
@@ -68,6 +66,24 @@ stage_outcome make_thesaurus(const opened_store& store, const context& ctx) {
         outcome.nothing = "there is too little text";
     }
     return outcome;
+}
+
+}  // namespace
+
+stage_outcome make_thesaurus(const opened_store& store, const context& ctx) {
+    return make_thesaurus_by({}, store, ctx);
+}
+
+stage_outcome make_thesaurus_of_index(const opened_store& store, text_passages& passages,
+                                      const context& ctx) {
+    // A count and an id of each word of the store are in memory then.
+    const std::uint64_t table_bytes = std::uint64_t{16} * store.words().dictionary().size();
+    if (store.info().verbatim || store.info().listed != word_listing::none ||
+        table_bytes > ctx.memory_limit() / 8)
+        return make_thesaurus(store, ctx);
+    return make_thesaurus_by(
+        [&](corpus_words& into, const context& run) { read_words_in_order(store, passages, into, run); },
+        store, ctx);
 }
 
 // PageRank computes in integers of 2^-62 and returns doubles, each the nearest to its integer. The section stores that

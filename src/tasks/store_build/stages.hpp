@@ -17,6 +17,7 @@
 #include "quern/tasks/given_vectors.hpp"
 #include "quern/tasks/store.hpp"
 #include "tasks/store/opened_store.hpp"
+#include "tasks/store_build/text_passages.hpp"
 
 namespace quern {
 
@@ -42,6 +43,8 @@ stage_outcome make_link_ranks(const opened_store& store, const context& ctx);
 /// store with fewer than two words that are frequent enough, or without co-occurrences. Throws as words(), and
 /// damaged_store.
 stage_outcome make_thesaurus(const opened_store& store, const context& ctx);
+/// The same from the words in order. Takes the passages.
+stage_outcome make_thesaurus_of_index(const opened_store& store, text_passages& passages, const context& ctx);
 
 /// Writes the section `document_vectors`: each document as the direction of its words' vectors in the thesaurus,
 /// weighted by ln(documents / documents with the word). The same bits for any threads and device. Nothing for a store

@@ -22,7 +22,9 @@ struct corpus_words {
         : distinct(scratch, memory_bytes), numbers(scratch, "numbers", memory_bytes) {}
 
     numbered_words distinct;
-    /// Words by their numbers in `distinct`; unknown_word for an empty position; passage_end after every passage, and
+    /// Of words numbered by their ids in a store, instead of `distinct`: how often each occurs.
+    std::vector<std::uint64_t> counts_of_store;
+    /// Words by their numbers in `distinct`, or their ids; unknown_word for an empty position; passage_end after every passage, and
     /// after every document.
     number_stream<std::uint32_t> numbers;
     std::vector<std::uint32_t> document_lengths;  ///< in `numbers`; only on request

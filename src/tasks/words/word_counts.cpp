@@ -2,6 +2,7 @@
 #include "tasks/words/word_counts.hpp"
 
 #include <algorithm>
+#include <functional>
 
 #include "quern/base/error.hpp"
 #include "quern/ops/word_similarity.hpp"
@@ -54,15 +55,19 @@ void word_count_table::grow() {
     slots_ = std::move(wider);
 }
 
-chosen_words choose_words(const word_count_table& distinct, std::uint64_t min_count, std::uint32_t max,
-                          cpu_place& place) {
+namespace {
+
+/// Of the words below `size` those with at least `min_count`, at most `max`.
+template <class Count, class Word, class Before>
+chosen_words choose(std::uint32_t size, std::uint64_t min_count, std::uint32_t max, cpu_place& place,
+                    const Count& count, const Word& word, const Before& is_before) {
     std::vector<std::uint32_t> order;
-    for (std::uint32_t n = 0; n < distinct.size(); ++n) {
-        if (distinct.count(n) >= min_count) order.push_back(n);
+    for (std::uint32_t n = 0; n < size; ++n) {
+        if (count(n) >= min_count) order.push_back(n);
     }
     const auto before = [&](std::uint32_t a, std::uint32_t b) {
-        const std::uint64_t left = distinct.count(a), right = distinct.count(b);
-        return left != right ? left > right : distinct.word(a) < distinct.word(b);
+        const std::uint64_t left = count(a), right = count(b);
+        return left != right ? left > right : is_before(a, b);
     };
     if (order.size() > max) {
         std::ranges::nth_element(order, order.begin() + max, before);
@@ -71,14 +76,32 @@ chosen_words choose_words(const word_count_table& distinct, std::uint64_t min_co
     std::ranges::sort(order, before);
 
     chosen_words chosen;
-    chosen.id_of = {place, distinct.size(), "the ids of words"};
+    chosen.id_of = {place, size, "the ids of words"};
     std::ranges::fill(chosen.id_of.span(), unknown_word);
     for (const std::uint32_t n : order) {
         chosen.id_of.data()[n] = chosen.size();
-        chosen.words.emplace_back(distinct.word(n));
-        chosen.frequencies.push_back(distinct.count(n));
+        chosen.words.emplace_back(word(n));
+        chosen.frequencies.push_back(count(n));
     }
     return chosen;
+}
+
+}  // namespace
+
+chosen_words choose_words(const word_count_table& distinct, std::uint64_t min_count, std::uint32_t max,
+                          cpu_place& place) {
+    return choose(
+        distinct.size(), min_count, max, place, [&](std::uint32_t n) { return distinct.count(n); },
+        [&](std::uint32_t n) { return distinct.word(n); },
+        [&](std::uint32_t a, std::uint32_t b) { return distinct.word(a) < distinct.word(b); });
+}
+
+chosen_words choose_words(const text::dictionary_view& words, std::span<const std::uint64_t> counts,
+                          std::uint64_t min_count, std::uint32_t max, cpu_place& place) {
+    return choose(
+        words.size(), std::max<std::uint64_t>(min_count, 1), max, place,
+        [&](std::uint32_t id) { return counts[id]; }, [&](std::uint32_t id) { return words.word(id); },
+        std::less<>());  // ids are in the order of bytes
 }
 
 }  // namespace quern

@@ -3,12 +3,14 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/hash.hpp"
 #include "device/files/spilled_array.hpp"
+#include "text/dictionary.hpp"
 
 namespace quern {
 
@@ -64,5 +66,8 @@ struct chosen_words {
 /// `place` must outlive the result.
 chosen_words choose_words(const word_count_table& distinct, std::uint64_t min_count, std::uint32_t max,
                           cpu_place& place);
+/// The same for the words of a dictionary, with their counts by id: 0 for one that does not occur.
+chosen_words choose_words(const text::dictionary_view& words, std::span<const std::uint64_t> counts,
+                          std::uint64_t min_count, std::uint32_t max, cpu_place& place);
 
 }  // namespace quern

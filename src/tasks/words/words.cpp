@@ -42,11 +42,12 @@ namespace {
 /// The work of one call; the members' names give the order.
 class words_run {
   public:
-    /// `store`: read instead of the inputs; or null. `job`: the folder of one whose tasks have counted and compared; or empty.
+    /// `store`: read instead of the inputs; or null. `reader`: of its words, if not of its texts. `job`: the folder of one whose tasks have counted and compared; or empty.
     words_run(const words_options& options, const opened_store* store, const std::filesystem::path& job,
-              const context& ctx)
+              const context& ctx, const words_reader& reader = {})
         : options_(options),
           store_(store),
+          reader_(reader),
           job_(job),
           params_(options.params),
           ctx_(pinned_to_device(ctx, "words", result_.statistics, offered_places::several_gpus)),
@@ -114,7 +115,9 @@ class words_run {
         } else {
             corpus_.emplace(scratch_, memory);
             const text_options text = with_stop_words_of(text_, folder_.temporary());
-            if (store_ != nullptr) {
+            if (reader_) {
+                reader_(*corpus_, ctx_);
+            } else if (store_ != nullptr) {
                 read_words(*store_, params_, text, by_documents(), *corpus_, ctx_);
             } else {
                 read_words(options_, text, by_documents(), *corpus_, ctx_);
@@ -148,6 +151,12 @@ class words_run {
             chosen_ = choose_words(triples_->distinct, params_.min_count, params_.vocabulary, vocabulary_);
             info_.distinct = triples_->distinct.size();
             triples_->distinct = {};
+        } else if (!corpus_->counts_of_store.empty()) {
+            const std::vector<std::uint64_t> counts = std::exchange(corpus_->counts_of_store, {});
+            chosen_ = choose_words(store_->words().dictionary(), counts, params_.min_count,
+                                   params_.vocabulary, vocabulary_);
+            info_.distinct = static_cast<std::uint64_t>(
+                std::ranges::count_if(counts, [](std::uint64_t count) { return count != 0; }));
         } else {
             chosen_ = corpus_->distinct.choose(params_.min_count, params_.vocabulary, vocabulary_);
             info_.distinct = corpus_->distinct.distinct();
@@ -483,6 +492,7 @@ class words_run {
 
     const words_options& options_;
     const opened_store* const store_;
+    const words_reader reader_;
     const std::filesystem::path job_;
     const space_params params_;
     words_result result_;
@@ -580,8 +590,9 @@ words_result words_of_job(const words_options& request, const std::filesystem::p
     return words_run(options, nullptr, job, ctx).run();
 }
 
-words_result words_of_store(const opened_store& store, const words_options& options, const context& ctx) {
-    return words_run(options, &store, {}, ctx).run();
+words_result words_of_store(const opened_store& store, const words_options& options, const context& ctx,
+                            const words_reader& read) {
+    return words_run(options, &store, {}, ctx, read).run();
 }
 
 }  // namespace quern
