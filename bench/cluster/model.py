@@ -340,7 +340,7 @@ def ngram_stages(cluster: Cluster, rates: Rates, places: float, threads: int = 1
     if memory < wanted:
         count = dataclasses.replace(count, seconds=count.seconds + 2 * places * SORTED / cluster.disk / cluster.nodes)
     again = text if text > cluster.memory / 2 else 0
-    end = text * rates.word_end / end_threads(cluster) + results * rates.merge  # a merge has one thread
+    end = (text * rates.word_end + results * rates.merge) / end_threads(cluster)
     return [
         serial("plan", cluster, text * rates.checksum, text, rates.peak),
         count,
