@@ -8,6 +8,7 @@
 #include "device/paced_checks.hpp"
 #include "ops/ngram_likelihood/levels/parts_of_places.hpp"
 #include "ops/ngram_likelihood/ngram_methods.hpp"
+#include "ops/ngram_likelihood/order/counted_pieces.hpp"
 #include "ops/ngram_likelihood/order/ngram_order.hpp"
 #include "ops/ngram_likelihood/papers/dictionary_method.hpp"
 #include "ops/ngram_likelihood/text_counting.hpp"
@@ -74,6 +75,16 @@ void by_order(cpu_place& place, const ngram_collection& collection, const docume
         by_order_of<std::uint64_t>(place, collection, documents, options, record, from_order);
 }
 
+/// In memory, next to a document_table.
+bool order_does_not_fit(cpu_place& place, const ngram_collection& collection, const ngram_options& options) {
+    if (options.method == ngram_method::strings) return false;
+    if (document_table::bytes(collection.documents) > place.memory().left()) return true;
+    const document_table documents(place, collection.documents);
+    return collection.words.size() <= std::numeric_limits<std::uint32_t>::max()
+               ? !order_fits<std::uint32_t>(place, collection)
+               : !order_fits<std::uint64_t>(place, collection);
+}
+
 void count_occurrences(cpu_place& place, const ngram_collection& collection, const ngram_options& options,
                        ngram_record& record) {
     count_lengths(collection.documents, record.totals);
@@ -113,6 +124,11 @@ void count_collection(cpu_place& place, const ngram_collection& collection, cons
                       const collection_sink& sink, ngram_record& record) {
     if (options.method == ngram_method::dictionary || options.method == ngram_method::suffix_sigma) {
         count_collection<cpu_place>(place, collection, options, sink, record);
+        return;
+    }
+    if (order_does_not_fit(place, collection, options) &&
+        count_by_pieces(place, collection, options, sink, record)) {
+        count_occurrences(place, collection, options, record);
         return;
     }
     const document_table documents(place, collection.documents);

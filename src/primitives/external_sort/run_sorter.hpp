@@ -13,6 +13,7 @@
 #include "device/budget_share.hpp"
 #include "primitives/external_sort/sorted_run.hpp"
 #include "primitives/sort/sort.hpp"
+#include "primitives/sort/sort_memory.hpp"
 #include "quern/base/context.hpp"
 
 namespace quern::primitives {
@@ -39,14 +40,13 @@ run_plan plan_runs(const cpu_place& place, std::uint64_t memory_bytes) {
         Key key;
         Value value;
     };
-    constexpr std::uint64_t for_each_thread = std::uint64_t{5} << 20;
     constexpr std::size_t few_bytes = std::size_t{1} << 19, pair_bytes = block_layout<Key, Value>::pair_bytes;
     const auto threads = static_cast<unsigned>(
-        std::clamp<std::uint64_t>(memory_bytes / 4 / for_each_thread, 1, place.threads()));
-    const std::uint64_t for_pairs = memory_bytes - std::min(memory_bytes, threads * for_each_thread);
+        std::clamp<std::uint64_t>(memory_bytes / 4 / sort_bytes_of_thread, 1, place.threads()));
+    const std::uint64_t for_pairs = memory_bytes - std::min(memory_bytes, threads * sort_bytes_of_thread);
     const std::size_t pairs = for_pairs / (2 * pair_bytes + sizeof(record));
     if (pairs * sizeof(record) > few_bytes)
-        return {pairs, threads, pairs * sizeof(record) + threads * for_each_thread};
+        return {pairs, threads, pairs * sizeof(record) + threads * sort_bytes_of_thread};
     const std::size_t few =
         std::min(few_bytes / sizeof(record), memory_bytes / (2 * pair_bytes + 2 * sizeof(record)));
     return {few, 1, 2 * few * sizeof(record)};

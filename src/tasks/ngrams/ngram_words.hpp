@@ -14,6 +14,7 @@
 #include "device/cpu/parallel.hpp"
 #include "device/paced_checks.hpp"
 #include "primitives/sort/sort.hpp"
+#include "primitives/sort/sort_memory.hpp"
 #include "tasks/ngrams/ngram_corpus.hpp"
 
 namespace quern {
@@ -96,10 +97,9 @@ class ngram_words {
 
 /// With as many threads as can sort words in a part of the memory.
 inline context with_threads_that_sort(const context& ctx) {
-    constexpr std::uint64_t bytes_of_thread = std::uint64_t{5} << 20;
     context fitting = ctx;
-    fitting.threads = static_cast<unsigned>(
-        std::clamp<std::uint64_t>(ctx.memory_limit() / 16 / bytes_of_thread, 1, ctx.thread_count()));
+    fitting.threads = static_cast<unsigned>(std::clamp<std::uint64_t>(
+        ctx.memory_limit() / 16 / primitives::sort_bytes_of_thread, 1, ctx.thread_count()));
     return fitting;
 }
 

@@ -55,6 +55,10 @@ template <class Position>
 ngram_order<Position> packed_order(cpu_place& place, const ngram_collection& collection,
                                    const document_table& documents, unsigned order);
 
+/// Whether it is made in memory now.
+template <class Position>
+bool order_fits(cpu_place& place, const ngram_collection& collection);
+
 /// Compares words as strings (string_method.cpp).
 template <class Position>
 ngram_order<Position> order_of_strings(cpu_place& place, const ngram_collection& collection,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A stable radix sort of keys with the first words of a position: three words of natural text fit 64 bits. For longer
 // n-grams, few positions have equal keys; these are sorted by the next words, and so on (tie_sorter). Beyond memory,
-// the same sort works in runs on disk.
+// the same sort works in runs on disk, for rows of documents.
 #include <algorithm>
 #include <bit>
 #include <mutex>
@@ -15,6 +15,7 @@
 #include "ops/ngram_likelihood/order/packed_keys.hpp"
 #include "primitives/external_sort/external_sort.hpp"
 #include "primitives/sort/sort.hpp"
+#include "primitives/sort/sort_memory.hpp"
 
 namespace quern::ngram_detail {
 namespace {
@@ -33,14 +34,6 @@ struct tie {
     std::uint64_t key, position;
     auto operator<=>(const tie&) const = default;
 };
-
-constexpr std::uint64_t sort_bytes = 16;  // a second copy of a pair
-
-/// Of a sort of so many pairs.
-std::uint64_t sort_memory(const cpu_place& place, std::uint64_t pairs) {
-    return pairs * sort_bytes +
-           place.threads() * std::min<std::uint64_t>(std::uint64_t{5} << 20, 2 * sort_bytes * pairs);
-}
 
 /// Sorts positions that share all words of their keys by the following words. In natural text most ties are short: one
 /// thread sorts each, in the cache. The few long ones (repetitive texts) are sorted one after another by all threads,
@@ -156,7 +149,8 @@ class tie_sorter {
         constexpr std::uint64_t most = std::uint64_t{1} << 22, least = std::uint64_t{1} << 12,
                                 each = 2 * sizeof(std::uint64_t) + sizeof(std::uint32_t);
         for (std::uint64_t block = most; block >= least; block /= 2)
-            if ((block + max_in_cache) * each + sort_memory(place_, block + max_in_cache) <=
+            if ((block + max_in_cache) * each +
+                    primitives::sort_bytes(block + max_in_cache, place_.threads()) <=
                 place_.memory().left() / 2)
                 return block;
         return 0;
@@ -343,7 +337,25 @@ ngram_order<Position> order_by_runs(cpu_place& place, const packed_keys& packed,
     return result;
 }
 
+/// In memory. `largest`: positions of a part.
+template <class Position>
+bool fits(cpu_place& place, std::size_t size, std::uint64_t largest) {
+    return size * (sizeof(Position) + 1) + largest * sizeof(std::uint64_t) +
+               primitives::sort_bytes(largest, place.threads()) <=
+           place.memory().left() / 16 * 15;
+}
+
 }  // namespace
+
+template <class Position>
+bool order_fits(cpu_place& place, const ngram_collection& collection) {
+    const std::size_t size = collection.words.size();
+    return fits<Position>(place, size, 0) &&  // and only then the words are counted
+           fits<Position>(place, size,
+                          first_word_parts(place, collection.words, collection.vocabulary).largest());
+}
+template bool order_fits<std::uint32_t>(cpu_place&, const ngram_collection&);
+template bool order_fits<std::uint64_t>(cpu_place&, const ngram_collection&);
 
 template <class Position>
 ngram_order<Position> packed_order(cpu_place& place, const ngram_collection& collection,
@@ -351,9 +363,7 @@ ngram_order<Position> packed_order(cpu_place& place, const ngram_collection& col
     const packed_keys packed(collection, documents, order);
     const std::size_t size = collection.words.size();
     const first_word_parts parts(place, collection.words, collection.vocabulary);
-    const std::uint64_t needed = size * (sizeof(Position) + 1) + parts.largest() * sizeof(std::uint64_t) +
-                                 sort_memory(place, parts.largest());
-    auto result = needed <= place.memory().left() / 16 * 15
+    auto result = fits<Position>(place, size, parts.largest())
                       ? order_in_memory<Position>(place, packed, parts, size)
                       : order_by_runs<Position>(place, packed, size);
     sort_ties(place, packed, result);

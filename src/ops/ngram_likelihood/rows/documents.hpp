@@ -38,6 +38,12 @@ class document_table {
         }
     }
 
+    /// At most, of a table of these documents.
+    static std::uint64_t bytes(std::span<const std::uint64_t> offsets) {
+        const std::uint64_t documents = offsets.size(), blocks = std::max(min_blocks, 2 * documents) + 2;
+        return documents * (sizeof(std::uint64_t) + sizeof(std::uint32_t)) + blocks * sizeof(std::uint32_t);
+    }
+
     struct where {
         std::uint32_t document;
         std::uint64_t begin, end;
