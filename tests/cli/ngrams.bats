@@ -47,6 +47,24 @@ two	2	the cat	2	3	0.875" ]
     ends_with 2 quern ngrams corpus.jsonl --dictionary missing
 }
 
+@test "one long document: the counts of its words and sentences" {
+    for i in {1..45000}; do echo 'The cat can see the hat. A dog sat on the mat and ran off again, as it does every day in May.'; done >lines.txt
+    tr '\n' ' ' <lines.txt >line.txt # 4.3 MB, so that it is cut
+    head -n 1 lines.txt | quern ngrams - --input-format folder --order 2 --totals one --quiet
+    quern ngrams line.txt --order 2 --totals line --quiet
+    cmp <(awk -F '\t' -v OFS='\t' '{ print $1, $2 * 45000 }' one) <(grep -v '^may the' line)
+    grep -qP '^may the\t44999$' line
+    quern ngrams lines.txt --order 2 --totals lines --tokenized --quiet --threads 1
+    quern ngrams line.txt --order 2 --totals - --tokenized --quiet --threads 5 | cmp - lines
+    sed 's/.*/{"text":"&"}/' lines.txt >lines.jsonl
+    for options in --tokenized ""; do
+        # shellcheck disable=SC2086 # words
+        quern ngrams lines.jsonl --order 2 --sentences --totals documents $options --quiet --force
+        # shellcheck disable=SC2086
+        quern ngrams lines.txt --order 2 --sentences --totals - $options --quiet --threads 3 | cmp - documents
+    done
+}
+
 @test "counts and a model of the collection" {
     run --separate-stderr quern ngrams corpus.jsonl --order 2 --totals totals --arpa model
     [ "$status" -eq 0 ]

@@ -14,8 +14,18 @@
 namespace quern {
 namespace {
 
-/// The maximum number of words per byte of text (U+FDFA makes four from three bytes), and of distinct words.
-constexpr std::uint64_t max_words_a_byte = 2, max_distinct_a_byte = 1;
+/// An upper bound of the bytes for the words of a text. Two words of ASCII have a byte between them; those of at most three bytes
+/// are few, and the others take five bytes each, with the one between. Of the bytes of other characters, three make four words
+/// (U+FDFA).
+std::uint64_t max_for_words(const work_on_document& work, std::string_view text) {
+    constexpr std::uint64_t words_a_byte = 2, distinct_a_byte = 1, short_words = 840'000, longer_word = 5;
+    const auto others = static_cast<std::uint64_t>(
+        std::ranges::count_if(text, [](char c) { return static_cast<signed char>(c) < 0; }));
+    const std::uint64_t ascii = text.size() - others, short_ascii = std::min(short_words, ascii / 2 + 1);
+    return work.a_word * (words_a_byte * others + ascii / 2 + 1) +
+           work.a_distinct_word * (distinct_a_byte * others + short_ascii + ascii / longer_word) +
+           (work.a_distinct_word == 0 ? 0 : 4 * text.size());
+}
 
 /// Counts words and distinct words, until there are too many.
 class word_counter {
@@ -75,9 +85,10 @@ void unit_parser::reject_what_is_too_much(io::parsed_unit& parsed) {
 
 std::uint64_t unit_parser::work_on(const document& d, std::uint64_t max) {
     const std::uint64_t bytes = d.text.size(), at_least = work_.a_byte * bytes;
-    std::uint64_t at_most = at_least + work_.a_word * max_words_a_byte * bytes +
-                            work_.a_distinct_word * max_distinct_a_byte * bytes;
-    if (d.listed == word_listing::counts) at_most = UINT64_MAX;  // a line may be any number of words
+    if (work_.a_word == 0 && work_.a_distinct_word == 0) return at_least;
+    const std::uint64_t at_most = d.listed == word_listing::counts
+                                      ? UINT64_MAX  // a line may be any number of words
+                                      : at_least + max_for_words(work_, d.text);
     if (at_most <= max || at_least > max) return at_least;
     word_counter counted(work_, at_least, max);
     if (d.listed != word_listing::none) {

@@ -18,6 +18,7 @@
 #include "device/cpu/pipeline.hpp"
 #include "quern/base/error.hpp"
 #include "tasks/corpus/admitted_corpus.hpp"
+#include "tasks/corpus/document_cuts.hpp"
 #include "tasks/corpus/document_words.hpp"
 #include "tasks/corpus/sentence_words.hpp"
 #include "tasks/ngrams/word_ranks.hpp"
@@ -37,6 +38,12 @@ struct unit_in_work : document_unit {
     std::vector<char> names;
     std::uint64_t first_document = 0;         ///< of a part, as the next
     std::vector<words_in_document> segments;  ///< by numbers of the whole input
+    bool is_long = false;                     ///< a document is read by all threads, in order
+};
+
+/// A piece of a long document.
+struct document_piece : unit_in_work {
+    document part;
 };
 
 /// The steps' state; only one in-order step uses each member.
@@ -48,6 +55,8 @@ class corpus_reading {
           part_(part),
           tokenized_(options.tokenized),
           marks_(options.sentences),
+          has_titles_(options.titles),
+          rule_(text.tokens),
           scratch_(scratch),
           share_(share),
           ctx_(ctx),
@@ -68,10 +77,19 @@ class corpus_reading {
                 admitted_ += unit.parsed.documents.size();
             });
         }
-        line.in_parallel([this](unit_in_work& unit) { analyse(unit); });
-        line.in_order([this](unit_in_work& unit) { ranks_.add(unit.distinct, unit.number_of_distinct); });
+        line.in_parallel([this](unit_in_work& unit) {
+            unit.is_long =
+                std::ranges::any_of(unit.parsed.documents, [this](const document& d) { return is_long(d); });
+            if (!unit.is_long) analyse(unit);
+        });
+        line.in_order([this](unit_in_work& unit) {
+            if (unit.is_long)
+                read_long(unit);
+            else
+                ranks_.add(unit.distinct, unit.number_of_distinct);
+        });
         line.in_parallel([](unit_in_work& unit) {
-            for (std::uint32_t& n : unit.numbers) n = unit.number_of_distinct[n];
+            if (!unit.is_long) renumber_globally(unit);
         });
         line.in_order([this](unit_in_work& unit) { append(unit); });
         if (part_ == nullptr)
@@ -103,7 +121,6 @@ class corpus_reading {
 
   private:
     void analyse(unit_in_work& unit) {
-        constexpr std::uint64_t letters_a_word = 6;  // of English, so that no capacity is wasted
         std::uint64_t letters = 0;
         for (const document& d : unit.parsed.documents) letters += d.text.size();
         unit.numbers.reserve(letters / letters_a_word / (part_ == nullptr ? 1 : part_->parts));
@@ -113,15 +130,74 @@ class corpus_reading {
             const std::size_t before = unit.numbers.size();
             if (part_ != nullptr)
                 add_part(d, number++, unit);
-            else if (marks_)
-                add_sentences(d, unit);
             else
-                add_words(d, unit);
-            unit.lengths.push_back(unit.numbers.size() - before);
-            unit.names.insert(unit.names.end(), d.id.begin(), d.id.end());
-            unit.name_lengths.push_back(d.id.size());
+                add_document(d, unit);
+            add_lengths(d, before, unit);
         }
         release(unit.parsed.documents);
+    }
+
+    void add_document(const document& d, unit_in_work& unit) {
+        if (marks_)
+            add_sentences(d, unit);
+        else
+            add_words(d, unit);
+    }
+    static void add_lengths(const document& d, std::size_t before, unit_in_work& unit) {
+        unit.lengths.push_back(unit.numbers.size() - before);
+        unit.names.insert(unit.names.end(), d.id.begin(), d.id.end());
+        unit.name_lengths.push_back(d.id.size());
+    }
+    static void renumber_globally(unit_in_work& unit) {
+        for (std::uint32_t& n : unit.numbers) n = unit.number_of_distinct[n];
+    }
+
+    /// Whether all threads read it, in pieces: between sentences with marks, else between words.
+    bool is_long(const document& d) const {
+        constexpr std::size_t pieces = 16;
+        return d.text.size() > pieces * piece_bytes_of_document && part_ == nullptr &&
+               (!marks_ || (!d.verbatim && !has_titles_));
+    }
+
+    /// Leaves the words of the unit with their final numbers.
+    void read_long(unit_in_work& unit) {
+        for (const document& d : unit.parsed.documents) {
+            const std::size_t before = unit.numbers.size();
+            add_in_pieces(d, unit);
+            add_lengths(d, before, unit);
+        }
+        release(unit.parsed.documents);
+    }
+
+    void add_in_pieces(const document& d, unit_in_work& unit) {
+        unit.numbers.reserve(unit.numbers.size() + d.text.size() / letters_a_word);
+        std::size_t at = 0;
+        pipeline<document_piece> line(units_at_once(ctx_));
+        line.from([&](document_piece& p) {
+            ctx_.check_stop();
+            if (at == d.text.size()) return false;
+            const std::size_t end = marks_
+                                        ? cut_lines(d.text, at, piece_bytes_of_document)
+                                        : cut_document(d, at, piece_bytes_of_document, tokenized_, rule_).at;
+            if (at == 0) p.part.title = d.title;
+            p.part.text = d.text.substr(at, end - at);
+            p.part.verbatim = d.verbatim;
+            at = end;
+            return true;
+        });
+        line.in_parallel([this](document_piece& p) {
+            add_document(p.part, p);
+            release(p.part.text);
+        });
+        line.in_order([this](document_piece& p) { ranks_.add(p.distinct, p.number_of_distinct); });
+        line.in_parallel([](document_piece& p) { renumber_globally(p); });
+        line.in_order([&unit](document_piece& p) {
+            unit.numbers.insert(unit.numbers.end(), p.numbers.begin(), p.numbers.end());
+            unit.sentence_lengths.insert(unit.sentence_lengths.end(), p.sentence_lengths.begin(),
+                                         p.sentence_lengths.end());
+            unit.skipped_marks += p.skipped_marks;
+        });
+        line.run();
     }
 
     void add_part(const document& d, std::uint64_t number, unit_in_work& unit) {
@@ -288,12 +364,15 @@ class corpus_reading {
         });
     }
 
+    static constexpr std::uint64_t letters_a_word = 6;  ///< of English, so that no capacity is wasted
     static constexpr std::string_view begin_mark = "<s>", end_mark = "</s>";
 
     const word_dictionary* known_;
     const ngram_part* part_;  ///< null: the whole corpus
     std::uint64_t admitted_ = 0;
     bool tokenized_, marks_;
+    const bool has_titles_;  ///< in front of the texts
+    const token_rule rule_;
     scratch_folder& scratch_;
     table_share& share_;
     const context& ctx_;
