@@ -29,7 +29,7 @@ class log_of_counts {
     }
 
   private:
-    std::array<double, 1024> small_;
+    std::array<double, 1024> small_{};
 };
 
 }  // namespace
