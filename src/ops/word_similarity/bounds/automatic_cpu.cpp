@@ -122,7 +122,7 @@ class pair_search {
                  begin += rows_at_once)
                 ranges_.push_back({t, {begin, std::min(begin + rows_at_once, tiles_[t].words.end)}});
         // The exact scores of the remaining pairs count as a second pass.
-        std::uint64_t pairs = ranges_.size();
+        std::uint64_t pairs = exact_steps(rows_.size());
         for (std::size_t s = 0; s < ranges_.size(); ++s)
             if (share_.has(s)) pairs += ranges_[s].tile + 1;
         progress_meter meter(place_.ctx(), "similar", pairs, "tiles");
@@ -140,7 +140,7 @@ class pair_search {
 
   private:
     static constexpr std::size_t rows_at_once = 256;        ///< of a piece of work
-    static constexpr std::size_t pairs_at_once = 1U << 14;  ///< that wait to be put into lists
+    static constexpr std::size_t pairs_at_once = 1U << 11;  ///< that wait to be put into lists
 
     struct row_range {
         std::size_t tile;
@@ -250,7 +250,23 @@ class pair_search {
             const std::uint64_t begin = longer == 0 ? 0 : ends[longer - 1].load(std::memory_order_relaxed);
             return shorter.span().subspan(begin, ends[longer].load(std::memory_order_relaxed) - begin);
         }
+        /// Rows in pieces of about as many pairs: the first rows, the longest, have more than others.
+        std::vector<item_range> pieces() const {
+            constexpr std::uint64_t pairs_of_a_piece = 512;
+            std::vector<item_range> pieces;
+            std::uint64_t first = 0;
+            for (std::size_t begin = 0, end = 0; begin < ends.size(); begin = end) {
+                end = begin + 1;
+                while (end < ends.size() && ends[end] - first <= pairs_of_a_piece) ++end;
+                pieces.push_back({begin, end});
+                first = ends[end - 1];
+            }
+            return pieces;
+        }
     };
+
+    /// Steps of the progress in the second pass, of the first `rows` rows.
+    static std::uint64_t exact_steps(std::size_t rows) { return rows / rows_at_once; }
 
     template <class Work>
     void for_listed_pairs(const Work& work);
@@ -322,12 +338,16 @@ neighbour_lists pair_search<Terms>::score_exactly(progress_meter& meter, const n
     };
     const value* const values = terms_.values().data();
     const std::uint32_t* const columns = exact_.columns.data();
+    constexpr std::ptrdiff_t ahead = 3;    // pairs
+    constexpr std::uint64_t fetched = 32;  // entries of a row
     tbb::enumerable_thread_specific<std::vector<value>> spread(
         [this] { return std::vector<value>(exact_.column_count); });
-    for_each_index(place_.ctx(), ranges_.size(), [&](std::uint64_t s) {
-        meter.add(1);
+    const std::vector<item_range> pieces = pairs.pieces();
+    for_each_index(place_.ctx(), pieces.size(), [&](std::uint64_t p) {
+        const item_range rows = pieces[p];
+        meter.add(exact_steps(rows.end) - exact_steps(rows.begin));
         std::vector<value>& mine = spread.local();
-        for (std::size_t a = ranges_[s].rows.begin; a < ranges_[s].rows.end; ++a) {
+        for (std::size_t a = rows.begin; a < rows.end; ++a) {
             place_.ctx().check_stop();
             const std::span<std::uint32_t> others = pairs.of(a);
             std::sort(others.begin(), others.end());
@@ -337,7 +357,14 @@ neighbour_lists pair_search<Terms>::score_exactly(progress_meter& meter, const n
             const std::uint64_t begin = exact_.offsets[word], end = exact_.offsets[word + 1];
             for (std::uint64_t i = begin; i < end; ++i) mine[columns[i]] = values[i];
             for (auto pair = others.begin(); pair < last; ++pair) {
-                place_.ctx().check_stop();  // rows lie anywhere
+                place_.ctx().check_stop();  // rows lie anywhere: the first lines of a later one are fetched
+                if (last - pair > ahead) {
+                    const std::uint64_t next = exact_.offsets[rows_.word(pair[ahead])];
+                    for (std::uint64_t k = 0; k < fetched; k += 64 / sizeof(value))
+                        __builtin_prefetch(values + next + k);
+                    for (std::uint64_t k = 0; k < fetched; k += 64 / sizeof(*columns))
+                        __builtin_prefetch(columns + next + k);
+                }
                 const std::uint32_t other = rows_.word(*pair);
                 std::uint64_t shared = 0;
                 for (std::uint64_t i = exact_.offsets[other]; i < exact_.offsets[other + 1]; ++i) {
