@@ -141,7 +141,7 @@ struct ngram_totals {
 struct ngram_record {
     std::vector<ngram_totals> totals;  ///< n ascending, as in the output
     std::uint64_t bytes_spilled = 0;
-    /// Ranges of first words counted apart: several if a GPU's memory was too small for all at once, or several GPUs count.
+    /// Ranges of first words counted apart: several if memory was too small for all at once, or several GPUs count.
     std::uint64_t pieces = 1;
     std::string place;  ///< the device, with the reason
 };

@@ -196,7 +196,7 @@ struct scored_document {
 /// ascending document. `k` may exceed the number of matches. The caller omits words unknown to the collection:
 /// they add nothing to any document.
 /// A score is, in units of 2^-32, the sum over the query's words of rounded parts, the prior and the listed
-/// part; docs/search.md defines each operation. Contract class: exact. Thread-safe.
+/// part; docs/search_ranking.md defines each operation. Contract class: exact. Thread-safe.
 /// Throws usage_error for parameters of any model that are out of range or NaN, for queries of more than
 /// 262,144 words and for documents that do not ascend; damaged_store if the bytes of a list were not written by
 /// postings_writer.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Posting lists: documents with term frequencies, in blocks of 128, bit-packed. docs/search.md has the
+// Posting lists: documents with term frequencies, in blocks of 128, bit-packed. docs/search_ranking.md has the
 // format.
 #pragma once
 

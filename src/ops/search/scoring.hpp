@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a word's postings add to a document's score, in units of 2^-32. The formulas, operation by operation, are part of
-// the contract (docs/search.md): they fix the bits of every score.
+// the contract (docs/search_ranking.md): they fix the bits of every score.
 #pragma once
 
 #include <algorithm>
