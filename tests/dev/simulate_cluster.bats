@@ -141,7 +141,9 @@ END
 import json
 found = json.load(open("rates.json"))
 assert all(each["unit"] and each["source"] for each in found["rates"].values())
-assert all(found["rates"][name]["value"] > 0 for name in ("task", "judge", "distinct", "value", "place", "link_read", "token", "shingle", "write"))
+# Seconds are differences of times, so those of a busy machine may be 0; bytes are not.
+assert all(each["value"] >= 0 for each in found["rates"].values())
+assert all(found["rates"][name]["value"] > 0 for name in ("write", "verdict_bytes", "peak", "shingle_words", "token", "count_bytes"))
 END
     "$simulate" check --rates rates.json --documents 500 --folder . --workers 2 --turns 1 >table
     [ "$(grep -c '^| .*local:2' table)" -eq 6 ]
