@@ -54,8 +54,8 @@ struct split_word {
 /// The cells, in the order of n-grams, and how many positions of each chunk they have.
 class beginning_cells {
   public:
-    /// `max_bytes`: for the counts of cells; `most`: how many positions a cell should have at most. Single words are not
-    /// cut: their first occurrences need not be in the first cell.
+    /// `max_bytes`: for the counts of cells; `most`: how many positions a cell should have at most. With order 1 no word is
+    /// split: its first position may be in any cell.
     beginning_cells(cpu_place& place, const ngram_collection& collection, unsigned order,
                     std::uint64_t max_bytes, std::uint64_t most)
         : place_(place),
@@ -67,7 +67,8 @@ class beginning_cells {
         chunks_.count = std::max<std::size_t>(1, pieces_for(place, collection.words.size(), 1 << 16));
         const std::uint64_t max_cells = std::clamp<std::uint64_t>(
             max_bytes / sizeof(std::uint64_t) / chunks_.count / cells_beyond, 64, std::uint64_t{1} << 16);
-        make_cells(std::min(most, std::max(min_positions, collection.words.size() / max_cells)));
+        const std::uint64_t share = std::max(min_positions, collection.words.size() / max_cells);
+        make_cells(std::max<std::uint64_t>(1, std::min(most, share)));
         counts_ = {place, chunks_.count * cells(), "n-grams by their first words"};
         count_cells();
     }
@@ -81,7 +82,7 @@ class beginning_cells {
     }
     std::uint32_t first_word(std::size_t cell) const { return first_words_[cell]; }
     std::uint32_t last_word(std::size_t cell) const {
-        return std::max(first_words_[cell], first_words_[cell + 1] - 1);
+        return std::max(first_words_[cell] + 1, first_words_[cell + 1]) - 1;
     }
     /// The word that the cell is a part of; null for one of whole words.
     const split_word* split(std::size_t cell) const {
