@@ -137,6 +137,27 @@ one	out the	1" ]
     [ "$(quern info without --quiet | grep -cE '^(titles	0|words	4)$')" -eq 2 ]
 }
 
+@test "titles of documents without text, beside a long document" {
+    python3 - >titles.jsonl <<'END'
+print('{"id":"a","title":"first","text":""}')
+print('{"id":"b","text":"' + "hello world " * 400000 + '"}')
+print('{"id":"c","title":"second","text":""}\n{"id":"d","title":"third","text":"hello"}')
+END
+    [ "$(quern ngrams titles.jsonl --titles --order 1 --totals - --quiet)" = "first	1
+hello	400001
+second	1
+third	1
+world	400000" ]
+}
+
+@test "few words in many documents, within little memory" {
+    { printf '0\ta b a\n'; seq 400000 | sed 's/$/\t/'; } >few.tsv
+    quern ngrams few.tsv --order 2 --totals expected --quiet
+    quern ngrams few.tsv --order 2 --totals found --memory 16M --quiet
+    cmp expected found
+    [ "$(wc -l <found)" -eq 4 ]
+}
+
 @test "a reader that closes the pipe, and an interruption" {
     quern ngrams corpus.jsonl --quiet | head -n 1 >/dev/null
     endless_corpus | ( ! timeout -s INT 2 "$QUERN" ngrams - -o made --totals counts --quiet )

@@ -171,15 +171,20 @@ class corpus_reading {
 
     void add_in_pieces(const document& d, unit_in_work& unit) {
         unit.numbers.reserve(unit.numbers.size() + d.text.size() / letters_a_word);
+        const bool is_cut = is_long(d);
+        bool has_begun = false;  // a text may be empty, and its title not
         std::size_t at = 0;
         pipeline<document_piece> line(units_at_once(ctx_));
         line.from([&](document_piece& p) {
             ctx_.check_stop();
-            if (at == d.text.size()) return false;
-            const std::size_t end = marks_
-                                        ? cut_lines(d.text, at, piece_bytes_of_document)
-                                        : cut_document(d, at, piece_bytes_of_document, tokenized_, rule_).at;
-            if (at == 0) p.part.title = d.title;
+            if (has_begun && at == d.text.size()) return false;
+            std::size_t end = d.text.size();
+            if (is_cut && marks_)
+                end = cut_lines(d.text, at, piece_bytes_of_document);
+            else if (is_cut)
+                end = cut_document(d, at, piece_bytes_of_document, tokenized_, rule_).at;
+            if (!has_begun) p.part.title = d.title;
+            has_begun = true;
             p.part.text = d.text.substr(at, end - at);
             p.part.verbatim = d.verbatim;
             at = end;
