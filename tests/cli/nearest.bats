@@ -171,6 +171,7 @@ PY
     quern nearest - --queries queries.txt <set.txt | cmp - expected
     quern nearest set.txt --queries - < <(gzip -c queries.txt) | cmp - expected
     cut -d ' ' -f 2- set.txt | tr ' ' , >numbers
+    sed 's/,/, /' numbers | quern nearest - --queries queries.txt | cmp - <(quern nearest numbers --queries queries.txt)
     printf '{"vector":[1.5,0]}\n{"vector":[0,0]}\n' >json
     quern nearest numbers --queries json | cmp - expected
     printf 'not a vector\n' >words

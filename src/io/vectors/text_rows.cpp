@@ -161,17 +161,23 @@ class line_parser {
     const line_form& form_;
 };
 
+/// Whether commas separate the fields of a first line, "1,2" or "1, 2": no blank follows anything else than one. The word of a row
+/// may be a comma.
+bool commas_separate(std::string_view line) {
+    for (std::size_t at = line.find_first_of(" \t"); at != std::string_view::npos;
+         at = line.find_first_of(" \t", line.find_first_not_of(" \t", at)))
+        if (at < 2 || line[at - 1] != ',') return false;
+    return line.find(',') != std::string_view::npos;
+}
+
 // ---- The file ----
 
 class text_reader {
   public:
     explicit text_reader(vector_reading& reading) : reading_(reading), text_(reading.text()) {
         if (text_.starts_with("\xef\xbb\xbf")) text_.remove_prefix(3);
-        // Without a blank the first line has no other separator.
-        const std::string_view first = text_.substr(0, text_.find('\n'));
         form_.commas = plain_name(reading.made.file.name()).text.ends_with(".csv") ||
-                       (first.find(',') != std::string_view::npos &&
-                        first.find_first_of(" \t") == std::string_view::npos);
+                       commas_separate(form_.without_ends(text_.substr(0, text_.find('\n'))));
     }
 
     void read() {
