@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an operation reads from the host's memory while it runs. A GPU that shares the host's memory (Jetson, DGX Spark) reads
-// it in place; any other gets a copy.
+// What an operation reads from the host's memory while it runs. A GPU that shares the host's memory (Jetson, DGX Spark) can
+// read it in place; any other gets a copy.
 //
 //     const input_array<Place, float> x(place, host_values, "a vector");
 //     multiply(place, matrix, x.span(), y.span());
@@ -19,9 +19,8 @@ namespace quern {
 class shared_memory {
   public:
     shared_memory() = default;
-    /// Null where a copy is needed: the device has its own memory, the system refuses, or the bytes are few. With
-    /// QUERN_CUDA_INTEGRATED=1 in the environment every device is taken to share the host's memory, for tests: one with its own
-    /// memory then reads across the bus.
+    /// Null where a copy is needed: the system refuses, the bytes are few, or QUERN_CUDA_INTEGRATED is not 1 in the environment. With
+    /// 1 every device is taken to share the host's memory: one with its own memory then reads across the bus.
     shared_memory(cuda_place& place, const void* host, std::size_t bytes);
     shared_memory(shared_memory&& other) noexcept { swap(other); }
     shared_memory& operator=(shared_memory&& other) noexcept {

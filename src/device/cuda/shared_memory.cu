@@ -22,20 +22,21 @@ int attribute(const cuda_place& place, cudaDeviceAttr which) {
     return value;
 }
 
-bool shares_host_memory(const cuda_place& place) {
+/// Only where it is asked for: it has not run on an integrated GPU.
+bool shares_host_memory() {
     if (const char* forced = std::getenv("QUERN_CUDA_INTEGRATED")) {
         const std::string_view value(forced);
         if (value != "0" && value != "1")
             throw device_error("QUERN_CUDA_INTEGRATED is \"" + std::string(value) + "\"; expected 0 or 1");
         return value == "1";
     }
-    return attribute(place, cudaDevAttrIntegrated) != 0;
+    return false;
 }
 
 }  // namespace
 
 shared_memory::shared_memory(cuda_place& place, const void* host, std::size_t bytes) : place_(&place) {
-    if (bytes < shared_from || !shares_host_memory(place)) return;
+    if (bytes < shared_from || !shares_host_memory()) return;
     place.make_current();
     void* const memory = const_cast<void*>(host);  // CUDA's functions do not write it
     // Pages that a file lends may be readable only, which not every driver pins; and a page can be pinned once.
