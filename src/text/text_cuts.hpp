@@ -11,7 +11,7 @@ namespace quern::text {
 
 struct text_cut {
     std::size_t at;      ///< the offset of the second part
-    bool ends_sentence;  ///< else no sentence ends there, and that of the first part has a word by the rule
+    bool ends_sentence;  ///< otherwise a sentence goes on there, and the first part of it has a word
 };
 
 /// A place after `from` where the words and sentences of both parts, analysed by themselves, are those of the whole: if there is

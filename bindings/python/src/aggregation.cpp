@@ -129,8 +129,8 @@ bool is_entry(nb::handle given) {
     return nb::isinstance<nb::tuple>(given) && nb::len(given) == 2;
 }
 
-/// (ids, scores) of a mapping of ids to scores, or of a list of tuples (id, score); else what is given. A list of two such tuples
-/// is no pair of arrays: these are tuples only if the pair is one.
+/// (ids, scores) of a mapping of ids to scores, or of a list of tuples (id, score); else what is given. A list of two such
+/// tuples is two entries; a pair of arrays is a tuple.
 nb::object pair_of(nb::handle given) {
     const bool is_mapping = nb::hasattr(given, "items") && nb::hasattr(given, "keys");
     nb::object entries = is_mapping ? nb::object(nb::list(given.attr("items")())) : nb::borrow(given);

@@ -14,8 +14,8 @@
 namespace quern {
 namespace {
 
-/// An upper bound of the bytes for the words of a text. Two words of ASCII have a byte between them; those of at most three bytes
-/// are few, and the others take five bytes each, with the one between. Of the bytes of other characters, three make four words
+/// An upper bound of the bytes for the words of a text without control characters. A word of ASCII takes two bytes, with the blank
+/// after it. There are few different words of up to three bytes; each longer one takes five. Of the bytes of other characters, three make four words
 /// (U+FDFA).
 std::uint64_t max_for_words(const work_on_document& work, std::string_view text) {
     constexpr std::uint64_t words_a_byte = 2, distinct_a_byte = 1, short_words = 840'000, longer_word = 5;

@@ -73,8 +73,8 @@ void row_file::append(const document& d, const context& ctx) {
         if (d.line == 0 || !is_parquet(d.path))
             throw usage_error(
                 d.path +
-                " is not a Parquet file, and a Parquet file of kept documents is made from such "
-                "ones (expected another ending of the output, such as .jsonl)");
+                " is not a Parquet file by name, and only Parquet files can be written to one (expected "
+                "Parquet files, or another ending of the output, such as .jsonl)");
         const auto file = open(d.path, ctx);
         const std::string_view schema = file->metadata().schema_bytes;
         if (!files_.empty() && schema != schema_)

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -70,8 +71,12 @@ counted_part read_part(const fs::path& job, std::uint32_t task, std::uint64_t fi
         of.occurrences = file.next();
         of.with_unknown = file.next();
         std::vector<std::uint64_t> blocks{0};
-        for (std::uint64_t left = file.next(); left != 0; --left)
-            blocks.push_back(blocks.back() + file.next());
+        for (std::uint64_t left = file.next(); left != 0; --left) {
+            const std::uint64_t bytes = file.next();
+            if (bytes > std::numeric_limits<std::uint64_t>::max() - blocks.back())
+                file.refuse("has blocks of n-grams that are too long");
+            blocks.push_back(blocks.back() + bytes);
+        }
         part.lists.push_back({file_of_result(job, task, name_of_counts(of.n)), std::move(blocks)});
     }
     return part;

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "device/cpu/pipeline.hpp"
+#include "quern/base/error.hpp"
 #include "quern/ops/word_similarity.hpp"
 #include "tasks/corpus/document_words.hpp"
 #include "tasks/store/stop_words_file.hpp"
@@ -19,6 +20,12 @@ struct words_of_piece {
     std::vector<std::uint32_t> others;  ///< words outside of texts
     std::uint64_t text_words = 0;
 };
+
+bool fits(const text_passages::document& known, std::size_t words) {
+    return std::uint64_t{known.title_words} + known.text_words <= words &&
+           std::ranges::is_sorted(known.paragraph_ends) &&
+           (known.paragraph_ends.empty() || known.paragraph_ends.back() <= known.text_words);
+}
 
 }  // namespace
 
@@ -79,6 +86,8 @@ void read_words_in_order(const opened_store& store, text_passages& passages, cor
             }
             words.clear();
             tokens.code->decode(tokens.words_of(unit.first + i), words);
+            if (!fits(known, words.size()))
+                throw damaged_store("the store", "tokens", "paragraphs end beyond the words of a text");
             const auto text_begin = words.begin() + known.title_words,
                        text_end = text_begin + known.text_words;
             unit.others.insert(unit.others.end(), words.begin(), text_begin);
