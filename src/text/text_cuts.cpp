@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two places are certain without what comes before them. A line feed ends a segment of words, and a sentence, in every set of
-// rules (UAX #29: WB3a, SB4). Before a letter after a blank, a word begins. No sentence ends there if the blank follows a word of letters:
-// what ended one would stand between them, and no rule looks for a sentence's end across a letter (SB8).
+// Two kinds of places need no look at the text before them. After a line feed a word and a sentence begin, by every set of rules
+// (UAX #29: WB3a, SB4). Between a blank and a letter a word begins, too. No sentence ends there if the blank follows a word of
+// letters: the mark that ends a sentence would be between them, and no rule looks for one across a letter (SB8).
 #include "text/text_cuts.hpp"
 
 #include <unicode/uchar.h>
@@ -21,7 +21,7 @@ bool is_letter(char32_t code_point, token_rule rule) {
     const auto c = static_cast<UChar32>(code_point);
     if (rule == token_rule::ascii || rule == token_rule::letters)
         return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-    // Not those that are folded to nothing, or to blanks and marks.
+    // Others may be folded to nothing, or to blanks and marks.
     const bool has_form = c < 0x3000 || (c >= 0xAC00 && c <= 0xD7A3);
     if (!has_form || u_hasBinaryProperty(c, UCHAR_DEFAULT_IGNORABLE_CODE_POINT) != 0) return false;
     const std::int32_t kind = u_getIntPropertyValue(c, UCHAR_SENTENCE_BREAK);

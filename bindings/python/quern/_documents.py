@@ -118,7 +118,7 @@ def _plain(value: Any) -> Any:
         return value.tolist()
     if isinstance(value, (set, frozenset)):  # their order differs from process to process
         return sorted(value, key=lambda one: json.dumps(one, default=_plain))
-    # What has no text of its own would be written with its address.
+    # The text of an object without __str__ is its address.
     has_text = any("__str__" in vars(kind) for kind in type(value).__mro__ if kind is not object)
     if isinstance(value, (bytes, bytearray)) or not has_text:
         raise TypeError(type(value).__name__)

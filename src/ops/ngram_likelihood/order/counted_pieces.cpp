@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sorted runs on disk would take three times the space of the words. Instead, the words are read in order again and again, and each
-// time the n-grams with a range of beginnings are gathered and sorted. Beginnings are counted exactly first, in cells: of some
-// words, or of a frequent word and some second words. So every n-gram is written to its place among those of its cell at once, and
-// a cell is sorted by one thread.
+// Sorted runs on disk would take three times the space of the words. Instead, the words are read in order several times. Each time
+// gathers and sorts the n-grams whose beginnings are in one range. Beginnings are first counted exactly, by cells: a cell is a range
+// of first words, or a frequent first word with a range of second words. So each n-gram can be written to its cell at once, and
+// one thread sorts a cell.
 #include "ops/ngram_likelihood/order/counted_pieces.hpp"
 
 #include <algorithm>
