@@ -9,6 +9,9 @@
 //   large  100 million objects in 8 lists
 //   several  100 million objects in 8 lists, held by one GPU and by all; only if named. Lines of its own: milliseconds to load
 //          the lists from host memory, of the first call and of later ones, and the ratios
+//   thread the paper's figure 2: segmented of stride 100 on the GPU and on one thread of the CPU, 1 to 10 million objects; only
+//          if named. The entries held and, where known, the bytes of device memory that the search allocated stand in a line
+//          "memory": objects, lists, candidates, bytes (0: less than loading the lists took)
 //   once   one call of `auto` and one that makes columns, 10 million uniform objects, for a profiler; only if named
 // Every result is compared with that of reading everything.
 #include <algorithm>
@@ -97,7 +100,7 @@ class measured_lists {
         const auto views = host.views();
         for (const auto& view : views) rules_.push_back({view.weight, view.floor});
         const auto begin = std::chrono::steady_clock::now();
-        lists_ = std::make_unique<device_lists<float>>(place, views, objects);
+        lists_ = std::make_unique<device_lists<float>>(place, views, objects, true);
         const scoring rule(rules_, {});
         lists_->refuse_faults(&rule);
         taking_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
@@ -157,6 +160,47 @@ class measured_lists {
     double taking_ = 0;
 };
 
+/// Whether the GPU and one thread of the CPU have the same answers.
+bool compare_thread(std::uint32_t objects) {
+    constexpr unsigned lists = 4;
+    const aggregation_options options{.k = 100, .method = aggregation_method::segmented, .stride = 100};
+    cuda_place place(context::cuda());
+    const host_lists host(place, kind::uniform, objects, lists);
+    const auto views = host.views();
+    std::vector<list_rule> rules;
+    for (const auto& view : views) rules.push_back({view.weight, view.floor});
+    const scoring rule(rules, options);
+    device_lists<float> loaded(place, views, objects, true);
+    loaded.refuse_faults(&rule);
+    const std::uint64_t used = place.memory().used(), peak = place.memory().peak();
+    device_result of_gpu;
+    const double on_gpu =
+        median_seconds(4, [&] { of_gpu = segmented(loaded, rule, options.k, options.stride); });
+    aggregation_result of_thread;
+    const double on_thread = median_seconds(4, [&] {
+        of_thread =
+            top_k<float>(std::span<const ranked_list_view<float>>(views), objects, options, context::cpu(1));
+    });
+    double share = 0;
+    for (const std::uint64_t depth : of_gpu.depths)
+        share += static_cast<double>(depth) / (static_cast<double>(objects) * lists);
+    const auto print = [&](const char* where, double seconds) {
+        std::printf("thread\tuniform\t%u\t%u\t%u\t%s\t%u\t%.4f\t%llu\t%.7f\n", objects, lists, options.k,
+                    where, options.stride, share, static_cast<unsigned long long>(of_gpu.candidates),
+                    seconds);
+    };
+    print("one thread", on_thread);
+    print("GPU", on_gpu);
+    const std::uint64_t higher = place.memory().peak();
+    std::printf("memory\t%u\t%u\t%llu\t%llu\n", objects, lists,
+                static_cast<unsigned long long>(of_gpu.candidates),
+                static_cast<unsigned long long>(higher > peak ? higher - used : 0));
+    std::fflush(stdout);
+    if (of_gpu.ids == of_thread.ids && of_gpu.scores == of_thread.scores) return true;
+    std::fprintf(stderr, "%u objects: GPU and CPU differ\n", objects);
+    return false;
+}
+
 /// Whether one GPU and all of them have the same answers.
 bool compare_several(cuda_place& place, std::uint32_t objects, unsigned lists) {
     const host_lists host(place, kind::uniform, objects, lists);
@@ -211,6 +255,8 @@ bool run(int count, char** arguments) {
         measured_lists lists(place, kind::uniform, 10'000'000, 4);
         lists.run_once(100);
     }
+    if (count > 1 && requested("thread"))
+        for (const std::uint32_t millions : {1u, 2u, 5u, 10u}) right &= compare_thread(millions * 1'000'000);
     if (count > 1 && requested("several")) right &= compare_several(place, 100'000'000, 8);
     if (requested("kinds")) {
         for (const kind of : {kind::uniform, kind::correlated, kind::heavy_tailed, kind::anti_correlated}) {

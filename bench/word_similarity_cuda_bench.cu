@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The most similar words of every word on a GPU: `auto`, step by step and whole, and the thesis's two methods.
-// word_similarity_cuda_bench [--only=steps|table|reduced|map|measures|places] [--device=cuda:all] [--words=N] [--rows=A-B] [--seconds=S] [PREFIX]
+// word_similarity_cuda_bench [--only=steps|table|reduced|map|wide-map|measures|places] [--device=cuda:all] [--words=N] [--rows=A-B] [--seconds=S] [PREFIX]
 //   PREFIX: a matrix in the files PREFIX.offsets, .columns, .weights, .counts (raw, in the layout of context_matrix); else
 //   a generated one with similar properties. reduced: the table without `compressed`; --words: the table for N words
 //   only. --rows: thread counts of the heat map, in steps of 32, A to B.
+//   wide-map: the heat map beyond 320 x 320, for --seconds, and the table at its best launch; only if asked for.
 //   places: one GPU against all of --device (cuda:all or cuda:0,1 …), only if asked for.
 //   --seconds: a method is not run on more words once it has taken S seconds.
 // One line a measurement, tab-separated: what, words, blocks, threads, seconds, a count (entries, multiply-adds, pairs).
@@ -28,6 +29,7 @@
 #include <vector>
 
 #include "device/place_set.hpp"
+#include "generator/word_contexts.hpp"
 #include "ops/word_similarity/bounds/automatic_cuda.hpp"
 #include "ops/word_similarity/exact/row_groups.cuh"
 #include "ops/word_similarity/similarity_methods.hpp"
@@ -35,73 +37,6 @@
 
 namespace quern::word_similarity_detail {
 namespace {
-
-std::uint64_t drawn(std::uint64_t& state) {  // splitmix64
-    std::uint64_t x = state += 0x9e3779b97f4a7c15;
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
-    return x ^ (x >> 31);
-}
-double drawn_share(std::uint64_t& state) {
-    return static_cast<double>(drawn(state) >> 11) * 0x1p-53;
-}
-
-template <class Work>
-void on_all_cores(const Work& work) {
-    const unsigned cores = std::max(1U, std::thread::hardware_concurrency());
-    std::vector<std::thread> threads;
-    for (unsigned t = 0; t < cores; ++t) threads.emplace_back([&, t] { work(t, cores); });
-    for (std::thread& thread : threads) thread.join();
-}
-
-/// A word's row length and a context's by rank, as the English Wikipedia has them (308 MB, 100,000 words, positional:
-/// 78.8 M entries, mean 788, median 117, longest 104,086; 1.28e11 multiply-adds, of which the 4,096 fullest columns
-/// hold 62 % and the 16,384 fullest 88 %): powers of the rank. Which contexts a word has is drawn by these alone.
-context_matrix generated(std::uint32_t words) {
-    context_matrix made;
-    made.words = words;
-    made.relations = 6;
-    const std::uint32_t columns = words * made.relations;
-    std::vector<double> shares(columns);  // running sums
-    double all = 0;
-    for (std::uint32_t c = 0; c < columns; ++c) shares[c] = all += std::pow(c + 2500.0, -1.4);
-    std::vector<std::vector<std::uint32_t>> rows(words);
-    on_all_cores([&](unsigned first, unsigned step) {
-        std::vector<bool> has(columns);
-        for (std::uint32_t w = first; w < words; w += step) {
-            std::uint64_t state = w;
-            const double length = std::min(1.5e8 * std::pow(w + 269.0, -1.3), columns / 4.0);
-            while (static_cast<double>(rows[w].size()) < length) {
-                const double share = drawn_share(state) * all;
-                const auto rank = std::upper_bound(shares.begin(), shares.end() - 1, share) - shares.begin();
-                // Ranks go round the relations: the contexts of one word are equally frequent.
-                const auto column = static_cast<std::uint32_t>(rank % 6 * words + rank / 6);
-                if (has[column]) continue;
-                has[column] = true;
-                rows[w].push_back(column);
-            }
-            std::sort(rows[w].begin(), rows[w].end());
-            for (const std::uint32_t column : rows[w]) has[column] = false;
-        }
-    });
-    made.offsets.push_back(0);
-    for (const auto& row : rows) made.offsets.push_back(made.offsets.back() + row.size());
-    made.columns.resize(made.offsets.back());
-    made.weights.resize(made.offsets.back());
-    on_all_cores([&](unsigned first, unsigned step) {
-        for (std::uint32_t w = first; w < words; w += step) {
-            std::uint64_t state = ~std::uint64_t{w};
-            for (std::size_t i = 0; i < rows[w].size(); ++i) {
-                made.columns[made.offsets[w] + i] = rows[w][i];
-                made.weights[made.offsets[w] + i] =
-                    static_cast<float>(std::min(0.01 - 1.5 * std::log(1 - drawn_share(state)), 14.0));
-            }
-        }
-    });
-    made.column_counts.resize(columns);
-    for (const std::uint32_t column : made.columns) ++made.column_counts[column];
-    return made;
-}
 
 template <class T>
 std::vector<T> read_values(const std::string& path) {
@@ -122,33 +57,6 @@ context_matrix read_matrix(const std::string& prefix) {
     made.column_counts = read_values<std::uint64_t>(prefix + ".counts");
     made.words = static_cast<std::uint32_t>(made.offsets.size() - 1);
     made.relations = static_cast<std::uint32_t>(made.column_counts.size() / made.words);
-    return made;
-}
-
-/// The first words, and their contexts among themselves, as a corpus with a smaller vocabulary has them: `share` of the
-/// whole matrix's entries at most. (Frequent words have fewer weights above 0 with each other than drawing gives them.)
-context_matrix first_words(const context_matrix& whole, std::uint32_t words, double share) {
-    std::uint64_t among = 0, state = 1;
-    for (std::uint64_t i = 0; i < whole.offsets[words]; ++i)
-        among += whole.columns[i] % whole.words < words ? 1 : 0;
-    const double kept = share * static_cast<double>(whole.columns.size()) / static_cast<double>(among);
-    context_matrix made;
-    made.words = words;
-    made.relations = whole.relations;
-    made.offsets.push_back(0);
-    for (std::uint32_t w = 0; w < words; ++w) {
-        for (std::uint64_t i = whole.offsets[w]; i < whole.offsets[w + 1]; ++i) {
-            const std::uint32_t relation = whole.columns[i] / whole.words,
-                                other = whole.columns[i] % whole.words;
-            if (other >= words || drawn_share(state) >= kept) continue;
-            made.columns.push_back(relation * words + other);
-            made.weights.push_back(whole.weights[i]);
-        }
-        made.offsets.push_back(made.columns.size());
-    }
-    for (std::uint32_t r = 0; r < whole.relations; ++r)
-        for (std::uint32_t w = 0; w < words; ++w)
-            made.column_counts.push_back(whole.column_counts[std::size_t{r} * whole.words + w]);
     return made;
 }
 
@@ -248,21 +156,27 @@ bool same(const neighbour_lists& a, const neighbour_lists& b) {
     return a.offsets == b.offsets && a.words == b.words && a.scores == b.scores;
 }
 
+/// The first words of a matrix, in fixed point.
+struct first_rows {
+    first_rows(const context_matrix& whole, const generator::vocabulary& first)
+        : part(generator::first_words(whole, std::min(whole.words, first.words), first.share)),
+          owned(restrict_columns(host, part.view(), all_columns)) {
+        fix_sums(host, owned.rows);
+    }
+    first_rows(const first_rows&) = delete;  // `owned` may view `part`
+    cpu_place host{context::cpu()};
+    context_matrix part;
+    owned_rows owned;
+};
+
 struct options {
-    bool steps = true, table = true, map = true, measures = true, compressed = true, places = false;
+    bool steps = true, table = true, map = true, measures = true, compressed = true, places = false,
+         wide_map = false;
     unsigned first_threads = 32, last_threads = 320;
     double seconds = 20;
     std::uint32_t words = 0;
     std::string prefix, device = "cuda:all";
 };
-
-/// The thesis's vocabularies, after a small one, and which share of a real matrix's entries they have.
-struct vocabulary {
-    std::uint32_t words;
-    double share;
-};
-constexpr vocabulary sizes[] = {{1'000, 0.03},  {5'000, 0.20},  {10'000, 0.38},
-                                {20'000, 0.63}, {50'000, 0.89}, {100'000, 1}};
 
 struct timed_lists {
     neighbour_lists lists;
@@ -273,10 +187,11 @@ void measure_table(cuda_place& place, const context_matrix& whole, std::uint32_t
                    double limit) {
     cpu_place host(place.ctx());
     double last_compressed = 0, last_reduced = 0;
-    for (const auto& [words, share] : sizes) {
+    for (const auto& [words, share] : generator::thesis_vocabularies) {
         if (words > whole.words) break;
         if (only != 0 && words != only && words != 1000) continue;
-        const context_matrix part = words == whole.words ? whole : first_words(whole, words, share);
+        const context_matrix part =
+            words == whole.words ? whole : generator::first_words(whole, words, share);
         owned_rows all = restrict_columns(host, part.view(), all_columns);
         fix_sums(host, all.rows);
         const auto run = [&](const fixed_rows& rows, const similarity_options& how, auto find) {
@@ -323,17 +238,50 @@ void measure_table(cuda_place& place, const context_matrix& whole, std::uint32_t
 
 void measure_map(cuda_place& place, const context_matrix& whole, unsigned first_threads,
                  unsigned last_threads) {
-    cpu_place host(place.ctx());
-    const context_matrix part = first_words(whole, std::min(whole.words, sizes[1].words), sizes[1].share);
-    owned_rows rows = restrict_columns(host, part.view(), all_columns);
-    fix_sums(host, rows.rows);
+    const first_rows first(whole, generator::thesis_vocabularies[1]);
+    const fixed_rows& rows = first.owned.rows;
     similarity_options how;
-    find_compressed(place, rows.rows, how);  // warm
+    find_compressed(place, rows, how);  // warm
     for (how.threads = last_threads; how.threads >= first_threads; how.threads -= 32) {
         for (how.blocks = 320; how.blocks >= 32; how.blocks -= 32) {
-            const double seconds = seconds_of([&] { find_compressed(place, rows.rows, how); });
-            print("map", part.words, how.blocks, how.threads, seconds, 0);
+            const double seconds = seconds_of([&] { find_compressed(place, rows, how); });
+            print("map", rows.words, how.blocks, how.threads, seconds, 0);
         }
+    }
+}
+
+/// The launches beyond the thesis's, up to the most threads that a block can have and more blocks than words, none after `limit`
+/// seconds; and its table, up to 20,000 words, at the best of them and at ours.
+void measure_wide_map(cuda_place& place, const context_matrix& whole, double limit) {
+    similarity_options how, best;
+    double least = 1e30, all = 0;
+    {
+        const first_rows first(whole, generator::thesis_vocabularies[1]);
+        const fixed_rows& rows = first.owned.rows;
+        find_compressed(place, rows, how);  // warm
+        for (const unsigned blocks : {320u, 640u, 1280u, 2560u, 5120u, 10'240u, 160u}) {
+            for (const unsigned threads :
+                 {320u, 512u, 1024u, 768u, 640u, 448u, 384u, 256u, 192u, 128u, 64u}) {
+                if (all > limit) break;
+                how.blocks = blocks, how.threads = threads;
+                const double seconds = seconds_of([&] { find_compressed(place, rows, how); });
+                all += seconds;
+                print("wide map", rows.words, blocks, threads, seconds, 0);
+                if (seconds < least) least = seconds, best = how;
+            }
+        }
+    }
+    for (const generator::vocabulary& part : generator::thesis_vocabularies) {
+        if (part.words < 5000 || part.words > 20'000) continue;
+        const first_rows first(whole, part);
+        const fixed_rows& rows = first.owned.rows;
+        const auto entries = static_cast<double>(rows.columns.size());
+        neighbour_lists ours, theirs;
+        const double usual = seconds_of([&] { ours = find_compressed(place, rows, {}); });
+        print("launch, ours", part.words, 0, 0, usual, entries);
+        const double tuned = seconds_of([&] { theirs = find_compressed(place, rows, best); });
+        print("launch, best", part.words, best.blocks, best.threads, tuned, entries);
+        if (!same(ours, theirs)) throw std::runtime_error("the launches disagree");
     }
 }
 
@@ -353,7 +301,7 @@ void measure_measures(const context_matrix& whole) {
                 seconds_of([&] { made.lists = similar_words(matrix.view(), {.measure = measure}, ctx); });
         return made;
     };
-    const context_matrix part = first_words(whole, 10'000, 0.38);
+    const context_matrix part = generator::first_words(whole, 10'000, 0.38);
     for (const auto& [name, measure] : measures) {
         const std::string what = std::string("measure, ") + name;
         const timed_lists small = twice(part, measure, context::cuda());
@@ -463,6 +411,7 @@ options read_options(int count, char** arguments) {
             made.compressed = part != "reduced";
             made.table = part == "table" || part == "reduced";
             made.map = part == "map";
+            made.wide_map = part == "wide-map";
             made.measures = part == "measures";
             made.places = part == "places";
         } else if (const char* device = value("--device=")) {
@@ -485,8 +434,9 @@ void run(const options& requested) {
     cuda_place place(context::cuda());
     cpu_place host(place.ctx());
     context_matrix whole;
-    const double made = seconds_of(
-        [&] { whole = requested.prefix.empty() ? generated(100'000) : read_matrix(requested.prefix); });
+    const double made = seconds_of([&] {
+        whole = requested.prefix.empty() ? generator::word_contexts(100'000) : read_matrix(requested.prefix);
+    });
     print("matrix", whole.words, 0, 0, made, static_cast<double>(whole.columns.size()));
     if (requested.steps) {
         owned_rows rows;
@@ -504,6 +454,7 @@ void run(const options& requested) {
     if (requested.measures) measure_measures(whole);
     if (requested.places) measure_places(whole, requested.device);
     if (requested.map) measure_map(place, whole, requested.first_threads, requested.last_threads);
+    if (requested.wide_map) measure_wide_map(place, whole, requested.seconds);
 }
 
 }  // namespace
