@@ -107,3 +107,24 @@ on() { # on gpu|no_gpu ARGUMENT...
     scripts/bench --summary
     grep "$typing" docs/results.md | grep -q '| 50 ms | 49.9 ms | reached |$'
 }
+
+@test "stale sections: days, commit, and the commits since that changed the benchmark or what it measures" {
+    mkdir -p src/ops/mill src/io
+    printf '#include "ops/mill/stones.hpp"\n' >bench/mill_bench.cpp
+    script mill 'echo "## Mill"; : "$QUERN_BIN/mill_bench"'
+    git init -q . && git config user.name m && git config user.email m@m
+    save() { git add -A && git commit -q -m "$1"; }
+    touch src/ops/mill/stones.hpp
+    save first
+    QUERN_COMMIT=$(git rev-parse --short=12 HEAD) PATH=$PWD/no_gpu:$PATH run scripts/bench mill
+    [ "$status" -eq 0 ]
+    echo >src/io/other && save 'nothing that is measured'
+    run --separate-stderr scripts/bench --stale
+    [ "$status" -eq 0 ]
+    [[ ${lines[1]} == 0$'\t'mill$'\t'*$'\t'0$'\t'0$'\t'src/ops/mill ]]
+    echo >src/ops/mill/stones.hpp && save stones
+    echo '# slower' >>bench/run-mill && save 'the script'
+    echo '// faster' >>bench/mill_bench.cpp && save 'the program'
+    run --separate-stderr scripts/bench --stale
+    [[ ${lines[1]} == 0$'\t'mill$'\t'*$'\t'2$'\t'1$'\t'src/ops/mill ]]
+}
