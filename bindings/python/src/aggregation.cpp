@@ -125,20 +125,20 @@ nb::object as_array(nb::handle given, const char* type) {
     return numpy.attr("asarray")(given);
 }
 
-bool is_entry(nb::handle given) {
-    return nb::isinstance<nb::tuple>(given) && nb::len(given) == 2;
-}
-
-/// (ids, scores) of a mapping of ids to scores, or of a list of tuples (id, score); else what is given. A list of two such
-/// tuples is two entries; a pair of arrays is a tuple.
-nb::object pair_of(nb::handle given) {
+/// (ids, scores) of a mapping of ids to scores, or of a list of entries (id, score), which are tuples or, as from JSON,
+/// lists; else what is given. A list of two such entries is two entries; a pair of ids and scores is a tuple.
+nb::object pair_of(nb::handle given, const std::string& name) {
     const bool is_mapping = nb::hasattr(given, "items") && nb::hasattr(given, "keys");
     nb::object entries = is_mapping ? nb::object(nb::list(given.attr("items")())) : nb::borrow(given);
     if (!nb::isinstance<nb::list>(entries)) return entries;
     for (const nb::handle entry : entries)
-        if (!is_entry(entry)) return entries;
+        if (!nb::isinstance<nb::tuple>(entry) && !nb::isinstance<nb::list>(entry)) return entries;
     nb::list ids, scores;
     for (const nb::handle entry : entries) {
+        if (nb::len(entry) != 2)
+            refuse_type(name,
+                        "a list to have entries (id, score); ids and scores apart are a tuple (ids, scores)",
+                        "an entry of " + std::to_string(nb::len(entry)) + " values");
         ids.append(entry[0]);
         scores.append(entry[1]);
     }
@@ -147,7 +147,7 @@ nb::object pair_of(nb::handle given) {
 
 void read_list(held_list& into, nb::handle whole, std::size_t position) {
     const std::string name = name_of_list(position);
-    const nb::object given = pair_of(whole);
+    const nb::object given = pair_of(whole, name);
     const bool is_pair =
         (nb::isinstance<nb::tuple>(given) || nb::isinstance<nb::list>(given)) && nb::len(given) == 2;
     if (!is_pair)
@@ -754,7 +754,7 @@ void declare_aggregation(nb::module_& module) {
             nb::sig(lists_parameters().constructor_signature("lists: Sequence[object]")),
             lists_parameters().doc(R"(Reads the lists and numbers their ids.
 
-lists: at most 64, each a pair (ids, scores) by falling score, as quern.top_k takes them, but no iterators. Arrays of NumPy are
+lists: at most 64, each by falling score, as quern.top_k takes them, but no iterators. Arrays of NumPy are
 used in place, if ids are uint32 and scores of all lists have one type; those of a GPU are copied to the host once. Do
 not change them afterwards. Raises TypeError and UsageError; the faults of the lists themselves are found by the calls.)"))
         .def(
@@ -808,9 +808,10 @@ they lie. Methods other than auto and segmented run on the CPU only: give device
         all.doc(
             R"(The k best objects over several ranked lists, each read from the top no further than needed.
 
-lists: at most 64. Each is a pair (ids, scores) by falling score: ids are an array of whole numbers or a list of texts,
-scores an array of float32 or float64; or an iterator that yields pairs (id, score), or pairs of arrays, and is asked for no
-more than one step beyond what the result needs (then give `objects`). k: None or "all" for all objects.
+lists: at most 64, each by falling score: a tuple (ids, scores), where ids are an array of whole numbers or a list of texts,
+scores an array of float32 or float64; a list of entries (id, score); a mapping of ids to scores; or an iterator that yields
+pairs (id, score), or pairs of arrays, and is asked for no more than one step beyond what the result needs (then give
+`objects`). k: None or "all" for all objects.
 
 Returns a TopK: `ids`, `scores`, `depths` (entries read of each list), `candidates`. Scores are one sum (minimum, maximum,
 product) over the lists in their order, in double; ties by rising id, as numbers if all ids are integers, else by bytes. Every

@@ -100,7 +100,8 @@ def test_lists_of_entries_and_mappings() -> None:
     for entries in ([("b", 0.5), ("a", 0.25)], [(5, 2), (3, 1)], [(7, 3.0), (1, 2.0), (2, 2.0)], [(4, 1)], []):
         pair = ([id for id, _ in entries], [float(score) for _, score in entries])
         expected = quern.top_k([pair], k=5)
-        for form in (entries, dict(entries), pandas.Series(dict(entries), dtype="float64")):
+        lists = [list(entry) for entry in entries]  # as JSON has them
+        for form in (entries, lists, dict(entries), pandas.Series(dict(entries), dtype="float64")):
             assert list(quern.top_k([form], k=5)) == list(expected)
     with pytest.raises(quern.InvalidInput, match="greater than the previous one"):
         quern.top_k([{"a": 1, "b": 2}])
@@ -201,6 +202,7 @@ def test_equal_to_the_program(sample, command, rule):
         ([([1], [0.5])], {"floors": [1, 2]}, quern.UsageError, "2 for 1 lists"),
         ([([1], [0.5])], {"floor": 1}, TypeError, "did you mean floors"),
         ([iter([(1, 0.5)])], {}, quern.UsageError, "objects: needed"),
+        ([[[3, 2, 1], [0.9, 0.8, 0.7]]], {}, TypeError, r"entries \(id, score\); ids and scores apart are a tuple"),
         ([iter([3])], {"objects": 9}, TypeError, r"to yield \(id, score\)"),
         ([iter([(9, 0.5)])], {"objects": 9}, quern.InvalidInput, "out of range"),
         ([iter([(-1, 0.5)])], {"objects": 9}, quern.UsageError, "id"),
