@@ -174,6 +174,9 @@ PY
     sed 's/,/, /' numbers | quern nearest - --queries queries.txt | cmp - <(quern nearest numbers --queries queries.txt)
     printf '{"vector":[1.5,0]}\n{"vector":[0,0]}\n' >json
     quern nearest numbers --queries json | cmp - expected
+    printf '\xEF\xBB\xBF{"vector":[1.5,0]}\n{"vector":[0,0]}\n' | quern nearest numbers --queries - | cmp - expected
+    printf '\xEF\xBB\xBF{"vector":[1.5,0]}\n{"vector":[0,0]}\n' >marked.jsonl
+    quern nearest numbers --queries marked.jsonl | cmp - expected
     printf 'not a vector\n' >words
     run quern nearest words --queries words
     [ "$status" -eq 2 ]

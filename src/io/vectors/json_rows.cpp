@@ -17,7 +17,9 @@ constexpr std::string_view vector_names[] = {"vector", "embedding", "values"};
 
 class json_vectors_reader {
   public:
-    explicit json_vectors_reader(vector_reading& reading) : reading_(reading), text_(reading.text()) {}
+    explicit json_vectors_reader(vector_reading& reading) : reading_(reading), text_(reading.text()) {
+        if (text_.starts_with(byte_order_mark)) text_.remove_prefix(byte_order_mark.size());
+    }
 
     void read() {
         for (std::size_t begin = 0; begin < text_.size();) {

@@ -175,7 +175,7 @@ bool commas_separate(std::string_view line) {
 class text_reader {
   public:
     explicit text_reader(vector_reading& reading) : reading_(reading), text_(reading.text()) {
-        if (text_.starts_with("\xef\xbb\xbf")) text_.remove_prefix(3);
+        if (text_.starts_with(byte_order_mark)) text_.remove_prefix(byte_order_mark.size());
         form_.commas = plain_name(reading.made.file.name()).text.ends_with(".csv") ||
                        commas_separate(form_.without_ends(text_.substr(0, text_.find('\n'))));
     }

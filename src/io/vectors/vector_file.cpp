@@ -70,6 +70,7 @@ const vector_format* format_by_content(std::string_view bytes) {
 
 /// For a name that says nothing, such as - for standard input.
 const vector_format* format_by_first_line(std::string_view bytes) {
+    if (bytes.starts_with(byte_order_mark)) bytes.remove_prefix(byte_order_mark.size());
     if (bytes.starts_with('{')) return &json_lines;
     return begins_with_row(bytes) ? &text : nullptr;
 }

@@ -108,6 +108,8 @@ void take_rows(vector_reading& reading, const number_rows& rows);
 // ---- The formats ----
 
 inline constexpr std::string_view npy_magic = "\x93NUMPY";
+inline constexpr std::string_view byte_order_mark =
+    "\xef\xbb\xbf";  ///< of UTF-8; editors write it before a text
 
 void read_npy(vector_reading& reading);
 void read_vecs(vector_reading& reading, number_type type);
