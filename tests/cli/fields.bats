@@ -100,6 +100,7 @@ END
     grep -q '"fields":{"meta":{"body":"Bees visit apple blossoms.","lang":"de"},"price":12,"day":"2024-06-01T12:00:00+02:00","x":null}' hit
     store_of some --keep-fields price,meta.lang
     quern search some apples --format jsonl --quiet | grep -q '"fields":{"price":1.50,"meta.lang":"en"}'
+    store_of some --sync --keep-fields meta.lang,price # in any order
     store_of none
     run quern search none apples --format jsonl --quiet
     [[ $output != *fields* ]]

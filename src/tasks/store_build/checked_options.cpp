@@ -60,6 +60,16 @@ void check_indexed(const build_options& options) {
     }
 }
 
+/// Whether the names are the same, in any order.
+bool are_same(std::vector<std::string> a, std::vector<std::string> b) {
+    for (std::vector<std::string>* names : {&a, &b}) {
+        std::ranges::sort(*names);
+        const auto rest = std::ranges::unique(*names);
+        names->erase(rest.begin(), rest.end());
+    }
+    return a == b;
+}
+
 }  // namespace
 
 std::optional<std::string> with_own_option(std::string_view reason, const std::vector<std::string>& indexed) {
@@ -139,7 +149,7 @@ std::string_view options_unlike_store(const build_options& options, const text_o
     if (text != store.text && recorded_text_options(text) != store.text) return "text options";
     build_options given = options;
     keep_indexed(given);
-    if (!options.fields.kept.empty() && given.fields.kept != store.kept_fields) return "keep_fields";
+    if (!options.fields.kept.empty() && !are_same(given.fields.kept, store.kept_fields)) return "keep_fields";
     if (!given.indexed_fields.empty() && given.indexed_fields != store.indexed_fields) return "index_fields";
     std::set<build_stage> skipped = all_build_stages;
     for (const build_stage stage : store.stages) skipped.erase(stage);
