@@ -72,7 +72,7 @@ def recognise(given: Any) -> tuple[str, Any]:
         return "arrow_array", given
     if _is_of_pandas(given) and hasattr(given, "itertuples"):
         return "iterable", _rows({str(name): given[name] for name in given.columns})
-    if isinstance(given, (bytes, bytearray)):
+    if isinstance(given, (bytes, bytearray, memoryview)):
         raise TypeError("documents: expected text, not bytes; decode it")
     if isinstance(given, Mapping):
         return "iterable", _rows(given)
@@ -114,13 +114,15 @@ def _plain(value: Any) -> Any:
         return int(value) if value == value.to_integral_value() and value.adjusted() < 40 else float(value)
     if hasattr(value, "isoformat"):
         return value.isoformat()
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        raise TypeError(type(value).__name__)
     if hasattr(value, "tolist"):  # numpy
         return value.tolist()
     if isinstance(value, (set, frozenset)):  # their order differs from process to process
         return sorted(value, key=lambda one: json.dumps(one, default=_plain))
     # The text of an object without __str__ is its address.
     has_text = any("__str__" in vars(kind) for kind in type(value).__mro__ if kind is not object)
-    if isinstance(value, (bytes, bytearray)) or not has_text:
+    if not has_text:
         raise TypeError(type(value).__name__)
     return str(value)
 

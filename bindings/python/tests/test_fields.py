@@ -122,7 +122,7 @@ def test_values_without_a_form_in_json(tmp_path):
     rows = [{"text": "t", "n": numpy.float32(1.5), "t": (1, 2), "s": set("edcba"), "p": pathlib.PurePosixPath("a/b")}]
     expected = {"n": 1.5, "t": [1, 2], "s": ["a", "b", "c", "d", "e"], "p": "a/b"}
     assert built(tmp_path / "store", rows, keep_fields="all").document(0).fields == expected
-    for value, name in ((b"x", "bytes"), (object(), "object"), (len, "builtin_function_or_method")):
+    for value, name in ((b"x", "bytes"), (memoryview(b"x"), "memoryview"), (object(), "object"), (len, "builtin_function_or_method")):
         with pytest.raises(quern.UsageError, match=f"keep_fields: a value of b has no form in JSON: {name}"):
             built(tmp_path / "other", [{"text": "t", "b": value}], keep_fields="all")
 
