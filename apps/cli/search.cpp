@@ -22,8 +22,8 @@ constexpr auto correct_option =
                                          "If no document contains a word of the query, replace it by a "
                                          "similarly spelled known word: auto (in a table; "
                                          "elsewhere suggest it on standard error), on (JSON lines then have "
-                                         "a column corrected_query) or off. Never with "
-                                         "--topics.");
+                                         "a column corrected_query) or off, also with --typos never alone. "
+                                         "Never with --topics.");
 
 void declare(command_line& line, search_request& request) {
     line.argument("STORE|CORPUS", store_or_corpus_help, request.path);
@@ -225,6 +225,8 @@ int run_search(const command& self, const std::vector<std::string>& arguments) {
         request.search.syntax = interactive ? query_syntax::automatic : query_syntax::words;
     if (!line.given("--typos"))
         request.search.typos = interactive ? typo_tolerance::automatic : typo_tolerance::never;
+    else if (request.search.typos == typo_tolerance::never && !line.given("--correct"))
+        request.correct = correction::off;
     if (!line.given("--phrases"))
         request.search.phrases = interactive || request.search.syntax != query_syntax::words;
     request.search.suggestions = interactive ? interactive_suggestions : 0;

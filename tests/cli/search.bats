@@ -348,11 +348,13 @@ PYTHON
     [[ $output == *b2* ]]
     ends_with 1 quern search store aple --format table --correct off --typos never
     [ -z "$output" ]
-    for form in tsv jsonl; do
+    for form in table tsv jsonl; do # without typos the query is searched as typed
         ends_with 1 quern search store aple --format "$form" --typos never
         says "no document contains aple; did you mean apple?"
         [ -z "$output" ]
     done
+    ends_with 0 quern search store aple --format table --typos never --correct auto
+    says "showing results for 'apple'"
     # Other words of the query are found: the rows are those of the query as typed.
     quern search store bees --format jsonl --quiet >plain
     quern search store bees hony --format jsonl --quiet --typos never >typed
