@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an operation reads from the host's memory while it runs. A GPU that shares the host's memory (Jetson, DGX Spark) can
-// read it in place; any other gets a copy.
+// What an operation reads from the host's memory while it runs. A GPU that shares the host's memory (Jetson, DGX Spark) reads
+// it in place; any other gets a copy.
 //
 //     const input_array<Place, float> x(place, host_values, "a vector");
 //     multiply(place, matrix, x.span(), y.span());
@@ -19,8 +19,9 @@ namespace quern {
 class shared_memory {
   public:
     shared_memory() = default;
-    /// Null where a copy is needed: the system refuses, the bytes are few, or QUERN_CUDA_INTEGRATED is not 1 in the environment. With
-    /// 1 every device is taken to share the host's memory: one with its own memory then reads across the bus.
+    /// Null where a copy is needed: the device has its own memory, the system refuses, the bytes are few or do not begin at a
+    /// multiple of 16, or some of their pages are in use by another array. With QUERN_CUDA_INTEGRATED=1 in the environment every
+    /// device is taken to share the host's memory, for tests: one with its own memory then reads across the bus. With 0 none is.
     shared_memory(cuda_place& place, const void* host, std::size_t bytes);
     shared_memory(shared_memory&& other) noexcept { swap(other); }
     shared_memory& operator=(shared_memory&& other) noexcept {
@@ -31,7 +32,7 @@ class shared_memory {
     ~shared_memory();
     void swap(shared_memory& other) noexcept {
         std::swap(place_, other.place_);
-        std::swap(registered_, other.registered_);
+        std::swap(host_, other.host_);
         std::swap(address_, other.address_);
     }
 
@@ -39,8 +40,8 @@ class shared_memory {
 
   private:
     cuda_place* place_ = nullptr;
-    void* registered_ = nullptr;  ///< what the driver pinned, or null
-    const void* address_ = nullptr;
+    const void* host_ = nullptr;     ///< null: a copy is needed
+    const void* address_ = nullptr;  ///< of the device
 };
 
 /// Values in the host's memory, for reading on a place. The place and the values must outlive it, and the values must not
@@ -74,6 +75,17 @@ class input_array<cuda_place, T> {
         if (lasts) shared_ = shared_memory(place, host.data(), host.size_bytes());
         if (shared_.address() == nullptr) copy_ = array_from(place, host, what_for);
     }
+
+    /// A copy that was made already.
+    explicit input_array(cuda_array<T> copy) : copy_(std::move(copy)), size_(copy_.size()) {}
+    /// Nothing if the device needs a copy.
+    static input_array in_place(cuda_place& place, std::span<const T> host) {
+        input_array made;
+        made.shared_ = shared_memory(place, host.data(), host.size_bytes());
+        if (made.is_in_place()) made.size_ = host.size();
+        return made;
+    }
+    bool is_in_place() const noexcept { return shared_.address() != nullptr; }
 
     const T* data() const noexcept {
         return shared_.address() != nullptr ? static_cast<const T*>(shared_.address()) : copy_.data();

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "device/cuda/check.cuh"
+#include "device/cuda/shared_pages.hpp"
 #include "device/cuda/staging.cuh"
 #include "quern/base/error.hpp"
 
@@ -156,16 +157,28 @@ void cuda_place::release(void* memory, std::size_t bytes) noexcept {
 cuda_place::staging* cuda_place::staging_for(const void* host, std::size_t bytes) {
     if (bytes < staged_from || reaches(host, bytes)) return nullptr;
     unstaged_bytes_ += bytes;
-    if (!staging_ && unstaged_bytes_ > staged_after) staging_ = std::make_unique<staging>(*this);
-    return staging_.get();
+    if (unstaged_bytes_ <= staged_after) return staging_.get();
+    return &staging::of(*this);
+}
+
+cuda_place::staging& cuda_place::staging::of(cuda_place& place) {
+    if (!place.staging_) place.staging_ = std::make_unique<staging>(place);
+    return *place.staging_;
 }
 
 void cuda_place::copy_in(void* to, const void* from, std::size_t bytes) {
     if (bytes == 0) return;
-    if (staging* by = staging_for(from, bytes)) return by->copy_in(*this, to, from, bytes);
-    QUERN_CHECK(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, stream()));
-    // The driver has copied pageable memory by now; it may still be reading pinned memory.
-    if (reaches(from, bytes)) QUERN_CHECK(cudaStreamSynchronize(handles_.stream));
+    staging* by = staging_for(from, bytes);
+    if (by == nullptr) {
+        if (const cuda::unpinned_range direct(from, bytes); direct) {
+            QUERN_CHECK(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, stream()));
+            // The driver has copied pageable memory by now; it may still be reading pinned memory.
+            if (reaches(from, bytes)) QUERN_CHECK(cudaStreamSynchronize(handles_.stream));
+            return;
+        }
+        by = &staging::of(*this);
+    }
+    by->copy_in(*this, to, from, bytes);
 }
 
 void cuda_place::copy_out(void* to, const void* from, std::size_t bytes) {
@@ -177,11 +190,15 @@ void cuda_place::copy_out(void* to, const void* from, std::size_t bytes) {
         std::memcpy(to, landing, bytes);
         return;
     }
-    if (staging* by = staging_for(to, bytes)) {
-        by->copy_out(*this, to, from, bytes);
-    } else {
-        QUERN_CHECK(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, stream()));
+    staging* by = staging_for(to, bytes);
+    if (by == nullptr) {
+        if (const cuda::unpinned_range direct(to, bytes); direct) {
+            QUERN_CHECK(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, stream()));
+            return synchronise();
+        }
+        by = &staging::of(*this);
     }
+    by->copy_out(*this, to, from, bytes);
     synchronise();
 }
 

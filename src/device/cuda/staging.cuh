@@ -40,6 +40,8 @@ struct cuda_place::staging {
     staging(const staging&) = delete;  // owns pinned memory
     staging& operator=(const staging&) = delete;
     ~staging();
+    /// That of the place, made if there is none.
+    static staging& of(cuda_place& place);
 
     /// Returns when all of `from` has been copied into pinned memory or further.
     void copy_in(const cuda_place& place, void* to, const void* from, std::size_t bytes);

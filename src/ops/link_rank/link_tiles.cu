@@ -114,9 +114,10 @@ link_tiles::link_tiles(cuda_place& place, const link_graph_view& graph,
     : graph_(graph), host_weights_(weights) {
     const std::uint64_t links = graph.sources.size(), link_bytes = weights.empty() ? 4 : 12;
     offsets_ = {place, graph.offsets, "offsets of links"};
+    kept_ = links;
+    if (take_in_place(place)) return;
     const std::uint64_t capacity = place.memory().left() / shares / 8 * 7 / link_bytes;
     std::uint64_t tile = 0;
-    kept_ = links;
     if (capacity < links) {
         // Below the minimum tile a step would consist only of launches; then the arrays throw out_of_memory.
         tile = std::clamp<std::uint64_t>(capacity / 4, std::min(links, min_tile_links), max_tile_links);
@@ -127,6 +128,18 @@ link_tiles::link_tiles(cuda_place& place, const link_graph_view& graph,
     if (weights.empty()) return;
     weights_ = {place, weights.first(kept_), "links' weights"};
     weight_tile_ = cuda_array<std::uint64_t>(place, tile, "a tile of links' weights");
+}
+
+bool link_tiles::take_in_place(cuda_place& place) {
+    using sources = input_array<cuda_place, std::uint32_t>;
+    using weights = input_array<cuda_place, std::uint64_t>;
+    sources_ = sources::in_place(place, graph_.sources);
+    if (!sources_.is_in_place()) return false;
+    if (host_weights_.empty()) return true;
+    weights_ = weights::in_place(place, host_weights_);
+    if (weights_.is_in_place()) return true;
+    sources_ = {};
+    return false;
 }
 
 template <class Enqueue>

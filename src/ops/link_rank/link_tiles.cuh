@@ -50,7 +50,8 @@ __device__ inline void find_targets(const link_chunk& links, std::uint64_t begin
 class link_tiles {
   public:
     /// `graph` and `weights` (63-bit fractions, one per link, or none) are in host memory, have been checked and outlive
-    /// this object. Takes at most 7/8 of 1/`shares` of the memory that the place has left. Throws out_of_memory.
+    /// this object. Takes at most 7/8 of 1/`shares` of the memory that the place has left, or reads all links in
+    /// place. Throws out_of_memory.
     link_tiles(cuda_place& place, const link_graph_view& graph, std::span<const std::uint64_t> weights,
                unsigned shares = 1);
 
@@ -67,6 +68,8 @@ class link_tiles {
                       const std::uint32_t* halted) const;
 
   private:
+    /// Whether the place reads all links in the host's memory.
+    bool take_in_place(cuda_place& place);
     template <class Enqueue>
     void for_each_tile(cuda_place& place, Enqueue enqueue) const;
 

@@ -5,20 +5,26 @@
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
+#include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <numeric>
+#include <optional>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "device/cuda/check.cuh"
+#include "device/place_set.hpp"
 #include "on_each_place.hpp"
 #include "quern/base/error.hpp"
+#include "several_places.hpp"
 
 namespace quern {
 namespace {
@@ -72,10 +78,70 @@ TEST_F(cuda_input_array_test, a_device_that_shares_memory_reads_it_in_place) {
     EXPECT_EQ(place.memory().used(), before);
     EXPECT_EQ(shared.size(), values.size());
     EXPECT_EQ(sum_of(place, shared.span()), sum_of(values));
-    // A part of the same pages is pinned already, so it is copied.
+    // A part of the same pages is pinned already.
     const std::span part = std::span(values).subspan(1000, 500'000);
     const input_array<cuda_place, std::uint32_t> again(place, part);
+    EXPECT_EQ(place.memory().used(), before);
     EXPECT_EQ(sum_of(place, again.span()), sum_of(part));
+}
+
+TEST_F(cuda_input_array_test, arrays_that_share_pages_are_copied) {
+    const integrated forced("1");
+    cuda_place& place = this->place();
+    auto values = numbers(1 << 20);
+    // The second begins in the last page of the first, and ranges of both are copied in and out.
+    const std::span first = std::span(values).subspan(4, 100'004),
+                    second = std::span(values).subspan(100'008, 400'000);
+    std::optional<input_array<cuda_place, std::uint32_t>> pinned(std::in_place, place,
+                                                                 std::span<const std::uint32_t>(first));
+    ASSERT_TRUE(pinned->is_in_place());
+    const input_array<cuda_place, std::uint32_t> other(place, second);
+    EXPECT_FALSE(other.is_in_place());
+    EXPECT_EQ(sum_of(place, pinned->span()), sum_of(first));
+    EXPECT_EQ(sum_of(place, other.span()), sum_of(second));
+    for (const std::size_t size : {std::size_t{10}, std::size_t{30'000}, std::size_t{700'000}}) {
+        const std::span across = std::span(values).subspan(100'000, size);
+        const auto copy = array_from(place, std::span<const std::uint32_t>(across));
+        EXPECT_EQ(sum_of(place, copy.span()), sum_of(across)) << size;
+        const std::uint64_t expected = sum_of(across);
+        const std::vector<std::uint32_t> kept(across.begin(), across.end());
+        std::ranges::fill(across.last(size - 8), 0u);  // outside the first, which must not change
+        copy_out<std::uint32_t>(place, copy.span(), across);
+        EXPECT_EQ(sum_of(across), expected) << size;
+        EXPECT_TRUE(std::ranges::equal(across, kept)) << size;
+    }
+    pinned.reset();
+    const input_array<cuda_place, std::uint32_t> alone(place, second);
+    EXPECT_TRUE(alone.is_in_place());
+    EXPECT_EQ(sum_of(place, alone.span()), sum_of(second));
+}
+
+TEST_F(cuda_input_array_test, several_places_read_the_same_in_place) {
+    const integrated forced("1");
+    const auto values = numbers(1 << 20);
+    chosen_device chosen = choose_device(on_cuda::ctx(), "this test");
+    chosen.more = further_places(chosen, 2);
+    place_set places(on_cuda::ctx(), chosen);
+    std::atomic<unsigned> right = 0;
+    places.for_each_unit(60, [&](auto& place, cpu_place&, std::size_t unit) {
+        if constexpr (std::is_same_v<std::remove_cvref_t<decltype(place)>, cuda_place>) {
+            // The same, a part of it, or across its end.
+            const std::span part = std::span(values).subspan(unit % 3 * 40'000, 800'000 + unit % 2 * 100'000);
+            const input_array<cuda_place, std::uint32_t> input(place, part);
+            right += sum_of(place, input.span()) == sum_of(part) ? 1 : 0;
+        }
+    });
+    EXPECT_EQ(right, 60u);
+}
+
+TEST_F(cuda_input_array_test, values_that_begin_between_16_bytes_are_copied) {
+    const integrated forced("1");
+    cuda_place& place = this->place();
+    const auto values = numbers(1 << 18);
+    const std::span part = std::span(values).subspan(1);
+    const input_array<cuda_place, std::uint32_t> input(place, part);
+    EXPECT_FALSE(input.is_in_place());
+    EXPECT_EQ(sum_of(place, input.span()), sum_of(part));
 }
 
 TEST_F(cuda_input_array_test, sharing_ends_with_the_array) {
