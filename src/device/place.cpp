@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device/place.hpp"
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "device/devices.hpp"
+#include "device/own_threads.hpp"
 #include "quern/base/error.hpp"
 
 namespace quern {
@@ -62,6 +64,29 @@ chosen_device requested_gpu(const machine& here, int ordinal) {
     return on_gpu(gpus[index], "requested");
 }
 
+/// Several requested GPUs are checked at once, since the context of each takes some tenths of a second: the same machine, with
+/// what the checks found.
+machine with_checks_at_once(const machine& here, const device_choice& requested) {
+    std::vector<int> wanted;
+    std::string why_none;
+    if (!here.has_cuda) return here;
+    for (const auto& gpu : here.gpus(why_none)) {
+        const bool named = gpu.ordinal == requested.ordinal ||
+                           std::ranges::find(requested.more, gpu.ordinal) != requested.more.end();
+        if (named || requested.ordinal == device_choice::all_ordinals) wanted.push_back(gpu.ordinal);
+    }
+    if (wanted.size() < 2) return here;
+    std::vector<device::cuda_runtime_report> reports(wanted.size());
+    on_threads_of_their_own(wanted.size(), [&](std::size_t i) { reports[i] = here.check(wanted[i]); });
+    machine checked = here;
+    checked.check = [wanted = std::move(wanted), reports = std::move(reports),
+                     check = here.check](int ordinal) {
+        const auto at = std::ranges::find(wanted, ordinal);
+        return at == wanted.end() ? check(ordinal) : reports[static_cast<std::size_t>(at - wanted.begin())];
+    };
+    return checked;
+}
+
 /// Adds the other requested GPUs. Of cuda:all, one that fails is excluded and logged.
 void add_further_gpus(const machine& here, const context& ctx, chosen_device& chosen) {
     if (ctx.device.ordinal == device_choice::all_ordinals) {
@@ -109,10 +134,14 @@ chosen_device device::choose_on(const machine& here, const context& ctx, std::st
     if (offered == offered_places::cpu_only) require_cpu(ctx, operation);
     if (requested.where == kind::cpu) return on_cpu("requested");
     if (requested.where == kind::cuda) {
+        if (offered == offered_places::several_gpus) {
+            const machine checked = with_checks_at_once(here, requested);
+            chosen_device chosen = requested_gpu(checked, requested.ordinal);
+            add_further_gpus(checked, ctx, chosen);
+            return chosen;
+        }
         chosen_device chosen = requested_gpu(here, requested.ordinal);
-        if (offered == offered_places::several_gpus)
-            add_further_gpus(here, ctx, chosen);
-        else if (requested.ordinal == device_choice::all_ordinals || !requested.more.empty())
+        if (requested.ordinal == device_choice::all_ordinals || !requested.more.empty())
             ctx.log(log_level::info, std::string(operation) + " uses one GPU, " + chosen.name);
         return chosen;
     }

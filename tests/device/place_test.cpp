@@ -9,6 +9,7 @@
 #include <atomic>
 #include <chrono>
 #include <functional>
+#include <latch>
 #include <string>
 #include <thread>
 #include <vector>
@@ -172,6 +173,21 @@ TEST(choose_device, names_several_gpus) {
     logging_context one({kind::cuda, 1, {0}});
     EXPECT_EQ(choose_on(machine_with_gpus(), one.ctx, "sorting", offered_places::all).name, "cuda:1");
     EXPECT_THAT(one.logged, ::testing::ElementsAre("sorting uses one GPU, cuda:1"));
+}
+
+TEST(choose_device, checks_several_gpus_at_once) {
+    std::latch begun(2);
+    device::machine here = machine_with_gpus();
+    here.check = [&](int) {
+        begun.count_down();
+        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+        while (!begun.try_wait() && std::chrono::steady_clock::now() < end)
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        return device::cuda_runtime_report{begun.try_wait(), "was checked alone", 0, 0};
+    };
+    logging_context all({device_choice::kind::cuda, device_choice::all_ordinals});
+    EXPECT_EQ(choose_on(here, all.ctx, "sorting", offered_places::several_gpus).name, "cuda:0,1");
+    EXPECT_THAT(all.logged, IsEmpty());
 }
 
 TEST(choose_device, says_why_it_refuses) {
