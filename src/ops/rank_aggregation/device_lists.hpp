@@ -41,6 +41,9 @@ class device_lists {
     /// this object, so they are always copied.
     device_lists(cuda_place& place, std::span<const ranked_list_view<Score>> lists, std::uint32_t objects,
                  bool keep);
+    /// With copies of the lists' ids and scores that are on the device already.
+    device_lists(cuda_place& place, std::span<const ranked_list_view<Score>> lists, std::uint32_t objects,
+                 std::vector<cuda_array<std::uint32_t>> ids, std::vector<cuda_array<Score>> scores);
 
     /// Throws list_fault for the first faulty entry of the first faulty list: scores that are not finite, rise, or (with a
     /// rule) are below the floor or too large for the weight; ids out of range or repeated.
@@ -61,6 +64,7 @@ class device_lists {
     struct ends {
         double first, last;
     };
+    void add(const ranked_list_view<Score>& list);
     void look_for_faults();
     [[noreturn]] void refuse_first(std::size_t list, const scoring* rule);
 

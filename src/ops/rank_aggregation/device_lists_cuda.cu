@@ -3,6 +3,7 @@
 // Only then a slower pass finds the first faulty entry, by the first position of each id.
 #include <cmath>
 #include <string>
+#include <utility>
 
 #include "ops/rank_aggregation/ranked_table.cuh"
 #include "quern/base/error.hpp"
@@ -87,23 +88,40 @@ device_lists<Score>::device_lists(cuda_place& place, std::span<const ranked_list
                                   std::uint32_t objects, bool keep)
     : place_(place), objects_(objects) {
     for (std::size_t i = 0; i < lists.size(); ++i) {
-        const ranked_list_view<Score>& list = lists[i];
-        check_list_sizes(i, list.ids.size(), list.scores.size());
-        ids_.emplace_back(place, list.ids, "the ids of a list", !keep);
-        scores_.emplace_back(place, list.scores, "the scores of a list", !keep);
-        lists_.push_back(
-            {ids_.back().data(), scores_.back().data(), list.ids.size(), list.weight, list.floor});
-        ends_.push_back(list.scores.empty() ? ends{list.floor, list.floor}
-                                            : ends{static_cast<double>(list.scores.front()),
-                                                   static_cast<double>(list.scores.back())});
-        longest_ = std::max<std::uint64_t>(longest_, list.ids.size());
+        check_list_sizes(i, lists[i].ids.size(), lists[i].scores.size());
+        ids_.emplace_back(place, lists[i].ids, "the ids of a list", !keep);
+        scores_.emplace_back(place, lists[i].scores, "the scores of a list", !keep);
+        add(lists[i]);
     }
-    table_ = array_from(place, std::span<const device_list<Score>>(lists_), "a table of lists");
     look_for_faults();
 }
 
 template <class Score>
+device_lists<Score>::device_lists(cuda_place& place, std::span<const ranked_list_view<Score>> lists,
+                                  std::uint32_t objects, std::vector<cuda_array<std::uint32_t>> ids,
+                                  std::vector<cuda_array<Score>> scores)
+    : place_(place), objects_(objects) {
+    for (std::size_t i = 0; i < lists.size(); ++i) {
+        check_list_sizes(i, ids[i].size(), scores[i].size());
+        ids_.emplace_back(std::move(ids[i]));
+        scores_.emplace_back(std::move(scores[i]));
+        add(lists[i]);
+    }
+    look_for_faults();
+}
+
+template <class Score>
+void device_lists<Score>::add(const ranked_list_view<Score>& list) {
+    lists_.push_back({ids_.back().data(), scores_.back().data(), list.ids.size(), list.weight, list.floor});
+    ends_.push_back(list.scores.empty() ? ends{list.floor, list.floor}
+                                        : ends{static_cast<double>(list.scores.front()),
+                                               static_cast<double>(list.scores.back())});
+    longest_ = std::max<std::uint64_t>(longest_, list.ids.size());
+}
+
+template <class Score>
 void device_lists<Score>::look_for_faults() {
+    table_ = array_from(place_, std::span<const device_list<Score>>(lists_), "a table of lists");
     const std::size_t words = (std::size_t{objects_} + 31) / 32;
     const cuda_array<std::uint32_t> memory(place_, words + size(), "marks of objects");
     std::uint32_t* const faulty = memory.data() + words;

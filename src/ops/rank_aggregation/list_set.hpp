@@ -30,4 +30,13 @@ std::unique_ptr<list_set> make_list_set(std::span<const ranked_list_view<Score>>
                                         const context& ctx, const chosen_device& chosen,
                                         std::uint64_t min_entries = min_shared_entries);
 
+/// Fewer bytes of lists are copied by one GPU within 20 ms.
+inline constexpr std::uint64_t min_gathered_bytes = std::uint64_t{1} << 30;
+
+/// One call: the places copy the lists to the first (gathered_lists.hpp), which finds the best.
+template <class Score>
+aggregation_result top_k_of_gathered(std::span<const ranked_list_view<Score>> lists, std::uint32_t objects,
+                                     const aggregation_options& options, const context& ctx,
+                                     const chosen_device& chosen);
+
 }  // namespace quern::rank_aggregation_detail

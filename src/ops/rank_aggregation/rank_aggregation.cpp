@@ -11,6 +11,7 @@
 #include "device/resident.hpp"
 #include "ops/rank_aggregation/aggregation_methods.hpp"
 #include "ops/rank_aggregation/device_lists.hpp"
+#include "ops/rank_aggregation/gathered_lists.hpp"
 #include "ops/rank_aggregation/list_set.hpp"
 #include "ops/rank_aggregation/lists_by_objects.hpp"
 #include "quern/base/error.hpp"
@@ -108,6 +109,11 @@ class held_lists {
         : place_(place), rules_(rules_of(lists)), lists_(place, lists, objects, keep) {
         if (keep) lists_.refuse_faults(nullptr);  // now, for any rule
     }
+    held_lists(Place& place, cpu_place& /*host*/, std::span<const ranked_list_view<Score>> lists,
+               std::uint32_t objects, gathered_lists<Place, Score> gathered)
+        : place_(place),
+          rules_(rules_of(lists)),
+          lists_(place, lists, objects, std::move(gathered.ids), std::move(gathered.scores)) {}
 
     aggregation_result top_k(const aggregation_options& options) {
         refuse_faults(options);
@@ -152,6 +158,15 @@ class held_lists<cpu_place, Score> {
         : place_(place), lists_(lists.begin(), lists.end()), objects_(objects) {
         if (keep) costs_.parts = 1;  // the place keeps the memory: it is fresh only once
     }
+    held_lists(cpu_place& place, cpu_place& host, std::span<const ranked_list_view<Score>> lists,
+               std::uint32_t objects, gathered_lists<cpu_place, Score> gathered)
+        : held_lists(place, host, lists, objects, false) {
+        gathered_ = std::move(gathered);
+        for (std::size_t i = 0; i < lists_.size(); ++i) {
+            lists_[i].ids = gathered_.ids[i].span();
+            lists_[i].scores = gathered_.scores[i].span();
+        }
+    }
     aggregation_result top_k(const aggregation_options& options) {
         const std::span<const ranked_list_view<Score>> lists(lists_);
         const scoring rule(rules_of(lists), options);
@@ -163,6 +178,7 @@ class held_lists<cpu_place, Score> {
 
   private:
     cpu_place& place_;
+    gathered_lists<cpu_place, Score> gathered_;  ///< of several places
     std::vector<ranked_list_view<Score>> lists_;
     std::uint32_t objects_;
     reading_costs costs_;
@@ -300,13 +316,39 @@ class lists_on_several final : public list_set {
 }  // namespace
 
 template <class Score>
+aggregation_result rank_aggregation_detail::top_k_of_gathered(std::span<const ranked_list_view<Score>> lists,
+                                                              std::uint32_t objects,
+                                                              const aggregation_options& options,
+                                                              const context& ctx,
+                                                              const chosen_device& chosen) {
+    place_set places(ctx, chosen);
+    aggregation_result result;
+    places[0].run([&]<class Place>(Place& first, cpu_place& host) {
+        held_lists<Place, Score> held(first, host, lists, objects, gather_lists(places, first, lists));
+        result = held.top_k(options);
+    });
+    return finished(std::move(result), places.where());
+}
+template aggregation_result rank_aggregation_detail::top_k_of_gathered(
+    std::span<const ranked_list_view<float>>, std::uint32_t, const aggregation_options&, const context&,
+    const chosen_device&);
+template aggregation_result rank_aggregation_detail::top_k_of_gathered(
+    std::span<const ranked_list_view<double>>, std::uint32_t, const aggregation_options&, const context&,
+    const chosen_device&);
+
+template <class Score>
 aggregation_result top_k(std::span<const ranked_list_view<Score>> lists, std::uint32_t objects,
                          const aggregation_options& options, const context& ctx) {
     static_cast<void>(scoring(rules_of(lists), options));  // before a device is initialised
+    std::uint64_t bytes = 0;
+    for (const ranked_list_view<Score>& list : lists)
+        bytes += list.ids.size_bytes() + list.scores.size_bytes();
     const chosen_device chosen =
         runs_on_gpus(options.method)
-            ? choose_device(ctx, operation)
+            ? choose_device(ctx, operation,
+                            bytes < min_gathered_bytes ? offered_places::all : offered_places::several_gpus)
             : choose_device(ctx, named_operation(options.method), offered_places::cpu_only);
+    if (!chosen.more.empty()) return top_k_of_gathered(lists, objects, options, ctx, chosen);
     resident_lists<Score> held(ctx, chosen, lists, objects, false);
     return top_k_of(held, options);
 }

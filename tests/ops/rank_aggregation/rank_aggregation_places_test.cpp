@@ -386,6 +386,41 @@ TYPED_TEST(rank_aggregation_places, several_places_refuse_what_one_refuses) {
     }
 }
 
+TYPED_TEST(rank_aggregation_places, several_copy_the_lists_of_one_call) {
+    for (const std::uint32_t objects :
+         {0u, 1u, 300u, 20'001u, tested_with().small_sizes ? 30'000u : 200'003u}) {
+        const auto lists = make_lists<float>(list_kind::partial, objects, 2, 15);
+        const auto views = lists.views();
+        const std::span<const ranked_list_view<float>> span(views);
+        const aggregation_options options{.k = 40};
+        const aggregation_result expected = top_k<float>(span, objects, options, this->ctx());
+        for (const std::size_t more : {0u, 1u, 2u}) {
+            chosen_device chosen = choose_device(this->ctx(), "this test");
+            chosen.more = further_places(chosen, more);
+            const aggregation_result found = rank_aggregation_detail::top_k_of_gathered<float>(
+                span, objects, options, this->ctx(), chosen);
+            EXPECT_EQ(pairs_of(found), pairs_of(expected)) << objects << " objects, " << more << " more";
+            EXPECT_EQ(found.depths.size(), expected.depths.size());
+        }
+    }
+    const auto expect_fault = [&](const ranked_lists<double>& lists, std::size_t list, std::uint64_t position,
+                                  const std::string& reason) {
+        const auto views = lists.views();
+        chosen_device chosen = choose_device(this->ctx(), "this test");
+        chosen.more = further_places(chosen, 1);
+        try {
+            rank_aggregation_detail::top_k_of_gathered<double>(views, lists.objects, {.k = 5}, this->ctx(),
+                                                               chosen);
+            FAIL() << reason;
+        } catch (const list_fault& fault) {
+            EXPECT_EQ(fault.list(), list);
+            EXPECT_EQ(fault.position(), position);
+            EXPECT_EQ(fault.what(), reason);
+        }
+    };
+    for_each_fault(expect_fault);
+}
+
 TEST(lists_by_objects, keep_their_order) {
     cpu_place host(context::cpu(3));
     const auto lists = make_lists<float>(list_kind::partial, 300'000, 3, 12);
