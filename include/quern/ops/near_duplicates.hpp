@@ -12,6 +12,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "quern/base/context.hpp"
@@ -122,6 +123,9 @@ struct duplicate_counts {
     std::uint64_t candidates = 0;  ///< pairs that passed every filter
     std::uint64_t verified = 0;    ///< edit distances computed
     std::uint64_t pairs = 0;       ///< requested pairs, listed or not; 0 if not counted
+    /// Wall seconds of the steps of method `automatic` on GPUs, in order; then those of each GPU ("gpu 0", and in them
+    /// "gpu 0/decide"), which run at once.
+    std::vector<std::pair<std::string, double>> steps;
 };
 
 struct duplicate_result {

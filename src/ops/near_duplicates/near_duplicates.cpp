@@ -88,11 +88,26 @@ duplicate_result near_duplicates(const text_list& texts, const text_sketches& kn
     require(options.method <= duplicate_method::global_memory, "this method compares words, not texts");
     const bool of_bytes = options.unit == edit_unit::byte;
     const bool automatic = options.method == duplicate_method::automatic;
+    const bool by_signatures = options.method == duplicate_method::signature;
+    const bool shared = automatic || (by_signatures && texts.size() >= min_shared_signatures);
     const chosen_device chosen =
-        choose_device(ctx, "dedup", automatic ? offered_places::several_gpus : offered_places::all);
+        choose_device(ctx, "dedup", shared ? offered_places::several_gpus : offered_places::all);
     duplicate_result result;
     duplicate_counts& counts = result.counts;
     if (!automatic || known.size() < scope.first_new) read_all_old(known, scope, ctx);
+    if (!chosen.more.empty() && by_signatures) {
+        const auto find_pairs = [&](const auto& units) {
+            return find_by_signatures(chosen, texts, units, options, scope, ctx, counts, result.place);
+        };
+        if (of_bytes) {
+            result.pairs = find_pairs(as_bytes(texts));
+            return result;
+        }
+        cpu_place decoding(ctx);
+        const decoded_texts decoded = decode(decoding, texts);
+        result.pairs = find_pairs(decoded.list());
+        return result;
+    }
     if (!chosen.more.empty()) {
         result.pairs = of_bytes ? find_by_sketches<std::uint8_t>(chosen, texts, known, options, scope, {},
                                                                  ctx, counts, result.place)

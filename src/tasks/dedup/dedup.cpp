@@ -443,6 +443,8 @@ class dedup_run {
         statistics_.counts["verified"] += found.counts.verified;
         found_->pairs = std::move(found.pairs);
         clock_.end_stage("compare", found_->table.texts().bytes.size());
+        for (const auto& [step, seconds] : found.counts.steps)
+            statistics_.stages.push_back({"compare/" + step, seconds, 0, 0});
         return found.counts.pairs;
     }
 

@@ -96,9 +96,9 @@ void check_request(const dedup_options& options) {
 
 context pinned_to_device(const context& ctx, duplicate_method method, run_statistics& statistics) {
     if (!compares_words(method)) {
-        return pinned_to_device(
-            ctx, "dedup", statistics,
-            method == duplicate_method::automatic ? offered_places::several_gpus : offered_places::all);
+        const bool shared = method == duplicate_method::automatic || method == duplicate_method::signature;
+        return pinned_to_device(ctx, "dedup", statistics,
+                                shared ? offered_places::several_gpus : offered_places::all);
     }
     const auto name = duplicate_method_names[static_cast<std::size_t>(method)];
     return pinned_to_device(

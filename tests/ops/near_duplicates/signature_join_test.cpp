@@ -8,8 +8,11 @@
 
 #include "on_each_place.hpp"
 #include "on_every_target.hpp"
+#include "ops/near_duplicates/duplicate_methods.hpp"
 #include "ops/near_duplicates/papers/signatures/signature_join_bits.hpp"
+#include "ops/near_duplicates/texts/texts.hpp"
 #include "reference/fuzzy_signature_reference.hpp"
+#include "several_places.hpp"
 #include "signature_texts.hpp"
 
 namespace quern::signature_join_test {
@@ -257,6 +260,67 @@ TYPED_TEST(signature_join_test, matches_reference_on_any_signatures) {
         RC_ASSERT(as_pairs(this->join(made, options, scope, counts)) ==
                   reference::signature_candidates(made.plain, options, scope));
     }));
+}
+
+/// The first `count` places of the chosen kind.
+template <class Tested>
+chosen_device places_of(std::size_t count) {
+    chosen_device chosen = choose_device(Tested::ctx(), "this test");
+    chosen.more = further_places(chosen, count - 1);
+    return chosen;
+}
+
+TYPED_TEST(signature_join_test, several_places_join_the_same) {
+    const duplicate_options options = with(duplicate_method::signature);
+    const signature_bounds bounds(options.slack, options.threshold, options.signature_length);
+    for (const std::size_t size : {0u, 1u, 2u, 40u, 1200u}) {
+        const auto made = make_signatures(17, size, 12, 5);
+        const signature_view view{made.letters, made.offsets, made.levels};
+        for (const duplicate_scope scope : {duplicate_scope{}, {300, true}, {700, false}}) {
+            if (scope.first_new > size) continue;
+            duplicate_counts of_one;
+            const pairs expected = as_pairs(this->join(made, options, scope, of_one));
+            for (const std::size_t count : {1u, 2u, 3u}) {
+                place_set places(TypeParam::ctx(), places_of<TypeParam>(count));
+                duplicate_counts counts;
+                EXPECT_EQ(as_pairs(join_signatures(places, view, bounds, scope, counts)), expected)
+                    << size << " texts, " << count << " places";
+                EXPECT_EQ(counts.compared, of_one.compared);
+                EXPECT_EQ(counts.candidates, of_one.candidates);
+            }
+        }
+    }
+}
+
+TYPED_TEST(signature_join_test, several_places_find_the_same_pairs) {
+    std::string bytes;
+    std::vector<std::uint64_t> offsets{0};
+    for (const std::string& text : families(18, 150, 900)) {
+        bytes += text;
+        offsets.push_back(bytes.size());
+    }
+    const text_list texts{bytes, offsets};
+    duplicate_options options = with(duplicate_method::signature);
+    for (const edit_unit unit : {edit_unit::byte, edit_unit::character}) {
+        options.unit = unit;
+        const duplicate_result expected = near_duplicates(texts, options, {}, TypeParam::ctx());
+        EXPECT_GT(expected.pairs.size(), 10u);
+        for (const std::size_t count : {2u, 3u}) {
+            const chosen_device chosen = places_of<TypeParam>(count);
+            duplicate_counts counts;
+            std::string where;
+            cpu_place decoding(context::cpu(2));
+            const auto found = unit == edit_unit::byte
+                                   ? find_by_signatures(chosen, texts, as_bytes(texts), options, {},
+                                                        TypeParam::ctx(), counts, where)
+                                   : find_by_signatures(chosen, texts, decode(decoding, texts).list(),
+                                                        options, {}, TypeParam::ctx(), counts, where);
+            EXPECT_EQ(found, expected.pairs);
+            EXPECT_EQ(counts.verified, expected.counts.verified);
+            EXPECT_EQ(counts.pairs, expected.counts.pairs);
+            EXPECT_FALSE(where.empty());
+        }
+    }
 }
 
 TEST(signature_join, the_bit_distance_is_the_distance_up_to_its_bound) {

@@ -13,6 +13,7 @@ std::vector<duplicate_pair> find_by_sketches(const chosen_device& chosen, const 
                                              const duplicate_scope& scope, const join_sharing& sharing,
                                              const context& ctx, duplicate_counts& counts,
                                              std::string& where) {
+    step_clock clock(counts);
     constexpr std::uint64_t enough = std::uint64_t{1} << 30;  // of sketches and texts in transfer, a place
     cpu_place host(pinned_to(chosen, ctx));
     const std::uint64_t bytes = std::min(host.memory().left() / 4, enough * (1 + chosen.more.size()));
@@ -21,6 +22,7 @@ std::vector<duplicate_pair> find_by_sketches(const chosen_device& chosen, const 
     of_places.memory_bytes = std::max<std::uint64_t>(bytes, 1);
     place_set places(of_places, chosen);
     where = places.where();
+    clock.end("places");
     early_copies<Unit, place_set> copies(places, list, scope, sharing);
     sketch_search<Unit> search(host, list, known, options, scope, counts);
     if (search.to_compare() >= sharing.least || places.size() == 1)

@@ -15,6 +15,7 @@
 #include <mutex>
 #include <numeric>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "device/own_threads.hpp"
@@ -22,6 +23,7 @@
 #include "ops/near_duplicates/filter/candidate_scan.hpp"
 #include "ops/near_duplicates/filter/rows_join.hpp"
 #include "ops/near_duplicates/filter/second_filter.hpp"
+#include "ops/near_duplicates/filter/step_clock.hpp"
 #include "ops/near_duplicates/links/link_search.hpp"
 #include "ops/near_duplicates/texts/old_texts.hpp"
 
@@ -122,6 +124,7 @@ class sketch_search {
           to_compare_(about_pairs_with_old(host, sketches_, fresh_, threshold_)) {
         if (wants_links(scope)) links_.emplace(host, sketches_.size());
         if (scope.within_new) to_compare_ += pairs_in_windows(host, fresh_, threshold_);
+        clock_.end("hashes");
     }
 
     /// Pairs that lengths allow.
@@ -145,6 +148,7 @@ class sketch_search {
         const search_cost cost =
             estimate_cost(texts_, sketches_, fresh_, rules, threshold_, to_compare_, wants_links(scope_));
         announce(cost, places.size());
+        clock_.end("rules");
         if (scope_.first_new != 0) compare_with_old(places, rules, cost.cheaper(), meter);
         const std::vector<std::uint8_t> skipped = lead_to_old(fresh_, equal_);
         if (scope_.within_new)
@@ -196,8 +200,10 @@ class sketch_search {
     void join(Places& places, const join_input<Unit>& input, const join_sharing& sharing, Early& early,
               progress_meter& meter) {
         if (input.rows.empty() || input.classes.size() < 2) return;
+        clock_.end("old texts and sizes");
         copies_ = early.wait();
         if (copies_.empty()) copies_ = copy_texts(places, texts_.whole());
+        clock_.end("copies of texts");
         std::vector<std::unique_ptr<rows_join<Unit>>> joins(places.size());
         places.on_each([&](auto& place, cpu_place& host, std::size_t index) {
             joins[index] = make_rows_join(place, host, input, *copies_[index]);
@@ -206,12 +212,20 @@ class sketch_search {
         for (const auto& one : joins)
             if (const auto own = one->bytes_of_rows()) bytes = std::min(bytes.value_or(*own), *own);
         const std::vector<class_range> units = cut_units(input, places.size(), bytes, sharing);
+        clock_.end("places for sketches");
         unit_shares shares(units.size(), places.size());
+        std::vector<double> all_seconds(places.size()), deciding_seconds(places.size());
         places.on_each([&](auto& place, cpu_place& host, std::size_t index) {
             std::vector<candidate> waiting;
             std::uint64_t seen = 0;
+            step_clock whole(counts_), step(counts_);
             const auto decide_all = [&] {
-                decide(place, host, copies_[index]->on_device(), waiting, {seen, waiting.size()});
+                step.next();
+                duplicate_counts found;
+                found.compared = seen;
+                found.candidates = waiting.size();
+                decide(place, host, copies_[index]->on_device(), waiting, found);
+                deciding_seconds[index] += step.next();
                 waiting.clear();
                 seen = 0;
             };
@@ -229,7 +243,14 @@ class sketch_search {
                 throw;
             }
             joins[index].reset();
+            all_seconds[index] = whole.next();
         });
+        clock_.end("join");
+        for (std::size_t index = 0; index < places.size(); ++index) {
+            const std::string gpu = "gpu " + std::to_string(index);
+            counts_.steps.emplace_back(gpu, all_seconds[index]);
+            counts_.steps.emplace_back(gpu + "/decide", deciding_seconds[index]);
+        }
     }
 
     /// Decides candidates at a place. `seen`: what found them. Any thread.
@@ -255,8 +276,11 @@ class sketch_search {
     }
 
     std::vector<duplicate_pair> result() {
-        if (links_) return links_->found(host_, sketches_, scope_, std::move(equal_), counts_);
-        return pairs_of_texts(host_, sketches_, scope_, std::move(equal_), std::move(found_), counts_);
+        std::vector<duplicate_pair> pairs =
+            links_ ? links_->found(host_, sketches_, scope_, std::move(equal_), counts_)
+                   : pairs_of_texts(host_, sketches_, scope_, std::move(equal_), std::move(found_), counts_);
+        clock_.end("result");
+        return pairs;
     }
 
     cpu_place& host_;
@@ -264,6 +288,7 @@ class sketch_search {
     decimal threshold_;
     duplicate_scope scope_;
     duplicate_counts& counts_;
+    step_clock clock_{counts_};
     sketch_list sketches_;
     unit_texts<Unit> texts_;
     text_classes fresh_;

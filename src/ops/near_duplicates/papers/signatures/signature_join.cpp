@@ -237,44 +237,80 @@ void for_partners(const std::vector<row_class>& classes, std::size_t a, const si
     }
 }
 
+/// A tile is a block of rows with all their partners.
+class host_tiles final : public signature_tiles {
+  public:
+    host_tiles(cpu_place& place, const signature_view& signatures, const signature_bounds& bounds,
+               const duplicate_scope& scope)
+        : place_(place),
+          signatures_(signatures),
+          bounds_(bounds),
+          within_new_(scope.within_new),
+          rows_(place, signatures, bounds.length(), scope) {
+        const auto& classes = rows_.classes();
+        for (std::size_t c = 0; c < classes.size(); ++c) {
+            const row_class& mine = classes[c];
+            for (std::uint32_t begin = mine.begin; begin < mine.end; begin += row_joiner::max_rows)
+                tiles_.push_back({c, begin, std::min(mine.end, begin + row_joiner::max_rows)});
+            if (mine.segment != 0) continue;
+            const std::uint64_t size = mine.end - mine.begin;
+            for_partners(classes, c, bounds, within_new_, [&](const row_class& other) {
+                compared_ += &other == &mine ? size * (size - 1) / 2 : size * (other.end - other.begin);
+            });
+        }
+    }
+
+    std::uint64_t size() const override { return tiles_.size(); }
+    std::uint64_t compared() const override { return compared_; }
+    std::vector<candidate> join(std::uint64_t begin, std::uint64_t end) override {
+        std::vector<std::vector<candidate>> found(end - begin);
+        progress_meter meter(place_.ctx(), "compare", found.size(), "blocks");
+        for_each_piece(place_, found.size(), [&](std::size_t t) {
+            meter.add(1);
+            const tile& mine = tiles_[begin + t];
+            const row_class& of = rows_.classes()[mine.of];
+            row_joiner joiner(signatures_, rows_, bounds_, found[t]);
+            for_partners(rows_.classes(), mine.of, bounds_, within_new_,
+                         [&](const row_class& other) { joiner.join(of, mine.begin, mine.end, other); });
+            sort_candidates(found[t]);
+        });
+        std::vector<candidate> all;
+        for (std::vector<candidate>& some : found) {
+            all.insert(all.end(), some.begin(), some.end());
+            std::vector<candidate>().swap(some);
+        }
+        return all;
+    }
+
+  private:
+    struct tile {
+        std::size_t of;
+        std::uint32_t begin, end;
+    };
+
+    cpu_place& place_;
+    signature_view signatures_;
+    const signature_bounds& bounds_;
+    bool within_new_;
+    row_list rows_;
+    std::vector<tile> tiles_;
+    std::uint64_t compared_ = 0;
+};
+
 }  // namespace
+
+std::unique_ptr<signature_tiles> tiles_of_join(cpu_place& place, const signature_view& signatures,
+                                               const signature_bounds& bounds, const duplicate_scope& scope) {
+    return std::make_unique<host_tiles>(place, signatures, bounds, scope);
+}
 
 std::vector<candidate> join_signatures(cpu_place& place, const signature_view& signatures,
                                        const signature_bounds& bounds, const duplicate_scope& scope,
                                        duplicate_counts& counts) {
     check_texts(signatures.levels.size());
-    const row_list rows(place, signatures, bounds.length(), scope);
-    const auto& classes = rows.classes();
-    struct unit {
-        std::size_t of;
-        std::uint32_t begin, end;
-    };
-    std::vector<unit> units;
-    for (std::size_t c = 0; c < classes.size(); ++c) {
-        const row_class& mine = classes[c];
-        for (std::uint32_t begin = mine.begin; begin < mine.end; begin += row_joiner::max_rows)
-            units.push_back({c, begin, std::min(mine.end, begin + row_joiner::max_rows)});
-        if (mine.segment != 0) continue;
-        const std::uint64_t size = mine.end - mine.begin;
-        for_partners(classes, c, bounds, scope.within_new, [&](const row_class& other) {
-            counts.compared += &other == &mine ? size * (size - 1) / 2 : size * (other.end - other.begin);
-        });
-    }
-    std::vector<std::vector<candidate>> found(units.size());
-    progress_meter meter(place.ctx(), "compare", units.size(), "blocks");
-    for_each_piece(place, units.size(), [&](std::size_t u) {
-        meter.add(1);
-        const row_class& mine = classes[units[u].of];
-        row_joiner joiner(signatures, rows, bounds, found[u]);
-        for_partners(classes, units[u].of, bounds, scope.within_new,
-                     [&](const row_class& other) { joiner.join(mine, units[u].begin, units[u].end, other); });
-        sort_candidates(found[u]);
-    });
-    std::vector<candidate> all;
-    for (std::vector<candidate>& some : found) {
-        all.insert(all.end(), some.begin(), some.end());
-        std::vector<candidate>().swap(some);
-    }
+    host_tiles tiles(place, signatures, bounds, scope);
+    counts.compared += tiles.compared();
+    std::vector<candidate> all = tiles.join(0, tiles.size());
     sort_candidates(all);
     counts.candidates += all.size();
     return all;

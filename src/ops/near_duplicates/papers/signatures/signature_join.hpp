@@ -13,9 +13,11 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "device/array.hpp"
+#include "device/place_set.hpp"
 #include "ops/near_duplicates/duplicate_methods.hpp"
 #include "ops/near_duplicates/papers/signatures/fuzzy_signature.hpp"
 
@@ -70,6 +72,25 @@ struct device_signatures {
 };
 /// The same on CUDA. Synchronises. Memory: 200 bytes per text for signatures of up to 128 letters, and a queue.
 std::vector<candidate> join_signatures(cuda_place& place, const device_signatures& signatures,
+                                       const signature_bounds& bounds, const duplicate_scope& scope,
+                                       duplicate_counts& counts);
+
+/// One join in tiles. Places of one type cut it alike, so each tile may be joined on any of them.
+class signature_tiles {
+  public:
+    virtual ~signature_tiles() = default;
+    virtual std::uint64_t size() const = 0;
+    virtual std::uint64_t compared() const = 0;  ///< pairs, in all tiles
+    /// The candidates of tiles [begin, end), in any order, some repeated. Synchronises.
+    virtual std::vector<candidate> join(std::uint64_t begin, std::uint64_t end) = 0;
+};
+/// The signatures, in host memory, and what else is passed outlive the tiles. There are some texts.
+std::unique_ptr<signature_tiles> tiles_of_join(cpu_place& place, const signature_view& signatures,
+                                               const signature_bounds& bounds, const duplicate_scope& scope);
+std::unique_ptr<signature_tiles> tiles_of_join(cuda_place& place, const signature_view& signatures,
+                                               const signature_bounds& bounds, const duplicate_scope& scope);
+/// As join_signatures(), by several places. Each holds all signatures and takes one range of tiles after another.
+std::vector<candidate> join_signatures(place_set& places, const signature_view& signatures,
                                        const signature_bounds& bounds, const duplicate_scope& scope,
                                        duplicate_counts& counts);
 

@@ -214,14 +214,16 @@ class device_join {
         counters_ = make_array<counter>(place, 2, "counters");
     }
 
-    std::vector<candidate> run(duplicate_counts& counts) {
-        counts.compared += compared_;
+    std::uint64_t size() const { return tile_count_; }
+    std::uint64_t compared() const { return compared_; }
+
+    std::vector<candidate> join(std::uint64_t begin, std::uint64_t end) {
         std::vector<candidate> all;
         const std::uint64_t max_tiles = pairs_of_a_launch / group_rows / columns();
         std::uint64_t maximum = max_tiles;
-        for (std::uint64_t tile = 0; tile < tile_count_;) {
+        for (std::uint64_t tile = begin; tile < end;) {
             place_.ctx().check_stop();
-            const std::uint64_t count = std::min(maximum, tile_count_ - tile);
+            const std::uint64_t count = std::min(maximum, end - tile);
             if (!join_tiles(tile, count, all)) {  // one tile always fits
                 maximum = count / 2;
                 continue;
@@ -229,8 +231,6 @@ class device_join {
             tile += count;
             maximum = std::min(2 * maximum, max_tiles);
         }
-        sort_candidates(all);
-        counts.candidates += all.size();
         return all;
     }
 
@@ -304,14 +304,52 @@ class device_join {
     std::uint64_t compared_ = 0, tile_count_ = 0, capacity_ = 0;
 };
 
+/// Signatures copied to device memory.
+struct copied_signatures {
+    cuda_array<std::uint8_t> letters, levels;
+    cuda_array<std::uint64_t> offsets;
+
+    copied_signatures(cuda_place& place, const signature_view& from)
+        : letters(array_from(place, from.letters, "the letters of the signatures")),
+          levels(array_from(place, from.levels, "the block sizes of the signatures")),
+          offsets(array_from(place, from.offsets, "the offsets of the signatures")) {}
+    device_signatures view() const { return {letters.span(), offsets.span(), levels.span()}; }
+};
+
+class device_tiles final : public signature_tiles {
+  public:
+    device_tiles(cuda_place& place, const signature_view& signatures, const signature_bounds& bounds,
+                 const duplicate_scope& scope)
+        : signatures_(place, signatures), join_(place, signatures_.view(), bounds, scope) {}
+    std::uint64_t size() const override { return join_.size(); }
+    std::uint64_t compared() const override { return join_.compared(); }
+    std::vector<candidate> join(std::uint64_t begin, std::uint64_t end) override {
+        return join_.join(begin, end);
+    }
+
+  private:
+    copied_signatures signatures_;
+    device_join join_;
+};
+
 }  // namespace
+
+std::unique_ptr<signature_tiles> tiles_of_join(cuda_place& place, const signature_view& signatures,
+                                               const signature_bounds& bounds, const duplicate_scope& scope) {
+    return std::make_unique<device_tiles>(place, signatures, bounds, scope);
+}
 
 std::vector<candidate> join_signatures(cuda_place& place, const device_signatures& signatures,
                                        const signature_bounds& bounds, const duplicate_scope& scope,
                                        duplicate_counts& counts) {
     check_texts(signatures.levels.size());
     if (signatures.levels.empty()) return {};
-    return device_join(place, signatures, bounds, scope).run(counts);
+    device_join tiles(place, signatures, bounds, scope);
+    counts.compared += tiles.compared();
+    std::vector<candidate> all = tiles.join(0, tiles.size());
+    sort_candidates(all);
+    counts.candidates += all.size();
+    return all;
 }
 
 template <>
@@ -322,10 +360,8 @@ std::vector<candidate> signature_candidates(cuda_place& place, const text_list& 
     const signature_list signatures(host, texts, options.signature_length);
     const signature_bounds bounds(options.slack, options.threshold, options.signature_length);
     const signature_view view = signatures.view();
-    const auto letters = array_from(place, view.letters, "the letters of the signatures");
-    const auto offsets = array_from(place, view.offsets, "the offsets of the signatures");
-    const auto levels = array_from(place, view.levels, "the block sizes of the signatures");
-    const device_signatures device_signatures_view{letters.span(), offsets.span(), levels.span()};
+    const copied_signatures copied(place, view);
+    const device_signatures device_signatures_view = copied.view();
     switch (options.method) {
         case duplicate_method::shared_memory:
             return thesis_candidates(place, {thesis_kernel::rows_in_shared}, view, device_signatures_view,
