@@ -180,7 +180,7 @@ class held_lists<cpu_place, Score> {
     cpu_place& place_;
     gathered_lists<cpu_place, Score> gathered_;  ///< of several places
     std::vector<ranked_list_view<Score>> lists_;
-    std::uint32_t objects_;
+    std::uint32_t objects_ = 0;
     reading_costs costs_;
 };
 
