@@ -1,16 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fuzzy-hash signatures and their join on the CPU. signature_bench TEXTS OFFSETS FOLDER: concatenated texts,
-// and their offsets (uint64; one more than texts). Writes the signatures of the first 20,000 texts to FOLDER
+// Fuzzy-hash signatures and their join on the CPU.
+//
+//     signature_bench TEXTS OFFSETS FOLDER
+//     signature_bench --thesis TEXTS OFFSETS SECONDS
+//
+// TEXTS, OFFSETS: concatenated texts, and their offsets (uint64; one more than texts). Writes the signatures of the first 20,000 texts to FOLDER
 // for the peers: signatures.100 and signatures.64, lines "B:letters:letters at 2B" of at most 100 and 64 letters.
 // One line a measurement, tab-separated: what, texts, threads, seconds (the median of 5), result.
+// --thesis: its table 5.2 on one thread, all pairs of signatures at B, none that would take more than SECONDS: what, texts, pairs
+// compared, processor seconds, or a hyphen if not run; wall-clock seconds.
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
+#include <ctime>
 #include <exception>
 #include <fstream>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ops/near_duplicates/filter/pair_bounds.hpp"
@@ -107,12 +115,43 @@ void run(const std::vector<char>& bytes, const std::vector<std::uint64_t>& offse
             [&] { return thesis_candidates(place, signatures.view(), bounds, {}, counts).size(); });
 }
 
+void run_thesis(const std::vector<char>& bytes, const std::vector<std::uint64_t>& offsets, double limit) {
+    const duplicate_options options;
+    const signature_bounds bounds(options.slack, options.threshold, options.signature_length);
+    cpu_place place(context::cpu(1));
+    double rate = 0;  // pairs a second
+    for (const std::size_t count : {1000u, 2000u, 5000u, 10'000u, 20'000u}) {
+        const text_list texts{bytes, std::span(offsets).first(std::min(count + 1, offsets.size()))};
+        const double pairs = static_cast<double>(texts.size()) * static_cast<double>(texts.size() - 1) / 2;
+        std::printf("signatures\t%zu\t%.0f\t", texts.size(), pairs);
+        if (rate > 0 && pairs / rate > limit) {
+            std::puts("-\t-");
+            continue;
+        }
+        const signature_list signatures(place, texts, options.signature_length);
+        duplicate_counts counts;
+        const auto begin = std::chrono::steady_clock::now();
+        const std::clock_t used = std::clock();
+        thesis_candidates(place, signatures.view(), bounds, {}, counts);
+        const double seconds = static_cast<double>(std::clock() - used) / CLOCKS_PER_SEC;
+        rate = pairs / seconds;
+        std::printf("%.3f\t%.3f\n", seconds,
+                    std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+        std::fflush(stdout);
+    }
+}
+
 }  // namespace
 }  // namespace quern::near_duplicates_detail
 
 int main(int count, char** arguments) {
     using namespace quern::near_duplicates_detail;
     try {
+        if (count == 5 && std::string_view(arguments[1]) == "--thesis") {
+            run_thesis(read_file<char>(arguments[2]), read_file<std::uint64_t>(arguments[3]),
+                       std::stod(arguments[4]));
+            return 0;
+        }
         if (count != 4) throw std::runtime_error("usage: signature_bench TEXTS OFFSETS FOLDER");
         run(read_file<char>(arguments[1]), read_file<std::uint64_t>(arguments[2]), arguments[3]);
     } catch (const std::exception& e) {

@@ -3,7 +3,11 @@
 // method, threads, milliseconds.
 //
 //     word_similarity_bench [PREFIX] [THREADS] [METHOD…]
+//     word_similarity_bench --thesis METHOD SECONDS
 //
+// --thesis: the thesis's table 5.1 on one thread, from rows in fixed point to lists, for 1,000, 2,000 and then its vocabularies,
+// none that would take more than SECONDS: method, words, entries, steps (comparisons of columns; of column-reduced: pairs
+// times columns), processor seconds, or a hyphen if not run; wall-clock seconds.
 // PREFIX: files PREFIX.offsets (uint64), .columns (uint32), .weights (float32), .counts (uint64), as
 // `--write PREFIX` writes those of the generated matrix. Without one, or "-": the generated matrix.
 #include <algorithm>
@@ -11,12 +15,15 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <fstream>
 #include <random>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "generator/word_contexts.hpp"
+#include "ops/word_similarity/similarity_methods.hpp"
 #include "quern/ops/word_similarity.hpp"
 
 namespace {
@@ -106,10 +113,47 @@ void measure(const std::string& name, const context_matrix& matrix, unsigned thr
     }
 }
 
+/// The matrices are those of word_similarity_cuda_bench.
+void measure_thesis(const std::string& name, double limit) {
+    namespace detail = word_similarity_detail;
+    const bool reduced = name == "column-reduced";
+    const context_matrix whole = generator::word_contexts(100'000);
+    std::vector<generator::vocabulary> parts(std::begin(generator::thesis_vocabularies),
+                                             std::end(generator::thesis_vocabularies));
+    parts.insert(parts.begin() + 1, {2'000, 0.07});
+    double rate = 0;  // steps a second
+    for (const generator::vocabulary& size : parts) {
+        cpu_place place(context::cpu(1));
+        const context_matrix part = generator::first_words(whole, size.words, size.share);
+        detail::owned_rows owned = detail::restrict_columns(place, part.view(), reduced ? 5000 : all_columns);
+        detail::fix_sums(place, owned.rows);
+        const double words = size.words, entries = static_cast<double>(owned.rows.columns.size());
+        const double steps = reduced ? words * (words - 1) / 2 * 5000 : (words - 1) * entries;
+        std::printf("%s\t%u\t%.0f\t%.4g\t", name.c_str(), size.words, entries, steps);
+        if (rate > 0 && steps / rate > limit) {
+            std::puts("-\t-");
+            continue;
+        }
+        const auto start = std::chrono::steady_clock::now();
+        const std::clock_t used = std::clock();
+        (void)(reduced ? detail::find_column_reduced(place, owned.rows, {})
+                       : detail::find_compressed(place, owned.rows, {}));
+        const double seconds = static_cast<double>(std::clock() - used) / CLOCKS_PER_SEC;
+        rate = steps / seconds;
+        std::printf("%.3f\t%.3f\n", seconds,
+                    std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+        std::fflush(stdout);
+    }
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
     const std::vector<std::string> given(arguments + 1, arguments + count);
+    if (given.size() == 3 && given[0] == "--thesis") {
+        measure_thesis(given[1], std::stod(given[2]));
+        return 0;
+    }
     if (given.size() == 2 && given[0] == "--write") {
         const context_matrix made = generated(30'000);
         write_all(given[1] + ".offsets", made.offsets);
