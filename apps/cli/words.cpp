@@ -52,6 +52,9 @@ void declare_counting(command_line& line, words_request& request) {
     line.option("measure", q);
     line.option("top", q);
     line.option("method", request.words);
+    line.option("blocks", request.words);
+    line.option("block_threads", request.words);
+    line.option("tile_bytes", request.words);
     line.option(preset_option, request);
     line.section("Vectors");
     line.option("vectors", q);
@@ -103,8 +106,14 @@ void take_preset(const command_line& line, space_params& q) {
     if (!line.given("--window-end")) q.window_end = window_limit::sentence;
 }
 
-/// Rejects options of vectors without effect.
-void refuse_idle_options(command_line& line, const space_params& q) {
+/// Rejects options without effect.
+void refuse_idle_options(command_line& line, const words_options& options) {
+    const space_params& q = options.params;
+    line.require_used("--blocks", options.method == similarity_method::compressed,
+                      "requires --method compressed");
+    for (const char* const option : {"--block-threads", "--tile-bytes"})
+        line.require_used(option, options.method != similarity_method::automatic,
+                          "requires --method compressed or column-reduced");
     const bool by_vectors = q.measure == word_measure::lsa, has_vectors = by_vectors || q.dimensions != 0;
     line.require_used("--lsa-of", has_vectors, "requires --measure lsa or --vectors");
     line.require_used("--lsa-words", has_vectors && q.lsa_of == reduced_matrix::documents,
@@ -149,7 +158,7 @@ int run_words(const command& self, const std::vector<std::string>& arguments) {
     q.full_matrix = q.top == top_of_all_pairs;
     if (q.full_matrix) q.top = space_params{}.top;
     q.seed = request.common.seed;
-    refuse_idle_options(line, q);
+    refuse_idle_options(line, options);
     options.force = request.common.force;
     if (request.cluster.is_task())
         return run_step_of_task(request.cluster, job, [&](const task_file& task, task_results& results) {

@@ -35,6 +35,8 @@ space() { words village.txt -o village --stop-words en --min-count 2 "$@"; }
     space --threads 1 --vectors 4
     words village.txt -o again --stop-words en --min-count 2 --vectors 4 --threads 3 --memory 64M --method compressed
     diff -r --exclude stats.json village again
+    words village.txt -o again --force --stop-words en --min-count 2 --vectors 4 --method compressed --tile-bytes 32 --blocks 3 --block-threads 64
+    diff -r --exclude stats.json village again
     space --force --columns 10
     words village.txt -o reduced --stop-words en --min-count 2 --columns 10 --method column-reduced
     diff -r --exclude stats.json village reduced
@@ -269,6 +271,9 @@ assert len(g.findall(f".//{ns}edge")) == len(open("g.tsv").readlines())
     refused "--window" words village.txt -o x --window 0
     refused "expected one of" words village.txt -o x --measure euclid
     refused "column-reduced needs" words village.txt -o x --method column-reduced
+    refused "requires --method compressed" words village.txt -o x --method column-reduced --columns 9 --blocks 4
+    refused "requires --method compressed or column-reduced" words village.txt -o x --block-threads 64
+    refused "from 0 to 1024" words village.txt -o x --method compressed --block-threads 1025
     refused "not a word space" similar "$data/garden" tea
     refused "no such word space" similar nowhere tea
     refused "WORD or --pairs is required" similar village

@@ -64,11 +64,16 @@ std::unique_ptr<thesaurus> open_thesaurus(const std::filesystem::path& path, con
 // ---- Building ----
 
 /// The options that only some others make useful.
-void refuse_idle_options(const nb::kwargs& given, const space_params& q) {
+void refuse_idle_options(const nb::kwargs& given, const words_options& options) {
+    const space_params& q = options.params;
     const auto require = [&](const char* name, bool is_used, const char* needed) {
         if (given.contains(name) && !given[name].is_none() && !is_used)
             refuse(std::string(name) + " has no effect here (it requires " + needed + ")");
     };
+    require("blocks", options.method == similarity_method::compressed, "method='compressed'");
+    for (const char* const name : {"block_threads", "tile_bytes"})
+        require(name, options.method != similarity_method::automatic,
+                "method='compressed' or 'column-reduced'");
     const bool by_vectors = q.measure == word_measure::lsa, has_vectors = by_vectors || q.dimensions != 0;
     require("lsa_of", has_vectors, "measure='lsa' or vectors");
     require("lsa_words", has_vectors && q.lsa_of == reduced_matrix::documents, "lsa_of='documents'");
@@ -594,7 +599,7 @@ pickle has its path and checksum.)");
           "build",
           [](const nb::object& documents, const nb::object& path, const nb::kwargs& given) {
               words_call call = options.read(given);
-              refuse_idle_options(given, call.options.params);
+              refuse_idle_options(given, call.options);
               return build_thesaurus(documents, path, call);
           },
           nb::arg("documents").none(), nb::arg("path"), nb::arg("options"),

@@ -154,6 +154,8 @@ def test_errors(tmp_path: pathlib.Path) -> None:
         ({"window": 0}, "window"),
         ({"measure": "other"}, "measure"),
         ({"lsa_of": "documents"}, "lsa_of has no effect"),
+        ({"blocks": 4}, "blocks has no effect"),
+        ({"tile_bytes": 4096}, "tile_bytes has no effect"),
         ({"lsa_words": 10, "vectors": 2}, "lsa_words has no effect"),
         ({"lsa_measure": "pearson", "vectors": 2}, "lsa_measure has no effect"),
         ({"preset": "other"}, "preset"),

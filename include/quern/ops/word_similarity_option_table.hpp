@@ -44,9 +44,14 @@ inline constexpr auto options_of<similarity_options> = std::array{
                                             "column-reduced (requires --columns). The results "
                                             "are bit-identical."),
     option_for<&similarity_options::blocks>("blocks", "N", {.max = 0x7fffffff},
-                                            "Thesis kernels on CUDA: blocks of a launch; 0: our choice."),
-    option_for<&similarity_options::threads>("threads", "N", {.max = 1024},
-                                             "Thesis kernels on CUDA: threads of a block; 0: our choice.")};
+                                            "compressed on a GPU: blocks of a launch; 0: our choice."),
+    option_for<&similarity_options::threads>(
+        "block_threads", "N", {.max = 1024},
+        "compressed, column-reduced on a GPU: threads of a block; 0: our choice."),
+    option_for<&similarity_options::tile_bytes>(
+        "tile_bytes", "N", {},
+        "compressed, and column-reduced on a GPU: maximum bytes of the scores of two tiles of words; 0: our "
+        "choice.")};
 
 template <>
 inline constexpr auto options_of<svd_options> = std::array{

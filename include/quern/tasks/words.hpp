@@ -74,7 +74,9 @@ struct words_options : corpus_input {
     text_options text;  ///< not used for word lines and triples
     space_params params;
     similarity_method method = similarity_method::automatic;
-    bool force = false;  ///< replace an existing space, atomically
+    unsigned blocks = 0, block_threads = 0;  ///< similarity_options::blocks, threads
+    std::uint64_t tile_bytes = 0;            ///< similarity_options::tile_bytes
+    bool force = false;                      ///< replace an existing space, atomically
 };
 
 struct words_result {

@@ -52,6 +52,9 @@ inline constexpr auto options_of<space_params> = std::array{
 
 template <>
 inline constexpr auto options_of<words_options> =
-    std::array{same_option<&words_options::method>(option_of<similarity_options>("method"))};
+    std::array{same_option<&words_options::method>(option_of<similarity_options>("method")),
+               same_option<&words_options::blocks>(option_of<similarity_options>("blocks")),
+               same_option<&words_options::block_threads>(option_of<similarity_options>("block_threads")),
+               same_option<&words_options::tile_bytes>(option_of<similarity_options>("tile_bytes"))};
 
 }  // namespace quern

@@ -360,7 +360,7 @@ class words_run {
         const std::uint64_t sums_of_a_word = 64;
         const context ctx = with_extra_memory(held_bytes() + 4 * vectors_.values.size() +
                                               words_ * (sums_of_a_word + bytes_of_kept_neighbours()));
-        const similarity_options requested = similarity_of(params_, options_.method);
+        const similarity_options requested = similarity_of(options_);
         neighbour_lists lists;
         if (params_.top == 0) {
             lists.offsets.assign(std::size_t{words_} + 1, 0);
@@ -578,9 +578,9 @@ void run_words_task(const words_options& request, const task_file& file, task_re
     run_statistics statistics;
     const context comparing = pinned_to_device(ctx, "words", statistics, offered_places::cpu_only);
     const weights_of_job weights(file.job);
-    write_neighbours(word_similarity_detail::similar_words_of(
-                         share, weights.view(), similarity_of(options.params, options.method), comparing),
-                     results);
+    write_neighbours(
+        word_similarity_detail::similar_words_of(share, weights.view(), similarity_of(options), comparing),
+        results);
 }
 
 words_result words_of_job(const words_options& request, const std::filesystem::path& job,

@@ -21,11 +21,12 @@ namespace fs = std::filesystem;
 
 constexpr unsigned default_dimensions = svd_options{}.dimensions;
 
-void validate(const space_params& q, similarity_method method) {
+void validate_params(const words_options& options) {
+    const space_params& q = options.params;
     check_ranges(q);
     validate(q.counting);
     validate(q.pmi);
-    validate(similarity_of(q, method));
+    validate(similarity_of(options));
 }
 
 /// lsa compares vectors instead: any measure.
@@ -73,7 +74,7 @@ words_options checked(const words_options& request) {
     words_options options = request;
     options.space = resolved_folder(options.space);
     space_params& q = options.params;
-    validate(q, options.method);
+    validate_params(options);
     if (q.measure == word_measure::lsa && q.dimensions == 0) q.dimensions = default_dimensions;
     if (options.input_format == triples_format) {
         if (q.dimensions != 0 && q.lsa_of == reduced_matrix::documents) {
@@ -92,6 +93,14 @@ similarity_options similarity_of(const space_params& params, similarity_method m
     requested.measure = measure_of(params.measure);
     requested.top = std::max<std::uint32_t>(params.top, 1);  // 0: not run at all, but checked
     requested.columns = params.columns;
+    return requested;
+}
+
+similarity_options similarity_of(const words_options& options) {
+    similarity_options requested = similarity_of(options.params, options.method);
+    requested.blocks = options.blocks;
+    requested.threads = options.block_threads;
+    requested.tile_bytes = options.tile_bytes;
     return requested;
 }
 

@@ -35,5 +35,6 @@ words_options checked(const words_options& request);
 
 /// The parameters of similar_words() for a space.
 similarity_options similarity_of(const space_params& params, similarity_method method);
+similarity_options similarity_of(const words_options& options);
 
 }  // namespace quern
