@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // For run-formats, on one thread: format_bench MODE FILE
-//   read    makes the documents of a corpus of any form
+//   read    makes the documents of a corpus of any form; of a file .txt, of each line
 //   bodies  of a WARC file decodes the bodies of pages only
 //   unpack  only decompresses: of Parquet and Arrow the pages or buffers of the columns "id", "title" and "text", of other
 //           files all bytes
@@ -35,7 +35,9 @@ using namespace quern;
 
 std::uint64_t read_documents(const char* path) {
     std::uint64_t bytes = 0;
-    const auto reader = io::open_corpus({path}, {}, context::cpu(1));
+    io::corpus_options options;
+    if (std::string_view(path).ends_with(".txt")) options.form = io::corpus_form::text_lines;
+    const auto reader = io::open_corpus({path}, options, context::cpu(1));
     while (const auto unit = reader->next()) {
         for (const document& d : unit->parse().documents)
             bytes += d.id.size() + d.title.size() + d.text.size();

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Files for run-formats, and other readers of them.
 
-  read_forms.py make SOURCE COPIES FOLDER   the documents of SOURCE (JSON lines, zstd) COPIES times, in every form
+  read_forms.py make SOURCE COPIES FOLDER   the documents of SOURCE (JSON lines, zstd) COPIES times, in every form; as plain
+                                            text with a document on each line, and with a line of a document on each
   read_forms.py READER MODE FILE            reads it; prints the seconds of processor time and the bytes read. MODE read:
                                             the columns id, title and text; of WARC files the main text; MODE bodies: the
                                             bodies of a WARC file
@@ -31,7 +32,8 @@ def make(source, copies, folder):
     streams = {codec: pa.ipc.new_file(str(folder / f"text_{codec}.arrow"), schema,
                                       options=pa.ipc.IpcWriteOptions(compression=None if codec == "none" else codec))
                for codec in ("none", "lz4", "zstd")}
-    with open(folder / "text.jsonl", "w", encoding="utf-8") as lines, open(folder / "text.csv", "w", encoding="utf-8", newline="") as table:
+    with (open(folder / "text.jsonl", "w", encoding="utf-8") as lines, open(folder / "texts.txt", "w", encoding="utf-8") as texts,
+          open(folder / "lines.txt", "w", encoding="utf-8") as short, open(folder / "text.csv", "w", encoding="utf-8", newline="") as table):
         in_table = csv.writer(table)
         in_table.writerow(COLUMNS)
         for part in range(int(copies)):
@@ -39,6 +41,8 @@ def make(source, copies, folder):
             for row in made:
                 lines.write(json.dumps(row, ensure_ascii=False) + "\n")
                 in_table.writerow(row.values())
+                texts.write(" ".join(row["text"].splitlines()) + "\n")
+                short.writelines(line + "\n" for line in row["text"].splitlines() if line)
             batch = pa.Table.from_pylist(made, schema=schema)
             for writer in columns.values():
                 writer.write_table(batch, 20000)
@@ -73,6 +77,10 @@ def of_pyarrow(path):
                         column.validate(full=True)  # touches the text, as reading it would
                     size += batch.nbytes
             return size
+        if path.endswith(".txt"):
+            parsing = pa.csv.ParseOptions(delimiter="\x01", quote_char=False)
+            reading = pa.csv.ReadOptions(use_threads=False, column_names=["text"])
+            return pa.csv.read_csv(path, reading, parsing, pa.csv.ConvertOptions(column_types={"text": pa.string()})).nbytes
         if ".csv" in path:
             parsing = pa.csv.ParseOptions(newlines_in_values=True)
             return pa.csv.read_csv(path, pa.csv.ReadOptions(use_threads=False), parsing).nbytes
@@ -91,6 +99,8 @@ def of_polars(path):
         if path.endswith(".arrow"):
             table = polars.read_ipc(path, columns=COLUMNS)
             return table.estimated_size() + 0 * table["text"].str.len_chars().sum()
+        if path.endswith(".txt"):
+            return polars.read_csv(path, has_header=False, separator="\x01", quote_char=None, infer_schema=False).estimated_size()
         if ".csv" in path:
             return polars.read_csv(path, columns=COLUMNS, infer_schema=False).estimated_size()
         if path.endswith(".jsonl"):
@@ -138,6 +148,14 @@ def of_csv(path):
     return rows
 
 
+def of_lines(path):
+    def lines():
+        with opened(path) as texts:
+            return sum(len(line) for line in texts)
+
+    return lines
+
+
 def of_warc(reader, mode, path):
     sys.path.insert(0, str(Path(__file__).parent))
     import warc_records
@@ -164,7 +182,7 @@ def main():
     if ".warc" in path:
         read = of_warc(reader.split()[0], mode, path)
     else:
-        read = {"pyarrow": of_pyarrow, "polars": of_polars, "json": of_json, "csv": of_csv}[reader](path)
+        read = {"pyarrow": of_pyarrow, "polars": of_polars, "json": of_json, "csv": of_csv, "python": of_lines}[reader](path)
     before = os.times()
     size = read()
     after = os.times()
