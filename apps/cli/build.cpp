@@ -97,9 +97,10 @@ int run_build(const command& self, const std::vector<std::string>& arguments) {
         "interrupted build or a full disk leaves nothing half-written and keeps what was there before.\n\n"
         "A corpus is a Wikipedia XML dump, a folder (.txt .md .html and source code), JSON lines ({\"id\", "
         "\"text\"}, optional title and links), CSV or TSV, Parquet, Arrow, TREC SGML, wikiextractor output, "
-        "WARC files of web crawls, mail (mbox, .eml), office documents, EPUB, PDF, or lines (one word per "
-        "line, empty lines between documents). Each may be plain or compressed with gzip, bzip2, zstd or xz; "
-        "format and compression are detected from the content.");
+        "WARC files of web crawls, mail (mbox, .eml), office documents, EPUB, PDF; named by --input-format, "
+        "also plain text with a document on each line or between empty lines, or one word on each line. Each "
+        "may be plain or compressed with gzip, bzip2, zstd or xz; format and compression are detected from "
+        "the content.");
     line.arguments("CORPUS",
                    "Files, folders and patterns in quotes ('shards/*.jsonl.zst'), read in this order; - is "
                    "standard input (JSON lines unless --input-format names another form).",

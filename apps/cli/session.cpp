@@ -184,26 +184,22 @@ std::filesystem::path text_choice::stop_word_file() const {
 
 void declare_corpus(command_line& line, build_options& build, corpus_forms forms) {
     constexpr std::string_view others[] = {"", "triples", "binary"};
-    static constexpr std::string_view names[] = {"wikipedia", "folder",        "jsonl", "tsv",     "csv",
-                                                 "trec",      "wikiextractor", "lines", "parquet", "warc",
-                                                 "arrow",     "mail",          "ciff",  "weights"};
+    static constexpr std::string_view names[] = {
+        "wikipedia",  "folder",          "jsonl",   "tsv",  "csv",   "trec", "wikiextractor", "lines",
+        "text-lines", "text-paragraphs", "parquet", "warc", "arrow", "mail", "ciff",          "weights"};
     const bool triples = forms == corpus_forms::and_triples;
     const std::string_view other = others[static_cast<std::size_t>(forms)];
     line.option(
         "--input-format", "FORM",
-        triples ? "wikipedia, folder, jsonl, tsv, csv, parquet, arrow, trec, wikiextractor, warc, mail, "
-                  "lines (one "
-                  "word per "
-                  "line) or triples "
-                  "(word, relation, other word and optionally a count, separated by tabs); the last two are "
-                  "never detected."
-        : forms == corpus_forms::and_binary
-            ? "wikipedia, folder, jsonl, tsv, csv, parquet, arrow, trec, "
-              "wikiextractor, warc, mail, lines or binary (see --binary); the "
-              "last two are never detected."
-            : "wikipedia, folder, jsonl, tsv, csv, parquet, arrow, trec, "
-              "wikiextractor, warc, mail or lines (one word per line; never detected); of indexes, for build "
-              "and search only: ciff, or weights (JSON lines with a weight for each word).",
+        fmt::format(
+            "wikipedia, folder, jsonl, tsv, csv, parquet, arrow, trec, wikiextractor, warc or mail; never "
+            "detected: text-lines (a document on each line), text-paragraphs (documents between empty "
+            "lines), "
+            "lines (one word on each line){}",
+            triples ? ", triples (word, relation, other word and optionally a count, separated by tabs)."
+            : forms == corpus_forms::and_binary ? ", binary (see --binary)."
+                                                : "; of indexes, for build and search only: ciff, or weights "
+                                                  "(JSON lines with a weight for each word)."),
         "detected from the content", [&build, other](const std::string& text) {
             std::vector<std::string_view> offered(std::begin(names), std::end(names));
             if (!other.empty()) offered.push_back(other);

@@ -20,7 +20,7 @@ std::string counted(std::uint64_t count, std::string reason) {
         const std::size_t end = std::min(reason.find(' ', at), reason.size());
         const std::string_view word = std::string_view(reason).substr(at, end - at);
         constexpr std::array things = {"file"sv,   "folder"sv,   "link"sv, "page"sv,
-                                       "record"sv, "response"sv, "part"sv};
+                                       "record"sv, "response"sv, "part"sv, "line"sv};
         if (std::find(things.begin(), things.end(), word) != things.end()) {
             const bool leads = reason.compare(end, 12, " that leads ") == 0;
             if (leads) reason.replace(end, 12, " that lead ");

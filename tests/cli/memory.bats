@@ -177,6 +177,7 @@ text = "some words of a long text, and more of them. " * 135_000
 around = {
     "jsonl": ('{"id":"large","text":"', '"}\n', '{"id":"small","text":"kept"}\n'),
     "tsv": ("large\t", "\n", "small\tkept\n"),
+    "text-lines": ("", "\n", "kept\n"),
     "trec": ("<DOC>\n<DOCNO>large</DOCNO>\n<TEXT>", "</TEXT>\n</DOC>\n", "<DOC>\n<DOCNO>small</DOCNO>\nkept</DOC>\n"),
     "wikiextractor": ('<doc id="large" url="u" title="T">\nT\n\n', "\n</doc>\n",
                       '<doc id="small" url="u" title="S">\nS\n\nkept\n</doc>\n'),
@@ -213,6 +214,7 @@ trec:zstd -q -1
 wikiextractor:cat
 wikipedia:bzip2 -1
 lines:cat
+text-lines:cat
 END
     rm -rf store
     large_document jsonl >corpus

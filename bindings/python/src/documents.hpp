@@ -53,11 +53,9 @@ parameters<Request>& add_corpus(parameters<Request>& to) {
         "there.",
         [](Request& r, nanobind::handle given) { r.fields.links = text_of("link_field", given); });
     add("format", "str | None", "None",
-        "Files: wikipedia, folder, jsonl, tsv, csv, parquet, arrow, trec, wikiextractor, warc, mail, lines, "
-        "ciff and weights (for build), or "
-        "binary. Default: "
-        "detected "
-        "from the content.",
+        "Files: wikipedia, folder, jsonl, tsv, csv, parquet, arrow, trec, wikiextractor, warc, mail, "
+        "text-lines, text-paragraphs, lines, ciff and weights (for build), or binary. Default: detected from "
+        "the content.",
         [](Request& r, nanobind::handle given) { r.format = text_of("format", given); });
     add("max_errors", "int | str | None", "None",
         "Files: the maximum number of rejected documents, or their share (\"1%\", the default); beyond it "

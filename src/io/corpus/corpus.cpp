@@ -28,7 +28,7 @@
 namespace quern::io {
 namespace {
 
-constexpr std::array<std::pair<corpus_form, std::string_view>, 15> forms = {{
+constexpr std::array<std::pair<corpus_form, std::string_view>, 17> forms = {{
     {corpus_form::wikipedia, "wikipedia"},
     {corpus_form::folder, "folder"},
     {corpus_form::jsonl, "jsonl"},
@@ -37,6 +37,8 @@ constexpr std::array<std::pair<corpus_form, std::string_view>, 15> forms = {{
     {corpus_form::trec, "trec"},
     {corpus_form::wikiextractor, "wikiextractor"},
     {corpus_form::lines, "lines"},
+    {corpus_form::text_lines, "text-lines"},
+    {corpus_form::text_paragraphs, "text-paragraphs"},
     {corpus_form::binary, "binary"},
     {corpus_form::parquet, "parquet"},
     {corpus_form::arrow, "arrow"},
@@ -313,6 +315,10 @@ class many_reader final : public corpus_reader {
                 return wikiextractor_form();
             case corpus_form::lines:
                 return lines_form();
+            case corpus_form::text_lines:
+                return text_lines_form();
+            case corpus_form::text_paragraphs:
+                return text_paragraphs_form();
             case corpus_form::weights:
                 return weights_form(fields);
             case corpus_form::jsonl:

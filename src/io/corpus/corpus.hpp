@@ -27,6 +27,8 @@ enum class corpus_form {
     trec,
     wikiextractor,
     lines,
+    text_lines,
+    text_paragraphs,
     binary,
     parquet,
     arrow,

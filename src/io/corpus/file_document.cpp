@@ -133,7 +133,11 @@ class file_parser {
         if (read.too_large) {
             if (limit_.is_of_memory && !budget_.is_last)
                 throw out_of_memory("a document", reading_factor * file_.bytes, budget_.bytes);
-            return reject(out_, shown(), 0, limit_.reason());
+            std::string reason = limit_.reason();
+            if (kind == file_kind::text || kind == file_kind::unknown)
+                reason +=
+                    "; if its lines are separate texts, --input-format text-lines makes each a document";
+            return reject(out_, shown(), 0, std::move(reason));
         }
         if (!read.damage.empty() && read.bytes().empty())
             return reject_unread(out_, file_, std::move(read.damage));

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// One word a line, empty lines between documents, words verbatim: text that was tokenised elsewhere. A record is the
-// lines of one document and the empty line after it, or an empty line alone.
+// Documents between empty lines. `lines`: one word a line, words verbatim, text that was tokenised elsewhere;
+// `text-paragraphs`: plain text. A record is the lines of one document and the empty line after it, or an empty line alone.
 #include <algorithm>
 #include <string>
 
+#include "base/ascii.hpp"
 #include "io/corpus/encoding.hpp"
 #include "io/corpus/record_reader.hpp"
+#include "io/corpus/record_text.hpp"
 #include "io/lines/line_ends.hpp"
 
 namespace quern::io {
@@ -32,7 +34,7 @@ std::size_t block_end(std::string_view bytes) {
     return bytes.size();
 }
 
-class lines final : public record_form {
+class blocks : public record_form {
   public:
     std::size_t last_end(std::string_view bytes) const override {
         std::size_t end = bytes.rfind('\n');
@@ -60,6 +62,51 @@ class lines final : public record_form {
     }
     std::size_t end_mark_bytes() const override { return 3; }
 
+    void parse(std::string_view bytes, const unit_position& position, parsed_unit& out) const override {
+        std::uint64_t number = position.first_line, record = position.first_record;
+        for (std::size_t at = 0; at < bytes.size();) {
+            const std::string_view block = bytes.substr(at, block_end(bytes.substr(at)));
+            const std::uint64_t first_line = number;
+            at += block.size();
+            number += count_line_ends(block);
+            if (shape_of(block).empty) continue;
+            parse_block(block, position, first_line, record++, out);
+        }
+    }
+
+  private:
+    /// Completes a document that has its place and text; false: it is none, which is counted. `block`: its lines, and the
+    /// empty line after it, if there is one.
+    virtual bool finish(document& made, std::string_view block, const unit_position& position,
+                        std::uint64_t record, parsed_unit& out) const = 0;
+
+    void parse_block(std::string_view block, const unit_position& position, std::uint64_t line,
+                     std::uint64_t record, parsed_unit& out) const {
+        if (block.size() > position.limit.bytes) {
+            return reject(out, position.path, line, position.limit.reason());
+        }
+        document made;
+        made.path = position.path;
+        made.line = line;
+        made.text.reserve(block.size());
+        for (std::string_view rest = block; !rest.empty();) {
+            const std::size_t end = std::min(rest.find('\n'), rest.size());
+            std::string_view one = rest.substr(0, end);
+            rest.remove_prefix(std::min(end + 1, rest.size()));
+            if (one.ends_with('\r')) one.remove_suffix(1);
+            if (one.empty()) continue;
+            if (!made.text.empty()) made.text += '\n';
+            made.text += one;
+        }
+        if (!finish(made, block, position, record, out)) return;
+        if (auto done = repair_utf8(made.text); !done.empty())
+            repair(out, position.path, line, std::move(done));
+        keep(out, std::move(made), position.path, line);
+    }
+};
+
+class lines final : public blocks {
+  public:
     /// Documents that begin here: lines with a word that follow an empty line (a unit begins a record).
     std::uint64_t count(std::string_view bytes) const override {
         if (bytes.find('\r') != std::string_view::npos) return count_by_lines(bytes);
@@ -75,18 +122,6 @@ class lines final : public record_form {
         return found + inside;
     }
 
-    void parse(std::string_view bytes, const unit_position& position, parsed_unit& out) const override {
-        std::uint64_t number = position.first_line, record = position.first_record;
-        for (std::size_t at = 0; at < bytes.size();) {
-            const std::string_view block = bytes.substr(at, block_end(bytes.substr(at)));
-            const std::uint64_t first_line = number;
-            at += block.size();
-            number += count_line_ends(block);
-            if (shape_of(block).empty) continue;
-            parse_block(block, position, first_line, record++, out);
-        }
-    }
-
   private:
     static std::uint64_t count_by_lines(std::string_view bytes) {
         std::uint64_t found = 0;
@@ -100,29 +135,30 @@ class lines final : public record_form {
         return found;
     }
 
-    static void parse_block(std::string_view block, const unit_position& position, std::uint64_t line,
-                            std::uint64_t record, parsed_unit& out) {
-        if (block.size() > position.limit.bytes) {
-            return reject(out, position.path, line, position.limit.reason());
-        }
-        document made;
-        made.path = position.path;
-        made.line = line;
+    bool finish(document& made, std::string_view, const unit_position&, std::uint64_t record,
+                parsed_unit&) const override {
         made.id = std::to_string(record);
         made.verbatim = true;
-        made.text.reserve(block.size());
-        while (!block.empty()) {
-            const std::size_t end = std::min(block.find('\n'), block.size());
-            std::string_view word = block.substr(0, end);
-            block.remove_prefix(std::min(end + 1, block.size()));
-            if (word.ends_with('\r')) word.remove_suffix(1);
-            if (word.empty()) continue;
-            if (!made.text.empty()) made.text += '\n';
-            made.text += word;
+        return true;
+    }
+};
+
+class text_paragraphs final : public blocks {
+    bool finish(document& made, std::string_view block, const unit_position& position, std::uint64_t,
+                parsed_unit& out) const override {
+        if (trimmed(made.text).empty()) {
+            ++out.counts.skipped["empty line"];
+            return false;
         }
-        if (auto done = repair_utf8(made.text); !done.empty())
-            repair(out, position.path, line, std::move(done));
-        keep(out, std::move(made), position.path, line);
+        made.is_numbered = true;
+        made.id = position.id_of_line(made.line);
+        if (!position.keep_records) return true;
+        mark_as_text(made);
+        made.record = block;
+        // The last document of a file may lack the empty line; another one may be written after it.
+        if (!made.record.ends_with('\n')) made.record += '\n';
+        if (!ends_with_empty_line(made.record)) made.record += '\n';
+        return true;
     }
 };
 
@@ -130,6 +166,10 @@ class lines final : public record_form {
 
 std::shared_ptr<const record_form> lines_form() {
     return std::make_shared<lines>();
+}
+
+std::shared_ptr<const record_form> text_paragraphs_form() {
+    return std::make_shared<text_paragraphs>();
 }
 
 }  // namespace quern::io

@@ -290,7 +290,10 @@ void line_form::parse(std::string_view bytes, const unit_position& position, par
         const std::string_view record = bytes.substr(at, end + 1 - at);
         at = end + 1;
         if (line.ends_with('\r')) line.remove_suffix(1);
-        if (line.empty()) continue;
+        if (line.empty()) {
+            pass_over(out);
+            continue;
+        }
         if (record.size() > position.limit.bytes) {
             reject(out, position.path, number, position.limit.reason());
         } else {

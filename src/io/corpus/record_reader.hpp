@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The shared part of every form that is one stream of records (JSON lines, TSV, TREC, wikiextractor, lines): cuts the
+// The shared part of every form that is one stream of records (JSON lines, TSV, TREC, lines of text …): cuts the
 // stream into units that end where a record ends. The end of a record depends only on its bytes, so that the records
 // are the same wherever the units were cut; a form defines only how to find an end and how to parse.
 #pragma once
@@ -121,6 +121,8 @@ std::shared_ptr<const record_form> tsv_form();
 std::shared_ptr<const record_form> table_form(std::string beginning, char separator,
                                               const document_fields& fields = {});
 std::shared_ptr<const record_form> lines_form();
+std::shared_ptr<const record_form> text_lines_form();
+std::shared_ptr<const record_form> text_paragraphs_form();
 std::shared_ptr<const record_form> trec_form();
 std::shared_ptr<const record_form> wikiextractor_form();
 /// `is_mbox`: messages begin with a line "From …"; otherwise the file is one message.
@@ -179,6 +181,7 @@ class line_form : public record_form {
     /// At least unit_padding bytes past `line` are readable.
     virtual void parse_line(std::string_view line, const unit_position& position, std::uint64_t number,
                             parsed_unit& out) const = 0;
+    virtual void pass_over(parsed_unit&) const {}  ///< an empty line
 };
 
 /// The verdict on a text's first lines: at least half of them are whole JSON objects, and have a text.

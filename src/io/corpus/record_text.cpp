@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "io/corpus/field_names.hpp"
@@ -64,7 +65,35 @@ std::string quoted(std::string_view text) {
     return out + '"';
 }
 
+/// A text as the record of plain text.
+std::string plain_record(std::string_view record, std::string_view text) {
+    std::string made;
+    if (!ends_with_empty_line(record)) {
+        made = text;
+        std::ranges::replace_if(
+            made, [](char c) { return c == '\n' || c == '\r'; }, ' ');
+        return made.append(record.substr(without_line_end(record).size()));
+    }
+    while (!text.empty()) {
+        const std::size_t end = std::min(text.find('\n'), text.size());
+        const std::string_view line = without_line_end(text.substr(0, end));
+        text.remove_prefix(std::min(end + 1, text.size()));
+        if (!line.empty()) made.append(line).append("\n");
+    }
+    return made + '\n';
+}
+
 }  // namespace
+
+void mark_as_text(document& made) {
+    static const std::string no_heading;
+    made.record_kind = document::record_form::table;
+    made.record_heading = {std::shared_ptr<const std::string>(), &no_heading};
+}
+
+bool ends_with_empty_line(std::string_view record) {
+    return record.ends_with("\n\n") || record.ends_with("\n\r\n");
+}
 
 std::string with_text(std::string_view record, document::record_form form, std::string_view heading,
                       std::string_view text, const document_fields& fields) {
@@ -72,9 +101,8 @@ std::string with_text(std::string_view record, document::record_form form, std::
         throw usage_error("the text of " + std::to_string(fields.text.size()) +
                           " fields cannot be replaced (expected one --text-field)");
     }
-    std::string_view line = record;
-    if (line.ends_with('\n')) line.remove_suffix(1);
-    if (line.ends_with('\r')) line.remove_suffix(1);
+    if (form == document::record_form::table && heading.empty()) return plain_record(record, text);
+    const std::string_view line = without_line_end(record);
     range at;
     std::string made(text);
     if (form == document::record_form::json) {

@@ -9,13 +9,14 @@
 #include "io/corpus/field_names.hpp"
 
 namespace quern::io {
-namespace {
 
 std::string_view without_line_end(std::string_view record) {
     if (record.ends_with('\n')) record.remove_suffix(1);
     if (record.ends_with('\r')) record.remove_suffix(1);
     return record;
 }
+
+namespace {
 
 std::string_view without_mark(std::string_view text) {
     constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";

@@ -44,6 +44,8 @@ char table_separator(std::string_view beginning);
 /// The bytes of a first line `sep=;`, with its end; 0 without one.
 std::size_t separator_line(std::string_view head);
 
+std::string_view without_line_end(std::string_view record);
+
 /// The heading at the end of a table's beginning (document::record_heading), without its line end.
 std::string_view heading_of(std::string_view beginning);
 

@@ -144,7 +144,8 @@ kept_folder::kept_folder(const kept_target& target, const context& ctx)
         std::error_code failed;
         if (!fs::is_directory(each, failed)) {
             take_name(each.filename().native(), each.native());
-            if (may_be_collections && io::kind_of(each.filename().native()) == io::file_kind::unknown)
+            if (may_be_collections &&
+                (form_ || io::kind_of(each.filename().native()) == io::file_kind::unknown))
                 named_.push_back(each);
             continue;
         }
@@ -457,7 +458,8 @@ void kept_folder::write_empty_file(const io::folder_file& of, const io::collecti
     file.path = of.path.native();
     file.name_at = static_cast<std::uint32_t>(file.path.size() - of.relative.size());
     file.has_lines = head.form == io::corpus_form::jsonl || head.form == io::corpus_form::tsv ||
-                     head.form == io::corpus_form::csv;
+                     head.form == io::corpus_form::csv || head.form == io::corpus_form::text_lines ||
+                     head.form == io::corpus_form::text_paragraphs;
     if (!head.heading.empty()) file.heading = std::make_shared<const std::string>(head.heading);
     file.has_rows = is_parquet(file.path);
     if (file.has_rows && !has_rows(file.path, ctx)) return;  // it was rejected as a whole

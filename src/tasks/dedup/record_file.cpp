@@ -139,7 +139,8 @@ void record_file::write_converted(const std::function<bool(std::size_t)>& wanted
     std::vector<std::shared_ptr<const io::record_form>> forms(first_table_kind);
     forms[tsv_kind] = io::tsv_form();
     for (const auto& heading : headings_) {
-        forms.push_back(io::table_form(*heading, io::table_separator(*heading), fields_));
+        forms.push_back(heading->empty() ? io::text_paragraphs_form()  // reads a line of text, too
+                                         : io::table_form(*heading, io::table_separator(*heading), fields_));
     }
     for (std::size_t i = 0; i < ends_.size(); ++i) {
         if (!wanted(i)) continue;

@@ -14,7 +14,8 @@ using ::testing::HasSubstr;
 TEST(open_corpus, names_every_form_both_ways) {
     for (const auto form :
          {corpus_form::wikipedia, corpus_form::folder, corpus_form::jsonl, corpus_form::tsv, corpus_form::csv,
-          corpus_form::trec, corpus_form::wikiextractor, corpus_form::lines, corpus_form::binary}) {
+          corpus_form::trec, corpus_form::wikiextractor, corpus_form::lines, corpus_form::text_lines,
+          corpus_form::text_paragraphs, corpus_form::binary}) {
         EXPECT_EQ(corpus_form_named(name_of(form)), form);
     }
     EXPECT_EQ(corpus_form_named("json"), std::nullopt);

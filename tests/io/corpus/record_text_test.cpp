@@ -56,6 +56,15 @@ TEST(record_text, json_changes_only_the_value) {
               R"({"text":"t","\ud800":1,"id":"a"})");
 }
 
+TEST(record_text, plain_text_stays_one_record) {
+    EXPECT_EQ(edited("old\ttext\r\n", corpus_form::text_lines, "new\ttext"), "new\ttext\r\n");
+    EXPECT_EQ(edited("old\n\n", corpus_form::text_paragraphs, "new\ntext"), "new\ntext\n\n");
+    const document line = read("old", corpus_form::text_lines).documents.at(0),
+                   paragraph = read("old\nmore", corpus_form::text_paragraphs).documents.at(0);
+    EXPECT_EQ(with_text(line.record, line.record_kind, "", "a\nb"), "a b");
+    EXPECT_EQ(with_text(paragraph.record, paragraph.record_kind, "", "\na\n\nb\n"), "a\nb\n\n");
+}
+
 TEST(record_text, tsv_changes_what_follows_the_first_tab) {
     EXPECT_EQ(edited("a\told\ttext\r\n", corpus_form::tsv, "new"), "a\tnew\r\n");
     EXPECT_EQ(edited("a\told", corpus_form::tsv, "n\tew"), "a\tn\tew");

@@ -68,6 +68,56 @@ TEST(lines, a_rejected_document_keeps_its_number) {
     }
 }
 
+TEST(text_lines, are_documents) {
+    const std::string bytes =
+        "\xEF\xBB\xBFone\ttext\r\n\n \t\r\ncaf\xE9 \x80\n" + std::string(40, 'x') + "\nno end";
+    corpus_options options;
+    options.max_document_bytes = 20;
+    options.keep_records = true;
+    for (const std::uint64_t unit : {1, 3, 1000}) {
+        options.unit_bytes = unit;
+        const auto all = read_bytes(bytes, corpus_form::text_lines, options);
+        ASSERT_THAT(ids(all), ElementsAre("input:1", "input:4", "input:6"));
+        EXPECT_EQ(all.documents[0].text, "one\ttext");
+        EXPECT_EQ(all.documents[0].record, "one\ttext\r\n");
+        EXPECT_TRUE(all.documents[0].is_numbered);
+        EXPECT_EQ(all.documents[1].text, "café €");
+        EXPECT_EQ(all.documents[1].record, "caf\xE9 \x80\n");
+        EXPECT_EQ(all.documents[2].record, "no end");
+        EXPECT_THAT(issues(all),
+                    ::testing::UnorderedElementsAre("mended 4: not UTF-8: read as Windows-1252",
+                                                    "5: larger than the limit of 20 bytes a document"));
+        EXPECT_EQ(all.counts.skipped.at("empty line"), 2u);
+    }
+}
+
+TEST(text_paragraphs, documents_end_at_empty_lines) {
+    const std::string bytes = "\n\none\nTwo words\n\n\r\n \n\nthree\r\nfour\r\n\r\nfive";
+    corpus_options options;
+    options.keep_records = true;
+    for (const std::uint64_t unit : {1, 5, 1000}) {
+        options.unit_bytes = unit;
+        const auto all = read_bytes(bytes, corpus_form::text_paragraphs, options);
+        ASSERT_THAT(ids(all), ElementsAre("input:3", "input:9", "input:12"));
+        EXPECT_EQ(all.documents[0].text, "one\nTwo words");
+        EXPECT_EQ(all.documents[0].record, "one\nTwo words\n\n");
+        EXPECT_EQ(all.documents[1].text, "three\nfour");
+        EXPECT_EQ(all.documents[1].record, "three\r\nfour\r\n\r\n");
+        EXPECT_EQ(all.documents[2].record, "five\n\n");
+        EXPECT_FALSE(all.documents[0].verbatim);
+        EXPECT_EQ(all.counts.skipped.at("empty line"), 1u);
+    }
+}
+
+TEST(text_lines, of_utf16) {
+    const auto all = read_bytes(std::string("\xFF\xFE"
+                                            "a\0\n\0\xE9\0",
+                                            8),
+                                corpus_form::text_lines);
+    ASSERT_THAT(ids(all), ElementsAre("input:1", "input:2"));
+    EXPECT_EQ(all.documents[1].text, "é");
+}
+
 TEST(records, are_kept_byte_for_byte_on_request) {
     const std::string tsv = "\na\tone\r\nno tab\nb\ttw\xFFo\n\nc\tlast",
                       jsonl = "{\"id\": 1, \"text\":\"x\" , \"more\":[]}\r\n {\"id\":2,\"text\":\"\"} \n";

@@ -10,8 +10,9 @@
 namespace quern::io::testing::units_test {
 namespace {
 
-constexpr corpus_form record_forms[] = {corpus_form::jsonl, corpus_form::tsv, corpus_form::trec,
-                                        corpus_form::wikiextractor, corpus_form::lines};
+constexpr corpus_form record_forms[] = {
+    corpus_form::jsonl, corpus_form::tsv,        corpus_form::trec,           corpus_form::wikiextractor,
+    corpus_form::lines, corpus_form::text_lines, corpus_form::text_paragraphs};
 
 void expect_same_in_any_units(const std::string& bytes, corpus_form form, std::uint64_t limit) {
     const temporary_folder folder;
