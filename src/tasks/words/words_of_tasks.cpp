@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "device/cpu/pipeline.hpp"
 #include "ops/word_similarity/exact/best_words.hpp"
 #include "quern/base/error.hpp"
 #include "tasks/cluster/result_values.hpp"
@@ -109,29 +110,46 @@ neighbour_lists merge_neighbours(const fs::path& job, std::uint32_t words, std::
     tasks.reserve(plan.tasks.size());
     for (std::uint32_t i = 1; i < plan.tasks.size(); ++i)
         tasks.emplace_back(file_of_result(job, i, "neighbours"), words);
-    constexpr std::size_t passed_at_once = std::size_t{1} << 16;
+    struct range_in_work {
+        std::uint32_t begin = 0, end = 0;
+        std::vector<scored_word> found, best;  ///< of a word, of all
+        std::vector<std::uint32_t> counts;
+    };
+    constexpr std::uint32_t words_of_range = 512;
     neighbour_lists lists;
     lists.offsets.push_back(0);
-    std::vector<scored_word> found;
-    const auto pass_on = [&] {
+    std::uint32_t next = 0;
+    pipeline<range_in_work> line(std::size_t{2} * ctx.thread_count() + 2);
+    line.from([&](range_in_work& range) {
         ctx.check_stop();
-        sink(lists.words, lists.scores);
-        lists.words.clear();
-        lists.scores.clear();
-    };
-    for (std::uint32_t word = 0; word < words; ++word) {
-        found.clear();
-        for (const neighbours_of_task& task : tasks) task.add(word, found);
-        std::ranges::sort(found, better);
-        if (found.size() > top) found.resize(top);
-        for (const scored_word& each : found) {
+        range.begin = next;
+        range.end = next + std::min(words_of_range, words - next);
+        next = range.end;
+        return range.begin != range.end;
+    });
+    line.in_parallel([&](range_in_work& range) {
+        range.best.clear();
+        range.counts.clear();
+        for (std::uint32_t word = range.begin; word < range.end; ++word) {
+            range.found.clear();
+            for (const neighbours_of_task& task : tasks) task.add(word, range.found);
+            std::ranges::sort(range.found, better);
+            if (range.found.size() > top) range.found.resize(top);
+            range.counts.push_back(static_cast<std::uint32_t>(range.found.size()));
+            range.best.insert(range.best.end(), range.found.begin(), range.found.end());
+        }
+    });
+    line.in_order([&](range_in_work& range) {
+        for (const std::uint32_t count : range.counts) lists.offsets.push_back(lists.offsets.back() + count);
+        for (const scored_word& each : range.best) {
             lists.words.push_back(each.word);
             lists.scores.push_back(each.score);
         }
-        lists.offsets.push_back(lists.offsets.back() + found.size());
-        if (lists.words.size() >= passed_at_once) pass_on();
-    }
-    pass_on();
+        sink(lists.words, lists.scores);
+        lists.words.clear();
+        lists.scores.clear();
+    });
+    run_in_arena(ctx, [&] { line.run(); });
     return lists;
 }
 
