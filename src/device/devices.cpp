@@ -26,6 +26,7 @@ struct driver {
     result (*attribute)(int* value, int attribute, int device) = nullptr;
     result (*memory)(std::size_t* bytes, int device) = nullptr;
     result (*error_text)(result error, const char** text) = nullptr;
+    result (*uuid)(unsigned char* bytes, int device) = nullptr;  ///< 16 bytes; may be missing
 };
 
 /// Looks the functions up; returns the name of the first missing one, or null.
@@ -43,7 +44,20 @@ const char* look_up(void* library, driver& found) {
     bind(found.attribute, "cuDeviceGetAttribute");
     bind(found.memory, "cuDeviceTotalMem_v2");
     bind(found.error_text, "cuGetErrorString");
+    found.uuid = reinterpret_cast<decltype(found.uuid)>(dlsym(library, "cuDeviceGetUuid_v2"));
     return missing;
+}
+
+/// "GPU-01020304-0506-0708-090a-0b0c0d0e0f10"
+std::string uuid_text(const std::array<unsigned char, 16>& bytes) {
+    constexpr std::string_view digits = "0123456789abcdef";
+    std::string text = "GPU-";
+    for (std::size_t i = 0; i < bytes.size(); ++i) {
+        if (i == 4 || i == 6 || i == 8 || i == 10) text += '-';
+        text += digits[bytes[i] >> 4];
+        text += digits[bytes[i] & 15];
+    }
+    return text;
 }
 
 std::string explain(const driver& cuda, const char* requested, result error) {
@@ -68,6 +82,8 @@ result describe(const driver& cuda, int ordinal, cuda_device_info& info) {
     if (const result error = cuda.memory(&bytes, handle)) return error;
     info.name = name.data();
     info.memory_bytes = bytes;
+    std::array<unsigned char, 16> uuid{};
+    if (cuda.uuid != nullptr && cuda.uuid(uuid.data(), handle) == 0) info.uuid = uuid_text(uuid);
     return 0;
 }
 

@@ -19,6 +19,8 @@ struct cuda_device_info {
     std::string name;
     int compute_major = 0, compute_minor = 0;
     std::uint64_t memory_bytes = 0;
+    std::string uuid =
+        {};  ///< "GPU-" and 32 hexadecimal digits, as nvidia-smi -L; empty if the driver does not say
     int driver_version = 0;  ///< the newest CUDA version the driver supports: 13000 for 13.0
 };
 

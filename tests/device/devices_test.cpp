@@ -33,6 +33,8 @@ TEST(cuda_devices, describes_every_gpu) {
     EXPECT_EQ(devices[0].memory_bytes, std::uint64_t{16} << 30);
     EXPECT_EQ(devices[1].memory_bytes, std::uint64_t{32} << 30);
     EXPECT_EQ(devices[0].driver_version, 13020);
+    EXPECT_EQ(devices[0].uuid, "GPU-00010203-0405-0607-0809-0a0b0c0d0e0f");
+    EXPECT_EQ(devices[1].uuid, "GPU-10111213-1415-1617-1819-1a1b1c1d1e1f");
 }
 
 TEST(cuda_devices, says_why_there_is_none) {

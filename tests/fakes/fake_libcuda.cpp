@@ -44,6 +44,10 @@ int cuDeviceTotalMem_v2(std::size_t* bytes, int device) {
     *bytes = (static_cast<std::size_t>(device) - 39) << 34;
     return 0;
 }
+int cuDeviceGetUuid_v2(unsigned char* bytes, int device) {
+    for (int i = 0; i < 16; ++i) bytes[i] = static_cast<unsigned char>(16 * (device - 40) + i);
+    return 0;
+}
 int cuGetErrorString(int error, const char** text) {
     *text = error == 999 ? "fake failure" : nullptr;
     return 0;
