@@ -47,6 +47,12 @@ def decompress(corpus, folder):
     return plain
 
 
+def plain_corpus(folder):
+    """The measured collection as it is, where QUERN_DATA has it so; else decompressed."""
+    plain = Path(os.environ.get("QUERN_DATA", "")) / "wikischools.jsonl"
+    return plain if plain.exists() else decompress(need_corpus(), folder)
+
+
 def built_from_source(name):
     """The folder of a peer that scripts/peer fetches and builds, or None."""
     maker = ROOT / "scripts" / "peer"
