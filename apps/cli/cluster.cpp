@@ -152,7 +152,10 @@ void declare_cluster(command_line& line, cluster_options& cluster) {
 
 int run_step_of_task(const cluster_options& cluster, session& job, const work_of_task& work) {
     const task_file task = read_task(cluster.step.substr(cluster.step.find(':') + 1));
-    const task_outcome outcome = run_task(task, job.ctx, [&](task_results& results) { work(task, results); });
+    const task_outcome outcome = run_task(task, job.ctx, [&](task_results& results) {
+        work(task, results);
+        job.statistics.device = results.device();
+    });
     job.messages.finish();
     const std::string_view now = outcome == task_outcome::done       ? "is done"
                                  : outcome == task_outcome::was_done ? "was done already"
@@ -304,7 +307,8 @@ int run_status(const command& self, const std::vector<std::string>& arguments) {
         "number of steps depends on the results, further rows count the tasks of later steps that are "
         "possible or, after the last step, unneeded. "
         "With --tasks every task: "
-        "task, phase, kind, state, note (where it runs, or why it failed).");
+        "task, phase, kind, state, note (where it runs or ran, with the GPUs and the seconds, or why it "
+        "failed).");
     std::string folder;
     bool all = false;
     common_options common;

@@ -187,7 +187,7 @@ def serial(name: str, cluster: Cluster, cpu: float, traffic: float, memory: floa
 
 
 def end_threads(cluster: Cluster) -> int:
-    """Threads that a stage on one node gains from: reading corpora was measured with up to 16."""
+    """Threads that a stage on one node gains from: reading corpora was measured with up to 16. Checksums have as many, by pieces of 64 MiB."""
     return min(cluster.cores, 16)
 
 
@@ -208,10 +208,10 @@ def filter_stages(cluster: Cluster, rates: Rates, text: float, documents: float,
     verdicts = documents * rates.verdict_bytes
     memory = rates.peak + verdicts / tasks
     return [
-        serial("plan", cluster, text * rates.checksum, text, memory),
+        serial("plan", cluster, text * rates.checksum, text, memory, end_threads(cluster)),
         spread_out("judge", cluster, slots, tasks, rates, text * (rates.checksum + rates.judge) + verdicts * rates.write,
                    text + verdicts, memory * cluster.cores // threads),
-        serial("end: check", cluster, (text + verdicts) * rates.checksum, text + verdicts, memory),
+        serial("end: check", cluster, (text + verdicts) * rates.checksum, text + verdicts, memory, end_threads(cluster)),
         serial("end: apply, write", cluster, text * rates.filter_end, again + text * kept, memory, end_threads(cluster)),
     ]
 
@@ -270,12 +270,12 @@ def dedup_stages(cluster: Cluster, rates: Rates, text: float, documents: float, 
     made = text + positions + documents * POSITION
     first = text * (rates.checksum + rates.distinct) / end_threads(cluster) + made * rates.write
     return [
-        serial("plan", cluster, text * rates.checksum, text, rates.peak),
+        serial("plan", cluster, text * rates.checksum, text, rates.peak, end_threads(cluster)),
         Stage("read, sort by length", 1, 1, rates.task + first + (text + made) / one_node(cluster),
               text * (rates.checksum + rates.distinct), text + made, held),
         Stage("compare blocks", tasks, min(cluster.nodes, tasks), makespan(each, slots.count), gpu if on_gpus else cpu, traffic,
               memory * min(slots.count // cluster.nodes, tasks), is_gpu=on_gpus),
-        serial("end: check", cluster, (text + made) * rates.checksum, text + made, rates.peak),
+        serial("end: check", cluster, (text + made) * rates.checksum, text + made, rates.peak, end_threads(cluster)),
         serial("end: groups, write", cluster, text * rates.dedup_end, again + text * kept, held, end_threads(cluster)),
     ]
 
@@ -296,11 +296,11 @@ def shingle_stages(cluster: Cluster, rates: Rates, text: float, documents: float
     held = documents * (ID + 2 * POSITION)
     again = text if text > cluster.memory / 2 else 0
     return [
-        serial("plan", cluster, text * rates.checksum, text, rates.peak),
+        serial("plan", cluster, text * rates.checksum, text, rates.peak, end_threads(cluster)),
         serial("read, cut into words", cluster, text * (rates.checksum + rates.shingle_read), text + words, held, end_threads(cluster)),
         spread_out("join blocks", cluster, slots, tasks, rates, joined * (rates.checksum + rates.shingle), joined,
                    2 * words / blocks * rates.shingle_memory * min(places, tasks)),
-        serial("end: check", cluster, (text + words) * rates.checksum, text + words, rates.peak),
+        serial("end: check", cluster, (text + words) * rates.checksum, text + words, rates.peak, end_threads(cluster)),
         serial("end: groups, write", cluster, text * rates.dedup_end, again + text * kept, held, end_threads(cluster)),
     ]
 
@@ -316,11 +316,11 @@ def nearest_stages(cluster: Cluster, rates: Rates, rows: float, dimensions: int,
     slots = Slots.of(cluster, threads, tasks, memory, on_node)
     part = vectors / tasks if vectors > cluster.memory / 2 else 0  # read again after the check
     return [
-        serial("plan", cluster, (vectors + asked) * rates.checksum, vectors + asked, memory),
+        serial("plan", cluster, (vectors + asked) * rates.checksum, vectors + asked, memory, end_threads(cluster)),
         spread_out("rank rows", cluster, slots, tasks, rates,
                    tasks * (vectors + asked) * rates.checksum + rows * queries * dimensions * rates.value,
                    tasks * (vectors + asked + part) + found, memory * cluster.cores // threads),
-        serial("end: check", cluster, (vectors + asked + found) * rates.checksum, vectors + asked + found, memory),
+        serial("end: check", cluster, (vectors + asked + found) * rates.checksum, vectors + asked + found, memory, end_threads(cluster)),
         serial("end: merge", cluster, found / ENTRY * rates.entry, 0, found / tasks),
     ]
 
@@ -342,9 +342,9 @@ def ngram_stages(cluster: Cluster, rates: Rates, places: float, threads: int = 1
     again = text if text > cluster.memory / 2 else 0
     end = (text * rates.word_end + results * rates.merge) / end_threads(cluster)
     return [
-        serial("plan", cluster, text * rates.checksum, text, rates.peak),
+        serial("plan", cluster, text * rates.checksum, text, rates.peak, end_threads(cluster)),
         count,
-        serial("end: check", cluster, (text + results) * rates.checksum, text + results, rates.peak),
+        serial("end: check", cluster, (text + results) * rates.checksum, text + results, rates.peak, end_threads(cluster)),
         Stage("end: read, merge", 1, 1, end + (again + 2 * results) / one_node(cluster), text * rates.word_end + results * rates.merge,
               again + 2 * results, rates.peak),
     ]
@@ -371,11 +371,11 @@ def rank_stages(cluster: Cluster, rates: Rates, links: float, nodes: float, *, s
                       8 * nodes + (24 * nodes + fixed) / blocks)
     left = text + made + 20 * nodes
     return [
-        serial("plan", cluster, text * rates.checksum, text, rates.peak),
+        serial("plan", cluster, text * rates.checksum, text, rates.peak, end_threads(cluster)),
         serial("read the graph", cluster, rates.task + text * rates.checksum + links * rates.link_read, text + made,
                12 * links + 40 * nodes),
         dataclasses.replace(step, name=f"{steps} steps", tasks=steps * blocks, seconds=steps * step.seconds,
                             cpu_seconds=steps * step.cpu_seconds, traffic=steps * step.traffic),
-        serial("end: check", cluster, left * rates.checksum, left, rates.peak),
+        serial("end: check", cluster, left * rates.checksum, left, rates.peak, end_threads(cluster)),
         serial("end: sort, write", cluster, nodes * rates.rank, nodes * (name + 25), 40 * nodes),
     ]

@@ -104,8 +104,15 @@ with_a_kill() {
     tasks=(job/tasks/*.json)
     for ((i = ${#tasks[@]} - 1; i >= 0; --i)); do (cd / && quern task "$BATS_TEST_TMPDIR/${tasks[i]}" --quiet --threads 1); done
     quern status job | cmp - <(printf 'done\t%d\nrunning\t0\nwaiting\t0\nfailed\t0\n' ${#tasks[@]})
-    quern status job --tasks --format jsonl | head -n 1 |
-        cmp - <(echo '{"task":0,"phase":0,"kind":"judge","state":"done","note":""}')
+    quern status job --tasks --format jsonl | head -n 1 | sed -E 's/, [0-9.e-]+ s"/, S s"/' |
+        cmp - <(printf '{"task":0,"phase":0,"kind":"judge","state":"done","note":"%s, cpu, S s"}\n' "$(uname -n)")
+    python3 - job/results/*.json <<'END'
+import json, os, sys
+for file in sys.argv[1:]:
+    ran = json.load(open(file))["ran"]
+    assert ran["host"] == os.uname().nodename and ran["device"] == "cpu" and ran["gpus"] == [], ran
+    assert 0 < ran["seconds"] < 600 and 0 <= ran["processor_seconds"] < 600, ran
+END
     (cd / && quern finish "$BATS_TEST_TMPDIR/job" --quiet)
     cmp kept.jsonl whole.jsonl
 }

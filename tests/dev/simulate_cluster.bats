@@ -69,13 +69,13 @@ import json
 stages = {each["name"]: each for each in json.load(open("found.json"))[0]["stages"]}
 text = 204.8e9
 near = lambda a, b: abs(a / b - 1) < 1e-9
-# One node reads 1 GB/s.
-assert near(stages["plan"]["seconds"], 204.8 + 204.8)
+# One node reads 1 GB/s, and has 4 threads.
+assert near(stages["plan"]["seconds"], 204.8 / 4 + 204.8)
 # 32 tasks on 8 slots: 4 rounds, each task with an eighth of 1.6 GB/s.
 each = 0.5 + 101e-9 * text / 32 + text / 32 / 0.2e9
 assert stages["judge"]["tasks"] == 32 and near(stages["judge"]["seconds"], 4 * each)
 assert near(stages["judge"]["cpu_seconds"], 101e-9 * text + 16) and near(stages["judge"]["traffic"], text)
-# 4 threads; what does not fit the memory is read again, and four fifths are written.
+# What does not fit the memory is read again, and four fifths are written.
 assert near(stages["end: apply, write"]["seconds"], 1e-8 * text / 4 + 1.8 * text / 1e9)
 END
 }

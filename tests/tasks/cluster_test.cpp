@@ -14,6 +14,7 @@
 #include "base/hash.hpp"
 #include "corpus_fixture.hpp"
 #include "quern/base/error.hpp"
+#include "tasks/cluster/job_checksum.hpp"
 #include "tasks/cluster/worker_gpus.hpp"
 #include "tasks/store/manifest.hpp"
 #include "tasks/vectors/merged_rankings.hpp"
@@ -216,6 +217,33 @@ TEST_F(cluster_test, a_task_checks_the_results_that_it_names) {
     EXPECT_THAT(refused<damaged_store>([&] { run(2); }), HasSubstr("0001.first does not match its checksum"));
     EXPECT_THAT(refused<damaged_store>([&] { require_finished(plan, share(), context_with()); }),
                 HasSubstr("0000.second has 7 bytes instead of 0"));
+}
+
+TEST_F(cluster_test, checksums_do_not_depend_on_threads_nor_on_how_bytes_arrive) {
+    using job_files::checksum_piece, job_files::checksums_of_files, job_files::job_checksum;
+    const std::vector<std::filesystem::path> files{written("", "empty"), written("bytes", "short"),
+                                                   written("", "piece"), written("", "longer"),
+                                                   written("", "twice")};
+    std::filesystem::resize_file(files[2], checksum_piece);
+    std::filesystem::resize_file(files[3], checksum_piece + 1);
+    std::filesystem::resize_file(files[4], 2 * checksum_piece);
+    std::vector<std::uint64_t> expected;
+    for (const std::filesystem::path& file : files) {
+        job_checksum sum;
+        const std::string bytes = read_file(file);
+        for (std::size_t at = 0; at < bytes.size(); at += 40'000'003)
+            sum.add(std::string_view(bytes).substr(at, 40'000'003));
+        expected.push_back(sum.value());
+    }
+    EXPECT_EQ(expected[0], hash64(""));
+    EXPECT_EQ(expected[1], hash64("bytes"));
+    EXPECT_EQ(expected[2], hash64(std::string(checksum_piece, '\0')));
+    const std::uint64_t two[] = {expected[2], hash64(std::string_view("\0", 1))};
+    EXPECT_EQ(expected[3], hash64({reinterpret_cast<const char*>(two), sizeof two}));
+    for (const unsigned threads : {1u, 3u})
+        EXPECT_EQ(checksums_of_files(files, context::cpu(threads)), expected) << threads;
+    const std::vector<std::filesystem::path> missing{files[1], folder_ / "none"};
+    EXPECT_THROW(checksums_of_files(missing, context::cpu(1)), io_error);
 }
 
 TEST_F(cluster_test, changed_inputs_are_refused_by_tasks_and_at_the_end) {

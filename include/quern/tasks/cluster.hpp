@@ -107,6 +107,9 @@ class task_results {
     /// Begins the next file; `name` has letters, digits and '-' only.
     void begin(std::string_view name);
     void append(std::string_view bytes);
+    /// The chosen device ("cpu", "cuda:0"): the list of the results names it and, by name and UUID, its GPUs.
+    void ran_on(std::string device);
+    const std::string& device() const;
     /// Says that tasks of later phases that are `if_needed` are not needed, once these results are there.
     void end_job();
     /// Waits for the disk, gives all files their names, and then lists them. Throws io_error.
@@ -131,7 +134,7 @@ inline constexpr std::string_view task_state_names[] = {"waiting", "running",  "
 
 struct job_status {
     std::vector<task_state> states;              ///< by task
-    std::map<std::uint32_t, std::string> notes;  ///< of running tasks where, of failed ones why
+    std::map<std::uint32_t, std::string> notes;  ///< of running and done tasks where, of failed ones why
     std::uint64_t count(task_state state) const;
 };
 /// The phase whose tasks have ended the job: tasks of later ones that are `if_needed` are not needed. Throws damaged_store, io_error.

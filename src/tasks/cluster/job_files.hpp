@@ -2,6 +2,7 @@
 // The files of a job within its folder, and the lock of a task.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -35,11 +36,20 @@ std::filesystem::path log(const std::filesystem::path& job, std::uint32_t number
 struct listed_results {
     std::string task;                        ///< its checksum
     std::map<std::string, job_input> files;  ///< by name
+    std::string ran = {};                    ///< where and how long it ran, in JSON
+    std::string where = {};                  ///< the same for people
 };
 /// Empty if the list is missing or belongs to another task. Throws damaged_store for a damaged list, io_error.
 std::optional<listed_results> results_of(const std::filesystem::path& job, std::uint32_t number,
                                          const std::string& checksum);
-/// Whether all files are there; with `every_byte`, reads them. Empty: they are; else the reason.
+/// The first of `files` that is not as it was written.
+struct file_fault {
+    std::size_t file;
+    std::string why;
+};
+/// Looks at the sizes; with `every_byte`, also at the checksums, by all threads. Empty: all are there. Throws io_error, interrupted.
+std::optional<file_fault> first_fault(std::span<const job_input> files, bool every_byte, const context& ctx);
+/// The same for the results of a task: the reason, or an empty text.
 std::string fault_of(const listed_results& listed, bool every_byte, const context& ctx);
 
 /// Removes the files of a finished task, which stays finished: for results that no other task reads any more. Throws

@@ -16,9 +16,9 @@
 #include "quern/base/error.hpp"
 #include "quern/base/parse.hpp"
 #include "quern/tasks/cluster.hpp"
+#include "tasks/cluster/job_checksum.hpp"
 #include "tasks/cluster/job_files.hpp"
 #include "tasks/dedup/kept_request.hpp"
-#include "tasks/shared/file_checksum.hpp"
 #include "tasks/store/manifest.hpp"
 
 namespace quern {
@@ -164,9 +164,10 @@ std::vector<job_input> describe_inputs(std::span<const fs::path> files, const co
         if (!fs::is_regular_file(file, failed))
             throw usage_error(file.string() +
                               ": not a file, so other processes cannot read it (expected files and folders)");
-        const std::uint64_t bytes = fs::file_size(file, failed);
-        inputs.push_back({file, bytes, checksum_of_file(file, ctx)});
+        inputs.push_back({file, fs::file_size(file, failed), 0});
     }
+    const std::vector<std::uint64_t> checksums = job_files::checksums_of_files(files, ctx);
+    for (std::size_t i = 0; i < inputs.size(); ++i) inputs[i].checksum = checksums[i];
     return inputs;
 }
 
@@ -249,19 +250,26 @@ std::string checksum_of(const job_request& request, const job_task& task) {
 }
 
 void check_inputs(std::span<const job_input> inputs, const context& ctx) {
-    for (const auto& [path, bytes, checksum] : inputs) {
+    const auto refuse = [](const job_input& input) {
+        throw usage_error(
+            fmt::format("{} was changed since the plan (expected its {} bytes of then); make a plan in "
+                        "another folder",
+                        input.path.string(), input.bytes));
+    };
+    std::vector<fs::path> paths;
+    for (const job_input& input : inputs) {
+        const fs::path& path = paths.emplace_back(input.path);
         std::error_code failed;
         const std::uint64_t found = fs::file_size(path, failed);
         if (failed)
             throw usage_error(
                 fmt::format("{}: {}; the plan reads it (expected the same files on every machine)",
                             path.string(), failed.message()));
-        if (found != bytes || checksum_of_file(path, ctx) != checksum)
-            throw usage_error(
-                fmt::format("{} was changed since the plan (expected its {} bytes of then); make a plan in "
-                            "another folder",
-                            path.string(), bytes));
+        if (found != input.bytes) refuse(input);
     }
+    const std::vector<std::uint64_t> found = checksums_of_files(paths, ctx);
+    for (std::size_t i = 0; i < inputs.size(); ++i)
+        if (found[i] != inputs[i].checksum) refuse(inputs[i]);
 }
 
 }  // namespace job_files

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -20,13 +21,14 @@
 #include <utility>
 
 #include "base/ascii.hpp"
+#include "device/devices.hpp"
 #include "device/files/file_writer.hpp"
 #include "io/files/atomic_file.hpp"
 #include "io/files/mapped_file.hpp"
 #include "quern/base/error.hpp"
 #include "quern/tasks/cluster.hpp"
+#include "tasks/cluster/job_checksum.hpp"
 #include "tasks/cluster/job_files.hpp"
-#include "tasks/shared/file_checksum.hpp"
 #include "tasks/store/manifest.hpp"
 
 namespace quern {
@@ -70,12 +72,54 @@ std::string text_of_file(const fs::path& file) {
 }
 
 /// The list that makes results count.
-void write_list(const task_file& task, json files) {
+void write_list(const task_file& task, json files, json ran) {
     const fs::path path = job_files::result_list(task.job, task.number);
     io::atomic_file list(path, io::existing::replace);
-    list.append(manifests::text_of(kind_of_results(path.filename().native()),
-                                   {{"task", task.checksum}, {"files", std::move(files)}}));
+    list.append(
+        manifests::text_of(kind_of_results(path.filename().native()),
+                           {{"task", task.checksum}, {"files", std::move(files)}, {"ran", std::move(ran)}}));
     list.commit();
+}
+
+std::string host_name() {
+    std::array<char, 256> host{};
+    ::gethostname(host.data(), host.size() - 1);
+    return host.data();
+}
+
+/// Of all threads of this process.
+double processor_seconds() {
+    timespec now{};
+    ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+/// The GPUs of a device such as "cuda:0,1", each by its name and its UUID, which is the same in every process.
+json gpus_of(std::string_view device) {
+    json gpus = json::array();
+    constexpr std::string_view cuda = "cuda:";
+    if (!device.starts_with(cuda)) return gpus;
+    std::string why_none;
+    const auto found = device::cuda_devices(why_none);
+    for (std::string_view rest = device.substr(cuda.size()); !rest.empty();) {
+        std::size_t ordinal = found.size();
+        std::from_chars(rest.data(), rest.data() + rest.size(), ordinal);
+        if (ordinal < found.size())
+            gpus.push_back({{"name", found[ordinal].name}, {"uuid", found[ordinal].uuid}});
+        rest.remove_prefix(std::min(rest.find(','), rest.size() - 1) + 1);
+    }
+    return gpus;
+}
+
+/// "node-7, cuda:0 (NVIDIA H200, GPU-8fc1…), 3.25 s"
+std::string text_of_ran(const json& ran) {
+    std::string gpus;
+    for (const json& gpu : ran.at("gpus"))
+        gpus += fmt::format("{}{}, {}", gpus.empty() ? "" : "; ", gpu.at("name").get<std::string>(),
+                            gpu.at("uuid").get<std::string>());
+    const std::string device = ran.at("device");
+    return fmt::format("{}{}{}{}, {:.3g} s", ran.at("host").get<std::string>(), device.empty() ? "" : ", ",
+                       device, gpus.empty() ? "" : " (" + gpus + ")", ran.at("seconds").get<double>());
 }
 
 void note_failure(const task_file& file, std::string_view why) noexcept {
@@ -119,29 +163,44 @@ std::optional<listed_results> results_of(const fs::path& job, std::uint32_t numb
             found.files[name] = {file_of_result(job, number, name), each.at("bytes"),
                                  manifests::from_hex(each.at("checksum"))};
         }
+        found.ran = members.at("ran").dump();
+        found.where = text_of_ran(members.at("ran"));
     });
     if (found.task != checksum) return {};
     return found;
 }
 
-std::string fault_of(const listed_results& listed, bool every_byte, const context& ctx) {
-    for (const auto& [name, file] : listed.files) {
+std::optional<file_fault> first_fault(std::span<const job_input> files, bool every_byte, const context& ctx) {
+    std::vector<fs::path> paths;
+    for (std::size_t i = 0; i < files.size(); ++i) {
+        const fs::path& path = paths.emplace_back(files[i].path);
         std::error_code failed;
-        const std::uint64_t bytes = fs::file_size(file.path, failed);
-        if (failed) return fmt::format("{}: {}", file.path.string(), failed.message());
-        if (bytes != file.bytes)
-            return fmt::format("{} has {} bytes instead of {}", file.path.string(), bytes, file.bytes);
-        if (every_byte && checksum_of_file(file.path, ctx) != file.checksum)
-            return file.path.string() + " does not match its checksum";
+        const std::uint64_t bytes = fs::file_size(path, failed);
+        if (failed) return file_fault{i, fmt::format("{}: {}", path.string(), failed.message())};
+        if (bytes != files[i].bytes)
+            return file_fault{
+                i, fmt::format("{} has {} bytes instead of {}", path.string(), bytes, files[i].bytes)};
     }
+    if (!every_byte) return {};
+    const std::vector<std::uint64_t> found = checksums_of_files(paths, ctx);
+    for (std::size_t i = 0; i < files.size(); ++i)
+        if (found[i] != files[i].checksum)
+            return file_fault{i, paths[i].string() + " does not match its checksum"};
     return {};
+}
+
+std::string fault_of(const listed_results& listed, bool every_byte, const context& ctx) {
+    std::vector<job_input> files;
+    for (const auto& [name, file] : listed.files) files.push_back(file);
+    const auto fault = first_fault(files, every_byte, ctx);
+    return fault ? fault->why : std::string();
 }
 
 void remove_results(const fs::path& job, std::uint32_t number) {
     const task_file task = read_task(file_of_task(job, number));
     const auto listed = results_of(job, number, task.checksum);
     if (!listed || listed->files.empty()) return;
-    write_list(task, json::object());
+    write_list(task, json::object(), json::parse(listed->ran));
     std::error_code ignored;  // what stays is not listed
     for (const auto& [name, file] : listed->files) fs::remove(file.path, ignored);
 }
@@ -155,9 +214,7 @@ task_lock::task_lock(const fs::path& job, std::uint32_t number)
         throw usage_error(fmt::format("task {} is running{}{} (expected that it ends first)", number,
                                       where.empty() ? "" : " on ", where));
     }
-    std::array<char, 256> host{};
-    ::gethostname(host.data(), host.size() - 1);
-    const std::string text = fmt::format("{}, process {}\n", host.data(), ::getpid());
+    const std::string text = fmt::format("{}, process {}\n", host_name(), ::getpid());
     if (::ftruncate(handle_.number(), 0) != 0) throw io_error(file_.string(), "cannot write", errno);
     write_all(handle_, text, file_);
 }
@@ -187,7 +244,7 @@ struct task_results::state {
     struct made {
         std::string name;
         io::atomic_file file;
-        running_checksum checksum = {};
+        job_files::job_checksum checksum = {};
         std::uint64_t bytes = 0;
 
         made(std::string as, const fs::path& path) : name(std::move(as)), file(path, io::existing::replace) {}
@@ -195,6 +252,9 @@ struct task_results::state {
     const task_file& task;
     std::vector<std::unique_ptr<made>> files = {};
     bool ends_job = false;
+    std::string device = "cpu";
+    std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();
+    double processor_begin = processor_seconds();
 };
 
 task_results::task_results(const task_file& task) : state_(std::make_unique<state>(state{task})) {}
@@ -214,6 +274,14 @@ void task_results::append(std::string_view bytes) {
     last.bytes += bytes.size();
 }
 
+void task_results::ran_on(std::string device) {
+    state_->device = std::move(device);
+}
+
+const std::string& task_results::device() const {
+    return state_->device;
+}
+
 void task_results::end_job() {
     state_->ends_job = true;
 }
@@ -227,7 +295,13 @@ void task_results::commit() {
         listed[made->name] = {{"bytes", made->bytes}, {"checksum", manifests::hex(made->checksum.value())}};
     }
     io::atomic_file::commit_together(files);
-    write_list(task, std::move(listed));
+    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - state_->begin;
+    write_list(task, std::move(listed),
+               {{"host", host_name()},
+                {"device", state_->device},
+                {"gpus", gpus_of(state_->device)},
+                {"seconds", taken.count()},
+                {"processor_seconds", processor_seconds() - state_->processor_begin}});
     if (state_->ends_job)
         replace_file(job_files::ended(task.job, task.number), fmt::format("{}\n", task.task.phase));
 }
@@ -256,19 +330,25 @@ bool is_unneeded(const job_task& task, std::optional<unsigned> last_phase) {
 /// The results of earlier tasks are inputs, too: every byte of those that the task names, or of all.
 void check_earlier(const task_file& file, const context& ctx) {
     const auto read = file.task.parameters.find(std::string(job_files::reads));
+    std::vector<job_input> files;
+    std::vector<std::uint32_t> of_task;
     for (const std::uint32_t number : file.task.after) {
         const task_file earlier = read_task(file_of_task(file.job, number));
-        auto results = job_files::results_of(file.job, number, earlier.checksum);
-        if (results && read != file.task.parameters.end())
-            std::erase_if(results->files, [&](const auto& each) {
-                return (' ' + read->second + ' ').find(' ' + each.first + ' ') == std::string::npos;
-            });
+        const auto results = job_files::results_of(file.job, number, earlier.checksum);
         if (!results)
             throw usage_error(
                 fmt::format("task {} needs the results of task {}, which is not done", file.number, number));
-        if (const std::string fault = fault_of(*results, true, ctx); !fault.empty())
-            throw damaged_store(job_files::result_list(file.job, number).string(), "results", fault);
+        for (const auto& [name, each] : results->files) {
+            if (read != file.task.parameters.end() &&
+                (' ' + read->second + ' ').find(' ' + name + ' ') == std::string::npos)
+                continue;
+            files.push_back(each);
+            of_task.push_back(number);
+        }
     }
+    if (const auto fault = job_files::first_fault(files, true, ctx))
+        throw damaged_store(job_files::result_list(file.job, of_task[fault->file]).string(), "results",
+                            fault->why);
 }
 
 bool is_done(const task_file& file, const context& ctx) {
@@ -309,9 +389,9 @@ task_outcome run_task(const task_file& file, const context& ctx,
     if (!lock) return task_outcome::was_done;
     fs::remove(job_files::failure(file.job, file.number), ignored);
     try {
+        task_results results(file);  // its clock begins
         job_files::check_inputs(file.task.inputs, ctx);
         check_earlier(file, ctx);
-        task_results results(file);
         work(results);
         results.commit();
     } catch (const interrupted&) {
@@ -340,6 +420,7 @@ job_status status_of(const fs::path& share) {
             const auto results = job_files::results_of(share, i, checksum);
             if (results && fault_of(*results, false, quiet).empty()) {
                 state = task_state::done;
+                status.notes[i] = results->where;
                 continue;
             }
         } catch (const damaged_store& e) {
@@ -364,8 +445,8 @@ job_status status_of(const fs::path& share) {
 
 void require_finished(const job_plan& plan, const fs::path& share, const context& ctx) {
     const std::optional<unsigned> last_phase = last_needed_phase(share);
-    std::set<fs::path> checked;
-    std::vector<std::uint32_t> missing;
+    std::vector<std::uint32_t> missing, of_task;
+    std::vector<job_input> files;
     for (std::uint32_t i = 0; i < plan.tasks.size(); ++i) {
         if (is_unneeded(plan.tasks[i], last_phase)) continue;
         const std::string checksum = job_files::checksum_of(plan.request, plan.tasks[i]);
@@ -374,18 +455,24 @@ void require_finished(const job_plan& plan, const fs::path& share, const context
             missing.push_back(i);
             continue;
         }
-        if (const std::string fault = fault_of(*results, true, ctx); !fault.empty())
-            throw damaged_store(job_files::result_list(share, i).string(), "results",
-                                fault + "; quern resume runs the task again");
+        for (const auto& [name, each] : results->files) {
+            files.push_back(each);
+            of_task.push_back(i);
+        }
     }
     if (!missing.empty())
         throw usage_error(
             fmt::format("{} of {} tasks are not done, the first of them task {}; quern resume {} runs them",
                         missing.size(), plan.tasks.size(), missing.front(), share.string()));
-    for (const job_task& task : plan.tasks) {
+    if (const auto fault = job_files::first_fault(files, true, ctx))
+        throw damaged_store(job_files::result_list(share, of_task[fault->file]).string(), "results",
+                            fault->why + "; quern resume runs the task again");
+    std::set<fs::path> checked;
+    std::vector<job_input> inputs;
+    for (const job_task& task : plan.tasks)
         for (const job_input& input : task.inputs)
-            if (checked.insert(input.path).second) job_files::check_inputs({&input, 1}, ctx);
-    }
+            if (checked.insert(input.path).second) inputs.push_back(input);
+    job_files::check_inputs(inputs, ctx);
 }
 
 }  // namespace quern

@@ -626,6 +626,7 @@ void run_dedup_task(const dedup_options& options, const task_file& file, task_re
         return dedup_run(mine, {}, ctx).write_blocks(file.task.number("blocks"), results);
     run_statistics statistics;
     const context placed = pinned_to_device(ctx, options.duplicates.method, statistics);
+    results.ran_on(statistics.device);
     const auto block = [&](const char* name) {
         return file_of_result(file.job, 0, file.task.parameters.at(name));
     };

@@ -123,6 +123,7 @@ class ngrams_run {
     /// Counts the n-grams of a part of the corpus.
     void write_counts(const ngram_part& part, task_results& results) {
         read(&part);
+        results.ran_on(result_.statistics.device);
         ngram_options requested = options_.ngrams;
         requested.min_count = 1;  // that of the sum
         requested.history_counts = false;

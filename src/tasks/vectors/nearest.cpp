@@ -426,6 +426,7 @@ void run_nearest_task(const nearest_request& request, const task_file& file, tas
                       const context& requested) {
     run_statistics statistics;
     const context ctx = placed(requested, statistics);
+    results.ran_on(statistics.device);
     const opened_files opened(request, ctx);
     const nearest_files& files = opened.files();
     const std::uint64_t first = file.task.number("first"), end = file.task.number("end");
