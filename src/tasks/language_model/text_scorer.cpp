@@ -102,10 +102,10 @@ void part_scorer::score_words() {
         scores_[part_of_[i]].logarithm = logarithms_[i];
 }
 
-std::span<const part_scorer::score> part_scorer::scores_of(std::span<const text_part> parts) {
+std::span<const part_scorer::score> part_scorer::scores_of(std::span<const scored_part> parts) {
     words_.clear();
-    for (const text_part& part : parts)
-        if (part.kind == text_part::kind::word) words_.push_back(part.letters);
+    for (const scored_part& part : parts)
+        if (part.kind == scored_part::kind::word) words_.push_back(part.letters);
     word_numbers_.resize(words_.size());
     model_.numbers_of(words_, word_numbers_.data());
 
@@ -115,22 +115,22 @@ std::span<const part_scorer::score> part_scorer::scores_of(std::span<const text_
     for (std::uint32_t i = 0; i < parts.size(); ++i) {
         std::uint32_t number = word_model::none;
         switch (parts[i].kind) {
-            case text_part::kind::begin:
+            case scored_part::kind::begin:
                 begins_next_ = true;
                 if (marks_) number = model_.begin;
                 break;
-            case text_part::kind::word:
+            case scored_part::kind::word:
                 number = word_numbers_[word++];
                 scores_[i].is_known = number != word_model::none && number != model_.unknown;
                 if (!scores_[i].is_known) number = model_.unknown;
                 if (number == word_model::none) begins_next_ = true;
                 break;
-            case text_part::kind::end:
+            case scored_part::kind::end:
                 if (marks_) number = model_.end;
                 break;
         }
         if (number == word_model::none) continue;
-        scores_[i].is_scored = parts[i].kind != text_part::kind::begin;
+        scores_[i].is_scored = parts[i].kind != scored_part::kind::begin;
         numbers_.push_back(number);
         part_of_.push_back(i);
         begins_.push_back(std::exchange(begins_next_, false) ? 1 : 0);
@@ -177,12 +177,12 @@ void text_scorer::score_parts() {
     scores_.clear();
     for (part_scorer& scorer : scorers_) scores_.push_back(scorer.scores_of(parts_));
     for (std::size_t i = 0; i < parts_.size(); ++i) {
-        if (parts_[i].kind == text_part::kind::begin) {
+        if (parts_[i].kind == scored_part::kind::begin) {
             score_ = {};
             continue;
         }
         if (!is_forgotten_) take(i);
-        if (parts_[i].kind != text_part::kind::end) continue;
+        if (parts_[i].kind != scored_part::kind::end) continue;
         ended_.push_back(std::exchange(score_, {}));
         kept_logarithms_ = nullptr;
     }
@@ -192,7 +192,7 @@ void text_scorer::score_parts() {
 }
 
 void text_scorer::take(std::size_t part) {
-    const bool is_word = parts_[part].kind == text_part::kind::word;
+    const bool is_word = parts_[part].kind == scored_part::kind::word;
     const bool is_known =
         std::ranges::any_of(scores_, [&](const auto& by_model) { return by_model[part].is_known; });
     if (is_word) {

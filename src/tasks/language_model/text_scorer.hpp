@@ -55,7 +55,7 @@ struct model_mixture {
 model_mixture read_mixture(const perplexity_options& options, const context& ctx);
 
 /// A part of a text. Each text, and with marks each sentence, has a begin, its words, and an end.
-struct text_part {
+struct scored_part {
     enum class kind : std::uint8_t { begin, word, end } kind;
     std::string_view letters;  ///< of a word
 };
@@ -73,7 +73,7 @@ class part_scorer {
         double logarithm = 0;  ///< base 10
     };
     /// Of the parts after those given before; valid until the next call.
-    std::span<const score> scores_of(std::span<const text_part> parts);
+    std::span<const score> scores_of(std::span<const scored_part> parts);
 
   private:
     void forget_scored_words();
@@ -104,10 +104,10 @@ class text_scorer {
     text_scorer(const model_mixture& of, device_scorer* device);
 
     /// Begins a text, or with marks a sentence.
-    void begin() { add({text_part::kind::begin, {}}); }
+    void begin() { add({scored_part::kind::begin, {}}); }
     /// The word is read later, by finish() or keep_words() at the latest.
-    void add(std::string_view word) { add({text_part::kind::word, word}); }
-    void end() { add({text_part::kind::end, {}}); }
+    void add(std::string_view word) { add({scored_part::kind::word, word}); }
+    void end() { add({scored_part::kind::end, {}}); }
     /// Forgets the scores of what was added; its words are still before those that follow.
     void forget_scores();
     /// Adds to `to` each logarithm of the score that has begun, until it ends.
@@ -125,7 +125,7 @@ class text_scorer {
   private:
     static constexpr std::size_t few_parts = 1024, many_parts = 8192, parts_for_device = 65536;
 
-    void add(text_part part) {
+    void add(scored_part part) {
         parts_.push_back(part);
         if (parts_.size() == parts_at_once_) score_parts();
     }
@@ -137,7 +137,7 @@ class text_scorer {
     const model_mixture& of_;
     const std::size_t parts_at_once_;
     std::vector<part_scorer> scorers_;
-    std::vector<text_part> parts_;
+    std::vector<scored_part> parts_;
     std::size_t parts_kept_ = 0;  ///< their words are in `letters_`
     std::deque<std::string> letters_;
     std::vector<std::span<const part_scorer::score>> scores_;  ///< by each model
