@@ -38,6 +38,7 @@
 #include "tasks/dedup/text_blocks.hpp"
 #include "tasks/dedup/word_blocks.hpp"
 #include "tasks/dedup/word_table.hpp"
+#include "tasks/shared/device_ahead.hpp"
 #include "tasks/shared/remaining_memory.hpp"
 #include "tasks/shared/stage_clock.hpp"
 
@@ -88,7 +89,8 @@ class dedup_run {
         : options_(options),
           job_(job),
           compares_(job.empty()),
-          ctx_(pinned_to_device(ctx, options.duplicates.method, statistics_)),
+          device_(choose_device_ahead(ctx, options.duplicates.method)),
+          ctx_(device_.reading()),
           sources_(options.prefer) {
         request_ = {options, options.keep_records || !options.kept_folder.empty(), work_of(options),
                     options.text};
@@ -103,6 +105,7 @@ class dedup_run {
 
     dedup_result run() {
         if (!options_.store.empty()) {
+            ctx_ = device_.pinned(statistics_);
             add_to_store();
         } else if (!job_.empty()) {
             read_once();
@@ -128,6 +131,11 @@ class dedup_run {
 
   private:
     void read_once() {
+        read_documents();
+        ctx_ = device_.pinned(statistics_);
+    }
+
+    void read_documents() {
         document_table& table = found_->table;
         if (!options_.against.empty()) {
             read_old_documents(options_, found_->scratch, table, words(), record_.issues, ctx_);
@@ -540,7 +548,8 @@ class dedup_run {
     const std::filesystem::path& job_;
     bool compares_;  ///< its own texts
     run_statistics statistics_;
-    context ctx_;
+    device_ahead device_;
+    context ctx_;  ///< that of `device_`
     stage_clock clock_{statistics_};
     std::unique_ptr<dedup_result::state> found_ = std::make_unique<dedup_result::state>(ctx_);
     corpus_request request_;
@@ -625,7 +634,7 @@ void run_dedup_task(const dedup_options& options, const task_file& file, task_re
     if (file.task.kind == "read")
         return dedup_run(mine, {}, ctx).write_blocks(file.task.number("blocks"), results);
     run_statistics statistics;
-    const context placed = pinned_to_device(ctx, options.duplicates.method, statistics);
+    const context placed = choose_device_ahead(ctx, options.duplicates.method).pinned(statistics);
     results.ran_on(statistics.device);
     const auto block = [&](const char* name) {
         return file_of_result(file.job, 0, file.task.parameters.at(name));

@@ -17,7 +17,7 @@
 #include "tasks/corpus/reading_rules.hpp"
 #include "tasks/dedup/duplicate_store.hpp"
 #include "tasks/dedup/preference.hpp"
-#include "tasks/shared/pinned_to_device.hpp"
+#include "tasks/shared/first_use.hpp"
 
 namespace quern {
 
@@ -94,16 +94,14 @@ void check_request(const dedup_options& options) {
     }
 }
 
-context pinned_to_device(const context& ctx, duplicate_method method, run_statistics& statistics) {
-    if (!compares_words(method)) {
-        const bool shared = method == duplicate_method::automatic || method == duplicate_method::signature;
-        return pinned_to_device(ctx, "dedup", statistics,
-                                shared ? offered_places::several_gpus : offered_places::all);
-    }
+device_ahead choose_device_ahead(const context& ctx, duplicate_method method) {
+    if (method == duplicate_method::automatic)
+        return {ctx, "dedup", offered_places::several_gpus, compare_few_texts};
+    if (method == duplicate_method::signature) return {ctx, "dedup", offered_places::several_gpus};
+    if (!compares_words(method)) return {ctx, "dedup"};
     const auto name = duplicate_method_names[static_cast<std::size_t>(method)];
-    return pinned_to_device(
-        ctx, fmt::format("method {}", name), statistics,
-        method == duplicate_method::shingle ? offered_places::all : offered_places::cpu_only);
+    return {ctx, fmt::format("method {}", name),
+            method == duplicate_method::shingle ? offered_places::all : offered_places::cpu_only};
 }
 
 namespace {

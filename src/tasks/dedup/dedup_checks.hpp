@@ -11,6 +11,7 @@
 #include "quern/tasks/dedup.hpp"
 #include "quern/tasks/statistics.hpp"
 #include "report/duplicate_report.hpp"
+#include "tasks/shared/device_ahead.hpp"
 
 namespace quern {
 
@@ -20,8 +21,8 @@ bool compares_words(duplicate_method method);
 /// Throws usage_error for options that are out of range or mutually exclusive, and for an invalid store or `against`.
 void check_request(const dedup_options& options);
 
-/// As tasks/shared/pinned_to_device.hpp, for the places on which `method` runs.
-context pinned_to_device(const context& ctx, duplicate_method method, run_statistics& statistics);
+/// What chooses the device of `method`, among the places on which it runs.
+device_ahead choose_device_ahead(const context& ctx, duplicate_method method);
 
 /// A report's description of the parameters, and of the corpus that was read.
 report::duplicate_summary summary_of(const dedup_options& options, const reading_counts& counts,

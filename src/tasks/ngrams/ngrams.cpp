@@ -14,7 +14,6 @@
 #include <utility>
 #include <vector>
 
-#include "device/choice_ahead.hpp"
 #include "device/cpu/parallel.hpp"
 #include "device/cpu/pipeline.hpp"
 #include "device/files/scratch_folder.hpp"
@@ -37,6 +36,7 @@
 #include "tasks/ngrams/row_text.hpp"
 #include "tasks/ngrams/text_batches.hpp"
 #include "tasks/ngrams/total_lines.hpp"
+#include "tasks/shared/device_ahead.hpp"
 #include "tasks/shared/remaining_memory.hpp"
 #include "tasks/shared/stage_clock.hpp"
 #include "tasks/store/stop_words_file.hpp"
@@ -142,21 +142,12 @@ class ngrams_run {
 
   private:
     void read(const ngram_part* part) {
-        const auto report = ctx_.on_progress;
-        ctx_.on_progress = [&](const progress& now) {
-            device_.check();
-            if (report) report(now);
-        };
         const std::unique_ptr<word_dictionary> known = open_dictionary();
-        corpus_ = read_ngram_corpus(options_, text_, known.get(), scratch_, tables_, ctx_, part);
+        corpus_ = read_ngram_corpus(options_, text_, known.get(), scratch_, tables_, device_.reading(), part);
         spilled_ = corpus_.spilled_bytes;
         ::malloc_trim(0);  // freed memory goes back to the system, also from the threads' heaps
         clock_.end_stage("read", corpus_.input_bytes);
-        ctx_.on_progress = report;
-        const chosen_device chosen = device_.wait();
-        result_.statistics.device = chosen.name;
-        result_.statistics.device_reason = chosen.reason;
-        ctx_.device = choice_of(chosen);
+        ctx_ = device_.pinned(result_.statistics);
     }
 
     static const char* place_requested(ngram_method method) {
@@ -410,7 +401,7 @@ class ngrams_run {
     const ngrams_options& options_;
     ngrams_result result_;
     context ctx_;  ///< its device is the chosen one once the corpus is read
-    choice_ahead device_;
+    device_ahead device_;
     const row_destination& to_;
     cpu_place host_{ctx_};
     stage_clock clock_{result_.statistics};

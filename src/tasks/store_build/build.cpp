@@ -10,7 +10,6 @@
 #include "io/files/name_lock.hpp"
 #include "quern/base/error.hpp"
 #include "quern/tasks/store.hpp"
-#include "tasks/shared/pinned_to_device.hpp"
 #include "tasks/store/stop_words_file.hpp"
 #include "tasks/store_build/build_description.hpp"
 #include "tasks/store_build/build_run.hpp"
@@ -19,15 +18,6 @@
 
 namespace quern {
 namespace {
-
-/// Fixes the device of the stages that can use a GPU, and the memory. A build without such stages looks for a GPU only
-/// if one is requested.
-context settled(const build_options& options, const context& ctx, run_statistics& statistics) {
-    const bool cpu_only =
-        ctx.device.where == device_choice::kind::automatic && options.skip == all_build_stages;
-    return pinned_to_device(ctx, cpu_only ? "an index" : "build", statistics,
-                            cpu_only ? offered_places::cpu_only : offered_places::several_gpus);
-}
 
 build_result nothing_to_do(const build_options& options, store_changes changes) {
     build_result result = result_of(read_store_info(options.store));
@@ -48,8 +38,8 @@ text_options recorded_text_options(const text_options& text) {
 }
 
 build_result build(const build_options& request, const context& requested) {
-    run_statistics statistics;
-    const context ctx = settled(request, requested, statistics);
+    context ctx = requested;
+    ctx.memory_bytes = requested.memory_limit();  // otherwise the system would be queried for every document
     // A refused request leaves no trace; the existing folder is checked again once no other process builds it.
     const io::name_lock only_one(checked_options(request, ctx).store);
     const build_options options = checked_options(request, ctx);
@@ -72,9 +62,7 @@ build_result build(const build_options& request, const context& requested) {
                               "; a store has at least one (remove its folder instead)");
     }
     try {
-        return build_run(options, std::move(described), std::move(old), std::move(changes), ctx,
-                         std::move(statistics))
-            .run();
+        return build_run(options, std::move(described), std::move(old), std::move(changes), ctx).run();
     } catch (const invalid_input& e) {
         if (const auto reason = with_own_option(e.reason(), request.indexed_fields))
             throw invalid_input(e.path(), e.line(), *reason);

@@ -12,6 +12,7 @@
 #include "device/files/file_writer.hpp"
 #include "quern/base/error.hpp"
 #include "tasks/corpus/described_corpus.hpp"
+#include "tasks/shared/first_use.hpp"
 #include "tasks/store/layout.hpp"
 #include "tasks/store/stop_words_file.hpp"
 #include "tasks/store_build/build_description.hpp"
@@ -32,17 +33,29 @@ build_result result_of(const store_info& info) {
     return result;
 }
 
+namespace {
+
+/// Of the stages that can use a GPU. A build without such stages looks for a GPU only if one is requested.
+device_ahead choose_device_ahead(const build_options& options, const context& ctx) {
+    const bool cpu_only =
+        ctx.device.where == device_choice::kind::automatic && options.skip == all_build_stages;
+    if (cpu_only) return {ctx, "an index", offered_places::cpu_only};
+    if (options.skip.contains(build_stage::duplicates)) return {ctx, "build", offered_places::several_gpus};
+    return {ctx, "build", offered_places::several_gpus, compare_few_texts};
+}
+
+}  // namespace
+
 build_run::build_run(const build_options& options, std::optional<described_content> described,
-                     std::unique_ptr<store_to_update> old, store_changes changes, const context& ctx,
-                     run_statistics statistics)
+                     std::unique_ptr<store_to_update> old, store_changes changes, const context& ctx)
     : options_(options),
-      ctx_(ctx),
+      device_(choose_device_ahead(options, ctx)),
+      ctx_(device_.reading()),
       described_(std::move(described)),
       old_(std::move(old)),
       before_(options.sync && is_store(options.store) ? std::make_unique<store_comparison>(options.store)
                                                       : nullptr),
       changes_(std::move(changes)),
-      statistics_(std::move(statistics)),
       scratch_(ctx),
       folder_(options.store, options.force ? io::existing::replace : io::existing::refuse,
               [this](const std::filesystem::path& folder, const std::filesystem::path& notes) {
@@ -80,9 +93,21 @@ build_result build_run::make_all() {
     report_what_exists();
     const text_options text = keep_stop_words(options_.text, folder_.folder());
     if (!journal_->info()) index(text);
+    settle_device();
     for (const added_stage& stage : added_stages) add(stage);
     if (!options_.vectors.empty()) add_user_vectors();
     return result();
+}
+
+void build_run::settle_device() {
+    if (!statistics_.device.empty()) return;
+    ctx_ = device_.pinned(statistics_);
+    const bool has_gpu = ctx_.device.where == device_choice::kind::cuda;
+    if (!has_gpu || options_.skip.contains(build_stage::thesaurus)) return;
+    context quiet = ctx_;
+    quiet.on_log = nullptr;
+    quiet.on_progress = nullptr;
+    preparing_.start([quiet = std::move(quiet)] { compare_few_words(quiet); });
 }
 
 std::string build_run::request() const {

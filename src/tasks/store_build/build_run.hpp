@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "device/files/scratch_folder.hpp"
+#include "device/own_threads.hpp"
 #include "io/corpus/corpus.hpp"
 #include "io/corpus/file_log.hpp"
 #include "io/files/atomic_folder.hpp"
@@ -19,6 +20,7 @@
 #include "quern/tasks/statistics.hpp"
 #include "quern/tasks/store.hpp"
 #include "tasks/corpus/described_corpus.hpp"
+#include "tasks/shared/device_ahead.hpp"
 #include "tasks/shared/stage_clock.hpp"
 #include "tasks/store_build/document_spool.hpp"
 #include "tasks/store_build/index.hpp"
@@ -39,8 +41,7 @@ class build_run {
     /// `described`: if the build is repeatable; `old`: the store to change, without the documents to delete, or null;
     /// `changes`: what that changed.
     build_run(const build_options& options, std::optional<described_content> described,
-              std::unique_ptr<store_to_update> old, store_changes changes, const context& ctx,
-              run_statistics statistics);
+              std::unique_ptr<store_to_update> old, store_changes changes, const context& ctx);
 
     /// An error keeps the finished stages, which took longer than the failed one, for the same command to resume.
     /// Ctrl-C does not, nor does an error that reports damage there.
@@ -48,6 +49,8 @@ class build_run {
 
   private:
     build_result make_all();
+    /// For what can use a GPU: from then on the context has the device.
+    void settle_device();
     /// Everything that the results so far depend on, whatever stages follow.
     std::string request() const;
     bool take_over(const std::filesystem::path& folder, const std::filesystem::path& notes);
@@ -95,7 +98,8 @@ class build_run {
     void warn_of_many_excluded(std::uint64_t excluded, std::uint64_t documents) const;
 
     const build_options& options_;
-    const context ctx_;
+    device_ahead device_;
+    context ctx_;                                       ///< that of `device_`
     const std::optional<described_content> described_;  // if the build is repeatable
     const std::unique_ptr<store_to_update> old_;
     const std::unique_ptr<store_comparison> before_;
@@ -109,6 +113,7 @@ class build_run {
     io::resumable_folder folder_;
     std::optional<text_passages> passages_;  // until there is a thesaurus, if this run has indexed all texts
     const added_stage* at_work_ = nullptr;
+    alongside preparing_;  ///< a GPU for the thesaurus; what fails there fails again in that stage
 };
 
 }  // namespace quern

@@ -209,6 +209,7 @@ void build_run::leave_out(document_spool& spool) {
     if (options_.sync)
         log.emplace(options_.store / duplicates_log_name, folder_.folder() / duplicates_log_name,
                     describe_duplicates());
+    settle_device();
     duplicates_outcome found =
         leave_out_duplicates(spool, old(), log ? &*log : nullptr, folder_.folder(), scratch_, ctx_);
     journal_->record = std::move(spool.record());

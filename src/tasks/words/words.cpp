@@ -24,6 +24,8 @@
 #include "quern/text/analyzer.hpp"
 #include "tasks/cluster/corpus_shards.hpp"
 #include "tasks/corpus/reading_rules.hpp"
+#include "tasks/shared/device_ahead.hpp"
+#include "tasks/shared/first_use.hpp"
 #include "tasks/shared/pinned_to_device.hpp"
 #include "tasks/shared/stage_clock.hpp"
 #include "tasks/store/stop_words_file.hpp"
@@ -50,7 +52,8 @@ class words_run {
           reader_(reader),
           job_(job),
           params_(options.params),
-          ctx_(pinned_to_device(ctx, "words", result_.statistics, offered_places::several_gpus)),
+          device_(ctx, "words", offered_places::several_gpus, compare_few_words),
+          ctx_(device_.reading()),
           folder_(options.space, options.force ? io::existing::replace : io::existing::refuse),
           scratch_(ctx_),
           writer_(folder_.temporary(), scratch_.file("string_ends")) {}
@@ -130,6 +133,7 @@ class words_run {
         result_.counts = std::move(record.counts);
         result_.issues = std::move(record.issues);
         clock_.end_stage("read", of_triples() ? triples_->input_bytes : corpus_->input_bytes);
+        ctx_ = device_.pinned(result_.statistics);
 
         ctx_.report({"vocabulary", 0, 0, "words"});
         choose();
@@ -496,7 +500,8 @@ class words_run {
     const std::filesystem::path job_;
     const space_params params_;
     words_result result_;
-    context ctx_;
+    device_ahead device_;
+    context ctx_;  ///< that of `device_`
     stage_clock clock_{result_.statistics};
     io::atomic_folder folder_;
     scratch_folder scratch_;
