@@ -162,4 +162,13 @@ class FieldsJson:
                 except (TypeError, ValueError, ArithmeticError) as why:
                     raise UsageError(f"keep_fields: a value of {name} has no form in JSON: {why}") from None
             text = _json_of(fields)
-        return text.encode("utf-8", "replace").decode()
+        return text if _is_utf8(text) else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _is_utf8(text: str) -> bool:
+    """Without lone surrogates, which become U+FFFD, as in texts and in JSON lines."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -12,6 +12,7 @@
 #include <mutex>
 #include <shared_mutex>
 
+#include "document_text.hpp"
 #include "documents.hpp"
 #include "errors.hpp"
 #include "fingerprint.hpp"
@@ -382,15 +383,15 @@ struct stream_answer {
     }
 };
 
-std::string json_line(const nb::handle id, std::string_view text) {
+std::string json_line(const nb::handle id, const nb::handle text) {
     std::string line = "{";
     if (!id.is_none()) {
         line += "\"id\":";
-        append_json(line, std::string_view(nb::cast<std::string>(nb::str(id))));
+        append_json(line, std::string_view(document_text("id", nb::str(id))));
         line += ",";
     }
     line += "\"text\":";
-    append_json(line, text);
+    append_json(line, std::string_view(document_text("text", text)));
     return line + "}";
 }
 
@@ -424,9 +425,9 @@ std::vector<std::string> json_lines(const nb::iterable& documents) {
     std::vector<std::string> lines;
     for (const nb::handle one : documents) {
         if (nb::isinstance<nb::str>(one)) {
-            lines.push_back(json_line(nb::none(), nb::cast<std::string_view>(one)));
+            lines.push_back(json_line(nb::none(), one));
         } else if (nb::isinstance<nb::tuple>(one) && nb::len(one) == 2) {
-            lines.push_back(json_line(one[0], nb::cast<std::string_view>(one[1])));
+            lines.push_back(json_line(one[0], one[1]));
         } else {
             refuse("a document is neither a text nor a tuple (expected str, or (id, text))");
         }
@@ -496,12 +497,12 @@ added one at a time, queries run together.)")
             nb::arg("options"), nb::sig(options.constructor_signature()), options.doc("A new stream."))
         .def(
             "add",
-            [](open_stream& self, std::string_view text, const nb::object& id) {
+            [](open_stream& self, nb::handle text, const nb::object& id) {
                 const std::string line = json_line(id, text);
                 return dict_of(self.alone(
                     [&](duplicate_stream& stream) { return stream_answer(stream, stream.next(line)); }));
             },
-            nb::arg("text"), nb::arg("id") = nb::none(),
+            nb::arg("text").none(), nb::arg("id") = nb::none(),
             nb::sig("def add(self, text: str, id: str | int | None = None) -> dict[str, Any]"),
             "Compares a document with the earlier ones and adds it. Returns its `id`, and `duplicates`: "
             "those near it that "
@@ -509,12 +510,12 @@ added one at a time, queries run together.)")
             "id.")
         .def(
             "query",
-            [](const open_stream& self, std::string_view text) {
+            [](const open_stream& self, nb::handle text) {
                 const std::string line = json_line(nb::none(), text);
                 return dict_of(self.together(
                     [&](const duplicate_stream& stream) { return stream_answer(stream, stream.ask(line)); }));
             },
-            nb::arg("text"), nb::sig("def query(self, text: str) -> dict[str, Any]"),
+            nb::arg("text").none(), nb::sig("def query(self, text: str) -> dict[str, Any]"),
             "The same, but the document is not added.")
         .def(
             "add_many",

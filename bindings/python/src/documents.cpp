@@ -10,6 +10,7 @@
 #include <span>
 
 #include "arrow_texts.hpp"
+#include "document_text.hpp"
 #include "errors.hpp"
 #include "quern/base/error.hpp"
 #include "quern/base/field_names.hpp"
@@ -375,11 +376,11 @@ class iterator_source final : public memory_source {
         Py_ssize_t size = 0;
         made.bytes = PyUnicode_AsUTF8AndSize(given.ptr(), &size);
         made.kept = given;
-        if (made.bytes == nullptr) {  // lone surrogates, as os.fsdecode makes them
+        if (made.bytes == nullptr) {  // lone surrogates: U+FFFD, as in JSON lines
             PyErr_Clear();
-            made.kept = given.attr("encode")("utf-8", "surrogatepass");
-            made.bytes = PyBytes_AsString(made.kept.ptr());
-            size = PyBytes_Size(made.kept.ptr());
+            made.kept = without_lone_surrogates(given);
+            made.bytes = PyUnicode_AsUTF8AndSize(made.kept.ptr(), &size);
+            if (made.bytes == nullptr) throw nb::python_error();
         }
         made.size = static_cast<std::size_t>(size);
         return made;
@@ -494,6 +495,18 @@ const char* document_argument::text_address(std::uint64_t row) {
 std::optional<std::uint64_t> document_argument::rows() const {
     if (!source_) return {};
     return source_->rows();
+}
+
+nb::object without_lone_surrogates(nb::handle text) {
+    return text.attr("encode")("utf-16", "surrogatepass").attr("decode")("utf-16", "replace");
+}
+
+std::string document_text(std::string_view what, nb::handle given) {
+    if (nb::isinstance<nb::str>(given) && PyUnicode_AsUTF8AndSize(given.ptr(), nullptr) == nullptr) {
+        PyErr_Clear();
+        return text_argument(what, without_lone_surrogates(given));
+    }
+    return text_argument(what, given);
 }
 
 }  // namespace quern::python

@@ -175,8 +175,17 @@ def test_a_field_that_is_not_there():
         quern.dedup(pyarrow.table({"id": IDS, "text": TEXTS}), text_field="body")
 
 
-def test_lone_surrogates_are_repaired():
-    assert quern.dedup(["a\udc80b"]).documents == 1
+def test_lone_surrogates_are_repaired(tmp_path):
+    for text, expected in (("a\udc80b", "a\ufffdb"), ("é \ud83d 東", "é \ufffd 東"), ("\ud83d\udc4d", "👍")):
+        store = quern.build([{"id": text, "text": text, "kept": text}], tmp_path / "store", keep_fields="all", force=True).store
+        document = store.document(0)
+        assert (document.id, document.text, document.fields["kept"]) == (expected,) * 3
+        assert quern.dedup([text]).text(0) == expected
+        stream = quern.DuplicateStream()
+        assert stream.add_many([(text, text)])[0]["id"] == expected
+        assert stream.query(text)["duplicates"][0]["id"] == expected
+    with pytest.raises(TypeError, match="text must be a str, not NoneType"):
+        quern.DuplicateStream().add(None)
 
 
 def test_a_million_strings_of_arrow_are_read_where_they_are():
