@@ -217,7 +217,10 @@ found_counts search_topics_to(const search_engine& engine, search_request& reque
         if (!request.query_vector.empty()) read_topic_vectors(read, request.query_vector, job.ctx);
         return read;
     });
-    if (topics.empty()) job.messages.warning(fmt::format("{} contains no topics", request.topics));
+    if (topics.empty())
+        job.messages.warning(
+            fmt::format("{} contains no topics (expected lines `id TAB text`, JSON lines, or TREC's <top>)",
+                        request.topics));
     const bool as_run = writes_run(request);
     request.search.snippets = !as_run;
     request.search.duplicates = !as_run;

@@ -300,7 +300,7 @@ refused_in_locked() {
     [[ $stderr == *"recall@1"* ]]
     : >none
     run --separate-stderr quern search store --topics none --quiet
-    [ "$status" -eq 1 ] && [[ $stderr == *"none contains no topics"* ]]
+    [ "$status" -eq 1 ] && [[ $stderr == *"none contains no topics (expected lines"* ]]
 }
 
 @test "messages advise what to do" {

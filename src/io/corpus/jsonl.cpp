@@ -35,7 +35,8 @@ std::string with_names(std::string reason, const std::vector<std::string>& names
 
 std::string missing_text(const line_members& found, const document_fields& fields) {
     if (fields.text.empty())
-        return with_names("no text: expected " + expected_names(text_names), found.names);
+        return with_names("no text: expected " + expected_names(text_names), found.names) +
+               " (--text-field names another)";
     std::string reason = "no text: expected \"";
     for (std::size_t i = 0; i < fields.text.size(); ++i)
         reason.append(i == 0 ? "" : "\" or \"").append(fields.text[i]);

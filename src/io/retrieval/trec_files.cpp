@@ -382,10 +382,12 @@ relevance_judgements read_judgements(byte_source& source) {
         std::size_t count = 0;
         while (count < columns.count && !(fields[count] = take_field(*line)).empty()) ++count;
         if (count != columns.count || !trimmed(*line).empty()) {
-            lines.refuse(has_heading
-                             ? "a judgement has a field for each column of the heading"
-                             : "a judgement is `topic 0 document grade`, or has columns that a heading "
-                               "names: `query-id corpus-id score`");
+            if (has_heading) lines.refuse("a judgement has a field for each column of the heading");
+            const bool is_of_run = count == columns.count && !take_field(*line).empty() &&
+                                   !take_field(*line).empty() && trimmed(*line).empty();
+            lines.refuse(std::string("a judgement is `topic 0 document grade`, or has columns that a heading "
+                                     "names: `query-id corpus-id score`") +
+                         (is_of_run ? "; six fields are a line of a run (the judgements come first)" : ""));
         }
         const std::string_view topic = fields[columns.topic], document = fields[columns.document],
                                grade_text = fields[columns.grade];

@@ -60,13 +60,15 @@ TEST(jsonl, says_why_a_line_is_rejected_and_goes_on) {
     ASSERT_EQ(said.size(), 13u);
     EXPECT_EQ(said[0],
               "1: no text: expected \"text\" (or \"contents\", \"content\", \"body\", \"document\", "
-              "\"passage\", \"segment\", \"abstract\", \"raw_content\"), found \"ids\", \"txt\"");
+              "\"passage\", \"segment\", \"abstract\", \"raw_content\"), found \"ids\", \"txt\" "
+              "(--text-field names another)");
     EXPECT_EQ(said[1], "2: the id is empty");
     EXPECT_EQ(said[2], "3: the id is neither a string nor an integer");
     EXPECT_EQ(said[3], "4: the id is neither a string nor an integer");
     EXPECT_EQ(said[4],
               "5: no text: expected \"text\" (or \"contents\", \"content\", \"body\", \"document\", "
-              "\"passage\", \"segment\", \"abstract\", \"raw_content\"), found \"id\"");
+              "\"passage\", \"segment\", \"abstract\", \"raw_content\"), found \"id\" (--text-field names "
+              "another)");
     EXPECT_EQ(said[5], "6: the text is not a string");
     EXPECT_EQ(said[6], "8: the title is not a string");
     EXPECT_EQ(said[7], "9: the links are not an array of strings or integers");

@@ -100,7 +100,8 @@ TEST(open_corpus, says_what_lines_of_json_lack) {
     ASSERT_EQ(all.issues.size(), 3u);
     EXPECT_EQ(all.issues[0].reason,
               "no text: expected \"text\" (or \"contents\", \"content\", \"body\", \"document\", "
-              "\"passage\", \"segment\", \"abstract\", \"raw_content\"), found \"id\"");
+              "\"passage\", \"segment\", \"abstract\", \"raw_content\"), found \"id\" (--text-field names "
+              "another)");
     EXPECT_THAT(all.issues[2].reason, HasSubstr("malformed JSON"));
 }
 

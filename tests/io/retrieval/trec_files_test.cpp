@@ -171,6 +171,8 @@ TEST(read_judgements, refuses_what_is_no_judgement) {
         "score`";
     EXPECT_EQ(refused_judgements("1 0 d\n"), "sample:1: " + form);
     EXPECT_EQ(refused_judgements("1 0 d 1\n1 0 d 1 x\n"), "sample:2: " + form);
+    EXPECT_EQ(refused_judgements("1 Q0 d 1 0.5 x\n"),
+              "sample:1: " + form + "; six fields are a line of a run (the judgements come first)");
     EXPECT_EQ(refused_judgements("query-id corpus-id score\n1 d\n"),
               "sample:2: a judgement has a field for each column of the heading");
     EXPECT_EQ(refused_judgements("1 0 d 1.5\n"), "sample:1: the grade \"1.5\" is not an integer");
