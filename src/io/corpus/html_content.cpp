@@ -225,7 +225,7 @@ class main_text {
         add_up();
     }
 
-    /// Goes down while one element holds 80 % of the sentences. What stands before it and is sentences, too, introduces it
+    /// Goes down while one element holds 80 % of the sentences, but not into one of several sections. What stands before it and is sentences, too, introduces it
     /// and stays.
     void narrow() {
         constexpr std::uint64_t share = 80, share_of_introduction = 60, min_article = 500;
@@ -234,7 +234,7 @@ class main_text {
             for (std::size_t i = main_ + 1; i < elements_[main_].end; i = elements_[i].end) {
                 if (kept_[i] && is_at_least(sums_[i].sentences, share, sums_[main_].sentences)) next = i;
             }
-            if (next == 0 || is_leaf(elements_[next].name)) return;
+            if (next == 0 || is_leaf(elements_[next].name) || is_among_sections(next)) return;
             bool first = true;
             for (std::size_t i = main_ + 1; i < next; i = elements_[i].end) {
                 if (!kept_[i] || sums_[i].sentences == 0 ||
@@ -245,6 +245,31 @@ class main_text {
             }
             main_ = next;
         }
+    }
+
+    /// The heading with which an element begins, as it or the first element within, and so on; else the element itself.
+    n beginning_of(std::size_t which) const {
+        std::size_t at = which;
+        while (!is_heading(elements_[at].name) && at + 1 < elements_[at].end) ++at;
+        return is_heading(elements_[at].name) ? elements_[at].name : elements_[which].name;
+    }
+
+    /// Whether the element is one of at least three sections of a document, as in manuals: alike, next to each other, and
+    /// with headings of one level. The others are no surroundings, even if one section holds nearly all sentences.
+    bool is_among_sections(std::size_t which) const {
+        constexpr std::size_t min_sections = 3;
+        const n heading = beginning_of(which);
+        if (!is_heading(heading)) return false;
+        std::size_t sections = 0;
+        for (std::size_t i = main_ + 1; i < elements_[main_].end; i = elements_[i].end)
+            if (kept_[i] && elements_[i].name == elements_[which].name && beginning_of(i) == heading)
+                ++sections;
+        return sections >= min_sections;
+    }
+
+    static bool is_heading(n name) {
+        return name == n::h1 || name == n::h2 || name == n::h3 || name == n::h4 || name == n::h5 ||
+               name == n::h6;
     }
 
     static bool is_leaf(n name) {

@@ -88,6 +88,18 @@ TEST(html_content, goes_down_to_the_element_with_the_sentences) {
     EXPECT_EQ(text_of(introduced), plain(0, 9));
 }
 
+TEST(html_content, sections_of_a_manual_stay_beside_a_long_one) {
+    const std::string usage = "<div><h2>Usage</h2><div><p>mill [OPTION]</div></div>",
+                      options = "<div><h2>Options</h2><div>" + sentences(1, 9) + "</div></div>",
+                      notes = "<div><div><h2>Notes</h2></div><p>" + sentence(10) + "</div>";
+    EXPECT_EQ(text_of("<div id=content>" + usage + options + notes + "</div>"),
+              "Usage\n\nmill [OPTION]\n\nOptions\n\n" + plain(1, 9) + "\n\nNotes\n\n" + sentence(10));
+    // Two are an article and what surrounds it; so are those of other levels.
+    EXPECT_EQ(text_of("<div id=content>" + options + notes + "</div>"), plain(1, 9));
+    const std::string low = "<div><h3>More</h3><p>" + sentence(10) + "</div>";
+    EXPECT_EQ(text_of("<div id=content>" + options + low + low + "</div>"), plain(1, 9));
+}
+
 TEST(html_content, comments_are_the_text_of_a_discussion_only) {
     const std::string comments = "<div class=comment><p>" + sentence(7) + "</p></div><div class=comment><p>" +
                                  sentence(8) + "</p></div><div class=comment><p>" + sentence(9) +
