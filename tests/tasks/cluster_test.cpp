@@ -219,6 +219,22 @@ TEST_F(cluster_test, a_task_checks_the_results_that_it_names) {
     EXPECT_THAT(refused<damaged_store>([&] { run(2); }), HasSubstr("0001.first does not match its checksum"));
 }
 
+TEST_F(cluster_test, lists_of_results_say_where_a_task_ran) {
+    planned();
+    const task_file task = read_task(file_of_task(share(), 0));
+    run_task(task, context_with(), [](task_results& results) {
+        EXPECT_EQ(results.device(), "cpu");
+        results.ran_on("cuda:1,0");
+    });
+    const json ran = json::parse(read_file(share() / "results/0000.json")).at("ran");
+    EXPECT_EQ(ran.at("device"), "cuda:1,0");
+    EXPECT_LE(ran.at("gpus").size(), 2u);  // those of this machine
+    EXPECT_GT(ran.at("seconds"), 0);
+    const std::string note = status_of(share()).notes.at(0);
+    EXPECT_THAT(note, HasSubstr(ran.at("host").get<std::string>() + ", cuda:1,0"));
+    for (const json& gpu : ran.at("gpus")) EXPECT_THAT(note, HasSubstr(gpu.at("uuid").get<std::string>()));
+}
+
 TEST_F(cluster_test, checksums_do_not_depend_on_threads_nor_on_how_bytes_arrive) {
     using job_files::checksum_piece, job_files::checksums_of_files, job_files::job_checksum;
     const std::vector<std::filesystem::path> files{written("", "empty"), written("bytes", "short"),
