@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <limits>
 #include <utility>
 
@@ -21,6 +22,7 @@
 #include "tasks/corpus/document_cuts.hpp"
 #include "tasks/corpus/document_words.hpp"
 #include "tasks/corpus/sentence_words.hpp"
+#include "tasks/ngrams/word_numbers.hpp"
 #include "tasks/ngrams/word_ranks.hpp"
 #include "tasks/words/number_stream.hpp"
 
@@ -61,7 +63,7 @@ class corpus_reading {
           share_(share),
           ctx_(ctx),
           ranks_(scratch, ctx.memory_limit() / 4),
-          numbers_(scratch, "word_numbers", ctx.memory_limit() / 4),
+          numbers_(scratch, "word_ids", ctx.memory_limit() / 4),
           names_(scratch, "document_names", ctx.memory_limit() / 16),
           sentences_(scratch, "sentence_lengths", ctx.memory_limit() / 16),
           corpus_(options, {.a_byte = marks_ ? 4u : 2u, .a_word = marks_ ? 40u : 12u, .a_distinct_word = 100},
@@ -98,8 +100,7 @@ class corpus_reading {
             run_parallel(with_threads_that_read(ctx_), [&] { line.run(); });
         made_.input_bytes = corpus_.consumed_bytes();
         made_.record = std::move(corpus_.record());
-        made_.spilled_bytes = ranks_.spilled_bytes() + numbers_.spilled_bytes() + names_.spilled_bytes() +
-                              sentences_.spilled_bytes();
+        made_.spilled_bytes = ranks_.spilled_bytes() + names_.spilled_bytes() + sentences_.spilled_bytes();
         if (skipped_marks_ != 0 && part_ == nullptr)
             ctx_.log(
                 log_level::warning,
@@ -113,8 +114,9 @@ class corpus_reading {
         const scratch_table<std::uint32_t> rank_of = rank();
         renumber(rank_of);
         for (const std::uint64_t bytes :
-             {made_.words.spilled_bytes(), made_.letters.spilled_bytes(), made_.word_ends.spilled_bytes(),
-              made_.sentence_starts.spilled_bytes(), made_.names.spilled_bytes(), rank_of.spilled_bytes()})
+             {std::max(numbers_.spilled_bytes(), made_.words.spilled_bytes()), made_.letters.spilled_bytes(),
+              made_.word_ends.spilled_bytes(), made_.sentence_starts.spilled_bytes(),
+              made_.names.spilled_bytes(), rank_of.spilled_bytes()})
             made_.spilled_bytes += bytes;
         return std::move(made_);
     }
@@ -348,25 +350,18 @@ class corpus_reading {
     }
 
     void renumber(const scratch_table<std::uint32_t>& rank_of) {
-        made_.words = {share_, scratch_, "word_ids", numbers_.size()};
         cpu_place place(ctx_);
-        std::uint32_t* to = made_.words.span().data();
-        numbers_.drain([&](std::span<const std::uint32_t> numbers) {
-            ctx_.check_stop();
-            const std::size_t pieces = pieces_for(place, numbers.size(), 1 << 14);
-            std::vector<std::uint64_t> unknown(pieces);
-            for_each_piece(place, pieces, [&](std::size_t p) {
-                place.ctx().check_stop();
-                const auto [begin, end] = piece_of(numbers.size(), pieces, p);
-                for (std::size_t i = begin; i < end; ++i) {
-                    const std::uint32_t rank = rank_of[numbers[i]];
-                    unknown[p] += rank == no_rank ? 1 : 0;
-                    to[i] = rank == no_rank ? made_.vocabulary : rank;
-                }
-            });
-            for (const std::uint64_t of_piece : unknown) made_.unknown += of_piece;
-            to += numbers.size();
+        std::atomic<std::uint64_t> unknown{0};
+        made_.words = numbers_.take(place, share_, [&](std::span<std::uint32_t> numbers) {
+            std::uint64_t unknown_here = 0;
+            for (std::uint32_t& number : numbers) {
+                const std::uint32_t rank = rank_of[number];
+                unknown_here += rank == no_rank ? 1 : 0;
+                number = rank == no_rank ? made_.vocabulary : rank;
+            }
+            unknown += unknown_here;
         });
+        made_.unknown += unknown;
     }
 
     static constexpr std::uint64_t letters_a_word = 6;  ///< of English, so that no capacity is wasted
@@ -383,7 +378,7 @@ class corpus_reading {
     const context& ctx_;
     ngram_corpus made_;
     word_ranks ranks_;
-    number_stream<std::uint32_t> numbers_;
+    word_numbers numbers_;
     number_stream<char> names_;
     number_stream<std::uint32_t> sentences_;  ///< lengths
     std::uint64_t skipped_marks_ = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The words of many n-grams, by their positions in the text. N-grams next to each other in an order are anywhere in the
-// text: of a mapped one, each would fault in the pages around it. So these words are copied first, in the order of the
-// text.
+// text: of a mapped one, each would fault in the pages around it, and the threads would wait for one of them to release all
+// again. So these words are read first, in the order of the text.
 #pragma once
 
 #include <algorithm>
@@ -76,13 +76,25 @@ class ngram_words {
     static constexpr unsigned place_bits = std::bit_width(max_block);
     static constexpr std::uint64_t min_sort_memory = std::uint64_t{32} << 20;
 
+    /// Positions close to each other are read together.
     void copy(std::size_t begin, std::size_t end) {
-        constexpr std::uint64_t places = (std::uint64_t{1} << place_bits) - 1;
-        paced_checks checks(ctx_, scattered_values);
-        for (std::size_t i = begin; i < end; ++i) {
-            checks.after(1);
-            std::copy_n(corpus_.words.span().data() + (positions_[i] >> place_bits), n_,
-                        words_.data() + (positions_[i] & places) * n_);
+        constexpr std::uint64_t places = (std::uint64_t{1} << place_bits) - 1, max_gap = 256,
+                                max_read = 1 << 13;
+        const auto position = [&](std::size_t i) { return positions_[i] >> place_bits; };
+        std::vector<std::uint32_t> read(max_read + n_);
+        paced_checks checks(ctx_, neighbouring_values);
+        while (begin < end) {
+            const std::uint64_t first = position(begin);
+            std::size_t next = begin + 1;
+            while (next < end && position(next) - position(next - 1) <= max_gap &&
+                   position(next) - first <= max_read)
+                ++next;
+            const std::uint64_t count = position(next - 1) - first + n_;
+            checks.after(count);
+            corpus_.words.read(first, std::span(read).first(count));
+            for (; begin < next; ++begin)
+                std::copy_n(read.data() + (position(begin) - first), n_,
+                            words_.data() + (positions_[begin] & places) * n_);
         }
     }
 

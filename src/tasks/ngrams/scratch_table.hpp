@@ -2,7 +2,9 @@
 // Tables of a known size with random access: in memory while the share lasts, mapped from a scratch file beyond.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -16,8 +18,9 @@ namespace quern {
 class table_share {
   public:
     explicit table_share(std::uint64_t bytes) : left_(bytes) {}
+    bool has(std::uint64_t bytes) const { return bytes <= left_; }
     bool takes(std::uint64_t bytes) {
-        if (bytes > left_) return false;
+        if (!has(bytes)) return false;
         left_ -= bytes;
         taken_ += bytes;
         return true;
@@ -50,6 +53,11 @@ class scratch_table {
             data_ = file_->span().data();
         }
     }
+    /// Mapped from a scratch file that has been written, and counted as spilled.
+    scratch_table(const std::filesystem::path& file, std::uint64_t size)
+        : size_(size), file_(std::make_unique<scratch_array<T>>(file, size)) {
+        data_ = file_->span().data();
+    }
     scratch_table(scratch_table&& other) noexcept { swap(other); }
     scratch_table& operator=(scratch_table&& other) noexcept {
         scratch_table(std::move(other)).swap(*this);
@@ -62,6 +70,13 @@ class scratch_table {
     }
 
     std::span<T> span() const { return {data_, size_}; }
+    /// Copies the elements from `first` on, without mapping pages.
+    void read(std::uint64_t first, std::span<T> out) const {
+        if (file_)
+            file_->read(first, out);
+        else
+            std::copy_n(data_ + first, out.size(), out.data());
+    }
     std::uint64_t size() const { return size_; }
     T& operator[](std::uint64_t i) const { return data_[i]; }
     std::uint64_t spilled_bytes() const { return file_ ? size_ * sizeof(T) : 0; }
