@@ -73,6 +73,53 @@ TEST(counted_pieces, a_frequent_word_is_cut_between_the_second_words) {
             expect_pieces(texts, {.order = order, .min_count = min_count, .history_counts = true}, 700, 2);
 }
 
+/// By pieces, although all fit at once.
+void expect_pieces_in_memory(const ngram_texts& texts, const ngram_options& options, unsigned threads) {
+    const collected expected = count(texts.view(), options, context::cpu(1));
+    collected found;
+    cpu_place place{context::cpu(threads)};
+    ASSERT_TRUE(ngram_detail::count_by_pieces(
+        place, texts.view(), options,
+        [&](const collection_ngrams& block) {
+            for (std::size_t i = 0; i < block.counts.size(); ++i)
+                found.ngrams[block.n].emplace_back(block.positions[i], block.counts[i],
+                                                   block.history_counts[i]);
+        },
+        found.record));
+    ASSERT_EQ(found.ngrams, expected.ngrams) << "order " << options.order;
+    for (std::size_t t = 0; t < expected.record.totals.size(); ++t)
+        EXPECT_EQ(found.record.totals[t].distinct, expected.record.totals[t].distinct);
+}
+
+TEST(counted_pieces, few_different_words) {
+    std::mt19937_64 random(5);
+    for (const std::uint32_t vocabulary : {0U, 1U, 2U}) {
+        std::vector<word_list> documents(300);
+        for (word_list& document : documents)
+            for (std::uint64_t words = random() % 200; words != 0; --words)
+                document.push_back(static_cast<std::uint32_t>(random() % (vocabulary + 1)));
+        const ngram_texts texts(documents, vocabulary);
+        for (const unsigned order : {1U, 2U, 5U})
+            for (const unsigned threads : {1U, 3U})
+                expect_pieces_in_memory(texts, {.order = order, .history_counts = true}, threads);
+    }
+    const ngram_texts without_words(std::vector<word_list>(3), 0);
+    expect_pieces_in_memory(without_words, {.order = 2, .history_counts = true}, 2);
+}
+
+TEST(counted_pieces, all_threads_sort_a_pair_that_is_frequent) {
+    std::mt19937_64 random(6);
+    std::vector<word_list> documents(1);
+    for (int i = 0; i < 140'000; ++i) {
+        for (const std::uint32_t word : {7U, 8U, static_cast<std::uint32_t>(random() % 3000)})
+            documents.back().push_back(word);
+        if (random() % 20 == 0) documents.emplace_back();
+    }
+    const ngram_texts texts(documents, 3000);
+    for (const unsigned order : {2U, 4U})
+        expect_pieces_in_memory(texts, {.order = order, .min_count = 2, .history_counts = true}, 3);
+}
+
 TEST(counted_pieces, too_many_of_the_same_two_words_are_sorted_on_disk) {
     const quern::testing::temporary_folder folder;
     const ngram_texts texts = make_texts(text_kind::one_word, 500, 400, 3000, false, 8);
@@ -121,9 +168,18 @@ void expect_sorted() {
             std::ranges::shuffle(numbers, random);
             auto expected = numbers;
             std::ranges::sort(expected, [](const auto& a, const auto& b) { return a.parts < b.parts; });
+            auto in_parts = numbers;
+            cpu_place place{context::cpu(3)};
+            const std::size_t cut = size / 3;
+            ngram_detail::sort_ranges(place, std::span(in_parts), {{0, cut}, {cut, size}}, 1000);
             sort_numbers(std::span(numbers), context::cpu(1));
             for (std::size_t i = 0; i < size; ++i)
                 ASSERT_EQ(numbers[i].parts, expected[i].parts) << size << " " << varying;
+            const auto less = [](const auto& a, const auto& b) { return a.parts < b.parts; };
+            ASSERT_TRUE(std::is_sorted(in_parts.begin(), in_parts.begin() + cut, less));
+            ASSERT_TRUE(std::is_sorted(in_parts.begin() + cut, in_parts.end(), less));
+            std::ranges::sort(in_parts, less);
+            for (std::size_t i = 0; i < size; ++i) ASSERT_EQ(in_parts[i].parts, expected[i].parts);
         }
     }
 }

@@ -292,6 +292,7 @@ class piece_counter {
 
     std::vector<ngram_totals> make(std::size_t first_cell, const collection_sink& sink) {
         constexpr std::uint64_t positions_at_once = 1 << 14;
+        sort_large();
         std::vector<std::size_t> parts{0};  // of the cells
         for (std::size_t cell = 1; cell < begins_.size(); ++cell)
             if (begins_[cell] - begins_[parts.back()] >= positions_at_once || cell + 1 == begins_.size())
@@ -313,13 +314,36 @@ class piece_counter {
             });
     }
 
+    bool is_large(std::uint64_t begin, std::uint64_t end) const {
+        return place_.threads() > 1 && end - begin > large;
+    }
+    void sort_large() {
+        std::vector<item_range> cells, parts;
+        for (std::size_t cell = 1; cell < begins_.size(); ++cell) {
+            const item_range of{begins_[cell - 1], begins_[cell]};
+            if (!is_large(of.begin, of.end)) continue;
+            cells.push_back(of);
+            shared_.data()[of.begin] = 0;
+            for (std::size_t at = of.begin + 1; at < of.end; at += large)
+                parts.push_back({at, std::min<std::size_t>(at + large, of.end)});
+        }
+        sort_ranges(place_, numbers_.span(), std::move(cells), large);
+        for_each_piece(place_, parts.size(), [&](std::size_t p) {
+            place_.ctx().check_stop();
+            share(parts[p].begin, parts[p].end);
+        });
+    }
     void sort(std::uint64_t begin, std::uint64_t end) {
-        const std::span<ngram_number<Parts>> numbers = numbers_.span().subspan(begin, end - begin);
-        sort_numbers(numbers, place_.ctx());
-        std::uint8_t* const shared = shared_.data() + begin;
-        shared[0] = 0;
-        for (std::size_t i = 1; i < numbers.size(); ++i)
-            shared[i] = static_cast<std::uint8_t>(fields_.shared(numbers[i - 1], numbers[i]));
+        if (is_large(begin, end)) return;
+        sort_numbers(numbers_.span().subspan(begin, end - begin), place_.ctx());
+        shared_.data()[begin] = 0;
+        share(begin + 1, end);
+    }
+    /// Of each position the words that it shares with the one before.
+    void share(std::uint64_t begin, std::uint64_t end) {
+        const ngram_number<Parts>* const numbers = numbers_.data();
+        for (std::uint64_t i = begin; i < end; ++i)
+            shared_.data()[i] = static_cast<std::uint8_t>(fields_.shared(numbers[i - 1], numbers[i]));
     }
 
     void add(collection_maker<sorted_numbers>& made, std::size_t cell, std::uint64_t begin,
@@ -332,6 +356,8 @@ class piece_counter {
         if (cell == word->first_taken) made.add_word(begin, word->count, words_);
         if (cell != word->first_cell) made.add_after_word(begin, end, word->count, word->count - word->ends);
     }
+
+    static constexpr std::size_t large = std::size_t{1} << 17;  ///< more positions: not for one thread
 
     cpu_place& place_;
     const ngram_options& options_;

@@ -9,7 +9,9 @@
 #include <cstdint>
 #include <span>
 #include <utility>
+#include <vector>
 
+#include "device/cpu/parallel.hpp"
 #include "quern/base/context.hpp"
 
 namespace quern::ngram_detail {
@@ -96,21 +98,10 @@ class number_fields {
     std::array<std::uint8_t, max_parts * 64 + 1> words_before_{};  ///< whole words among so many bits
 };
 
-/// Sorts different numbers in place, by their upper bits that differ first. One thread.
-template <unsigned Parts>
-void sort_numbers(std::span<ngram_number<Parts>> numbers, const context& ctx) {
+/// Splits numbers in place by the first bits that differ, eight at most; of_part(begin, end) for each part of at least two, in order.
+template <unsigned Parts, class Of_part>
+void split_numbers(std::span<ngram_number<Parts>> numbers, const Of_part& of_part) {
     using number = ngram_number<Parts>;
-    constexpr std::size_t few = 24, many = std::size_t{1} << 16;
-    if (numbers.size() <= few) {
-        for (std::size_t i = 1; i < numbers.size(); ++i) {
-            const number moved = numbers[i];
-            std::size_t to = i;
-            for (; to != 0 && moved < numbers[to - 1]; --to) numbers[to] = numbers[to - 1];
-            numbers[to] = moved;
-        }
-        return;
-    }
-    if (numbers.size() >= many) ctx.check_stop();
     number differing{};
     for (const number& n : numbers)
         for (unsigned p = 0; p < Parts; ++p) differing.parts[p] |= n.parts[p] ^ numbers.front().parts[p];
@@ -143,9 +134,58 @@ void sort_numbers(std::span<ngram_number<Parts>> numbers, const context& ctx) {
     }
     std::uint32_t begin = 0;
     for (std::uint32_t d = 0; d < digits; ++d) {
-        if (ends[d] - begin > 1) sort_numbers(numbers.subspan(begin, ends[d] - begin), ctx);
+        if (ends[d] - begin > 1) of_part(begin, ends[d]);
         begin = ends[d];
     }
+}
+
+/// Sorts different numbers in place. One thread.
+template <unsigned Parts>
+void sort_numbers(std::span<ngram_number<Parts>> numbers, const context& ctx) {
+    using number = ngram_number<Parts>;
+    constexpr std::size_t few = 24, many = std::size_t{1} << 16;
+    if (numbers.size() <= few) {
+        for (std::size_t i = 1; i < numbers.size(); ++i) {
+            const number moved = numbers[i];
+            std::size_t to = i;
+            for (; to != 0 && moved < numbers[to - 1]; --to) numbers[to] = numbers[to - 1];
+            numbers[to] = moved;
+        }
+        return;
+    }
+    if (numbers.size() >= many) ctx.check_stop();
+    split_numbers(numbers, [&](std::uint32_t begin, std::uint32_t end) {
+        sort_numbers(numbers.subspan(begin, end - begin), ctx);
+    });
+}
+
+/// Sorts each of these ranges of different numbers, by all threads: one splits a range of more than `large`, and the parts go to any.
+template <unsigned Parts>
+void sort_ranges(cpu_place& place, std::span<ngram_number<Parts>> numbers, std::vector<item_range> ranges,
+                 std::size_t large) {
+    std::vector<item_range> small;
+    while (!ranges.empty()) {
+        std::vector<std::vector<item_range>> parts(ranges.size());
+        for_each_piece(place, ranges.size(), [&](std::size_t r) {
+            place.ctx().check_stop();
+            const auto [begin, end] = ranges[r];
+            if (end - begin <= large) {
+                parts[r].push_back(ranges[r]);
+                return;
+            }
+            split_numbers(numbers.subspan(begin, end - begin),
+                          [&, at = begin](std::uint32_t from, std::uint32_t to) {
+                              parts[r].push_back({at + from, at + to});
+                          });
+        });
+        ranges.clear();
+        for (const std::vector<item_range>& of_range : parts)
+            for (const item_range& part : of_range)
+                (part.end - part.begin > large ? ranges : small).push_back(part);
+    }
+    for_each_piece(place, small.size(), [&](std::size_t r) {
+        sort_numbers(numbers.subspan(small[r].begin, small[r].end - small[r].begin), place.ctx());
+    });
 }
 
 }  // namespace quern::ngram_detail
