@@ -298,6 +298,11 @@ END
         [[ $stderr == *"work on the document needs"* ]]
         within 1G 0 build "$file" -o store --skip all --input-format folder --force
     done
+    head -c 2000000 different.txt >some.txt
+    within 64M 3 ngrams some.txt --input-format folder --sentences --totals counts
+    enough=$(grep -o -- "--memory [0-9]*M is enough" <<<"$stderr" | grep -o "[0-9]*M")
+    [ "${enough%M}" -lt 200 ]
+    within "$enough" 0 ngrams some.txt --input-format folder --sentences --totals counts
 }
 
 @test "the minimum memory is reported before the work" {

@@ -27,26 +27,37 @@ std::uint64_t max_for_words(const work_on_document& work, std::string_view text)
            (work.a_distinct_word == 0 ? 0 : 4 * text.size());
 }
 
-/// Counts words and distinct words, until there are too many.
+/// Counts words and distinct words. Beyond twice the maximum every word counts as a new one that was not there before: so the sum is
+/// never too small, and the words that are remembered fit in memory.
 class word_counter {
   public:
     word_counter(const work_on_document& work, std::uint64_t bytes, std::uint64_t max)
-        : work_(work), bytes_(bytes), max_(max) {}
+        : work_(work), bytes_(bytes), max_remembered_(2 * max) {}
 
     void add(std::string_view word) {
         bytes_ += work_.a_word;
-        if (bytes_ <= max_ && hashes_.insert(hash64(word)).second)
+        const std::uint64_t hash = hash64(word);
+        if (bytes_ <= max_remembered_ ? hashes_.insert(hash).second : !hashes_.contains(hash))
             bytes_ += work_.a_distinct_word + 4 * word.size();
     }
     void add_repeated(std::uint64_t times) { bytes_ += work_.a_word * times; }
     std::uint64_t bytes() const { return bytes_; }
-    bool is_too_much() const { return bytes_ > max_; }
 
   private:
     const work_on_document& work_;
-    std::uint64_t bytes_, max_;
+    std::uint64_t bytes_, max_remembered_;
     std::unordered_set<std::uint64_t> hashes_;
 };
+
+constexpr std::uint64_t unknown =
+    UINT64_MAX;  ///< the memory of words that cannot be separated within the budget
+
+/// The budget, in whole MiB, of which a document's share is `needed`.
+std::string sufficient_memory(std::uint64_t needed, std::uint64_t share, std::uint64_t budget) {
+    const double bytes =
+        static_cast<double>(needed) / static_cast<double>(share) * static_cast<double>(budget);
+    return std::to_string(static_cast<std::uint64_t>(bytes / (1 << 20)) + 1) + "M";
+}
 
 }  // namespace
 
@@ -75,8 +86,13 @@ void unit_parser::reject_what_is_too_much(io::parsed_unit& parsed) {
         ctx_.check_stop();
         const std::uint64_t needed = work_on(d, all_.bytes);
         if (needed <= all_.bytes) return false;
-        const out_of_memory why("work on the document", needed, all_.bytes);
-        parsed.issues.push_back({d.path, d.line, why.what(), true});
+        const bool is_known = needed != unknown;
+        std::string why =
+            out_of_memory("work on the document", is_known ? needed : all_.bytes + d.text.size(), all_.bytes)
+                .what();
+        if (is_known)
+            why += "; --memory " + sufficient_memory(needed, all_.bytes, ctx_.memory_limit()) + " is enough";
+        parsed.issues.push_back({d.path, d.line, std::move(why), true});
         --parsed.counts.documents;
         ++parsed.counts.rejected;
         return true;
@@ -89,11 +105,11 @@ std::uint64_t unit_parser::work_on(const document& d, std::uint64_t max) {
     const std::uint64_t at_most = d.listed == word_listing::counts
                                       ? UINT64_MAX  // a line may be any number of words
                                       : at_least + max_for_words(work_, d.text);
-    if (at_most <= max || at_least > max) return at_least;
+    if (at_most <= max) return at_least;
     word_counter counted(work_, at_least, max);
     if (d.listed != word_listing::none) {
         each_listed<std::uint32_t>(d.text, [&](std::string_view word, std::uint32_t count) {
-            if (counted.is_too_much() || word.empty()) return;
+            if (word.empty()) return;
             counted.add(word);
             if (d.listed == word_listing::counts) counted.add_repeated(count);
         });
@@ -101,7 +117,7 @@ std::uint64_t unit_parser::work_on(const document& d, std::uint64_t max) {
     }
     if (d.verbatim) {
         std::string_view rest = d.text;
-        while (!rest.empty() && !counted.is_too_much()) {
+        while (!rest.empty()) {
             const std::size_t end = std::min(rest.find('\n'), rest.size());
             counted.add(rest.substr(0, end));
             rest.remove_prefix(std::min(end + 1, rest.size()));
@@ -114,13 +130,10 @@ std::uint64_t unit_parser::work_on(const document& d, std::uint64_t max) {
     try {
         analyzers_.local().analyze_in_pieces(d.text, words, [&](const text::token_list& piece) {
             ctx_.check_stop();
-            for (const text::token& t : piece.tokens) {
-                if (counted.is_too_much()) return;
-                counted.add(piece.word(t));
-            }
+            for (const text::token& t : piece.tokens) counted.add(piece.word(t));
         });
     } catch (const out_of_memory&) {  // one word, or words that cannot be separated
-        return max + at_least;
+        return unknown;
     }
     return counted.bytes();
 }

@@ -46,7 +46,7 @@ class unit_parser {
 
   private:
     void reject_what_is_too_much(io::parsed_unit& parsed);
-    /// Bytes to process the document: accurate enough, or the first sum beyond `max`.
+    /// Bytes to process the document, never too few; UINT64_MAX if `max` is not enough to count them.
     std::uint64_t work_on(const document& d, std::uint64_t max);
 
     const context& ctx_;
