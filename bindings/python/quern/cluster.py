@@ -137,9 +137,10 @@ def _resources(ray: Any) -> list[dict[str, float]]:
 
 
 def _memory_share(ray: Any, num_cpus: float) -> int | None:
-    """The part of a node's memory that a task has by its CPUs, on the node where it is least; None if Ray does not know it."""
+    """Nine tenths of the part of a node's memory that a task has by its CPUs, on the node where it is least; None if Ray does not know it.
+    Ray counts what is free when a node starts, so one that is added later may have a little less, and still gets tasks."""
     shares = [node["memory"] * num_cpus / node["CPU"] for node in _resources(ray) if node.get("CPU", 0) >= max(num_cpus, 1e-4) and "memory" in node]
-    return int(min(shares)) if shares and num_cpus > 0 else None
+    return int(0.9 * min(shares)) if shares and num_cpus > 0 else None
 
 
 def _warn_of_small_nodes(ray: Any, wanted: dict[str, float], can_grow: bool = True) -> None:
@@ -193,8 +194,8 @@ def run_job(
     folder: of `quern plan --share`; every node sees it and the inputs under the same paths.
     address: of the cluster ("auto": a running one); None: RAY_ADDRESS if it is set, else Ray starts on this machine. Ray that this
         process has started already is used as it is.
-    num_cpus, memory: of each task: what Ray reserves, and what the task uses. Memory in bytes; None: as large a part of a node's memory
-        as num_cpus is of its cores.
+    num_cpus, memory: of each task: what Ray reserves, and what the task uses. Memory in bytes; None: nine tenths of the part
+        of a node's memory that num_cpus is of its cores.
     num_gpus: of each task; Ray gives it GPUs of its own, which it numbers from 0. None: 1 if the planned command has --device cuda or
         cuda:all, one more than the highest N of cuda:N, else none.
     max_retries: times that a task is tried again whose worker or node dies.
@@ -258,7 +259,7 @@ def _main() -> int:
     parser.add_argument("--address", help="of the Ray cluster (default: RAY_ADDRESS, else Ray starts here)")
     parser.add_argument("--cpus", type=float, default=1, help="of each task")
     parser.add_argument("--gpus", type=float, help="of each task (default: 1 if the command has --device cuda, else none)")
-    parser.add_argument("--memory", type=int, help="bytes of each task (default: its part of a node's memory, by its CPUs)")
+    parser.add_argument("--memory", type=int, help="bytes of each task (default: nine tenths of its part of a node's memory, by its CPUs)")
     parser.add_argument("--program", help="quern on all nodes (default: that of the package)")
     parser.add_argument("--finish", action="store_true", help="make the results of the command at the end")
     given = parser.parse_args()

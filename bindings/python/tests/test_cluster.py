@@ -144,7 +144,7 @@ def test_a_task_has_its_part_of_a_nodes_memory(job: pathlib.Path, program: str, 
     each = [{"CPU": 4.0, "memory": float(8 << 30)}, {"CPU": 16.0, "memory": float(16 << 30)}, {"CPU": 1.0, "memory": float(1 << 20)}]
     monkeypatch.setattr(ray, "nodes", lambda: [{"Alive": True, "Resources": resources} for resources in each])
     quern.cluster.run_job(job, num_cpus=2, program=program)
-    assert ray.options["memory"] == 2 << 30
+    assert ray.options["memory"] == int(0.9 * (2 << 30))
 
 
 def test_a_killed_worker_is_tried_again(job: pathlib.Path, program: str, ray: FakeRay) -> None:

@@ -25,7 +25,9 @@ import quern.cluster
 ray = pytest.importorskip("ray", reason="needs ray")
 
 SHARDS = (1, 2, 3, 5) if os.environ.get("QUERN_LONG") else (3,)
-NODE = {"num_cpus": 1, "object_store_memory": 100 << 20}
+# The memory is given, as Ray takes what is free when a node starts: on a busy machine the node that is added would have too little
+# for a task, whose share is that of the nodes before.
+NODE = {"num_cpus": 1, "object_store_memory": 100 << 20, "memory": 1 << 30}
 PATIENCE = 120.0
 
 # (arguments, outputs, the first task that is held until a node was killed)

@@ -169,7 +169,7 @@ struct ray_launcher {
     std::filesystem::path program;   ///< quern, on all nodes
 };
 /// Runs the tasks that are not done in a Ray cluster: `python -m quern.cluster`, whose messages go to standard error. Each task
-/// reserves the threads of `ctx` and its memory_bytes or, if that is 0, its share of a node's memory. Throws task_failed, interrupted,
+/// reserves the threads of `ctx` and its memory_bytes or, if that is 0, nine tenths of its share of a node's memory. Throws task_failed, interrupted,
 /// io_error.
 void run_ray(const std::filesystem::path& share, const ray_launcher& launcher, const context& ctx);
 
