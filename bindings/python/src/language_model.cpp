@@ -201,18 +201,18 @@ Its methods may be called from several threads at once.)");
             "UsageError for an existing file without `overwrite`, InvalidInput with the line."));
     of.def(
           "score", [](const opened_model& m, nb::handle text) { return score_of(m, text).logarithm; },
-          nb::arg("text"), nb::sig("def score(self, text: str) -> float"),
+          nb::arg("text").none(), nb::sig("def score(self, text: str) -> float"),
           "The logarithm, base 10, of the probability of the text.")
         .def(
             "perplexity", [](const opened_model& m, nb::handle text) { return score_of(m, text).perplexity; },
-            nb::arg("text"), nb::sig("def perplexity(self, text: str) -> float"),
+            nb::arg("text").none(), nb::sig("def perplexity(self, text: str) -> float"),
             "10^(-score / N) for the N words of the text and </s>; nan without words.")
         .def(
             "sentences",
             [](const opened_model& m, nb::handle text) {
                 return table_of(m.model.score(text_argument("text", text), true), true);
             },
-            nb::arg("text"), nb::sig("def sentences(self, text: str) -> Table"),
+            nb::arg("text").none(), nb::sig("def sentences(self, text: str) -> Table"),
             "A row for each sentence: sentence (from 1), words, unknown, log10, perplexity.")
         .def(
             "scores",

@@ -308,8 +308,10 @@ void parameter_texts::check_names(const nb::dict& given, std::string_view functi
         nb::list names;
         for (const parameter_text& p : texts_) names.append(p.name);
         const nb::object near = nb::module_::import_("difflib").attr("get_close_matches")(name, names, 1);
+        const bool is_top = name == "k" && nb::cast<bool>(names.attr("__contains__")("top"));  // -k there
         std::string message = std::string(function) + "() got an unexpected keyword argument '" + name + "'";
-        if (nb::len(near) != 0) message += "; did you mean " + nb::cast<std::string>(near[0]) + "?";
+        if (is_top || nb::len(near) != 0)
+            message += "; did you mean " + (is_top ? "top" : nb::cast<std::string>(near[0])) + "?";
         throw nb::type_error(message.c_str());
     }
 }

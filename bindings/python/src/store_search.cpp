@@ -387,7 +387,7 @@ hits explain(const store& self, nb::handle query, nb::handle id, const nb::kwarg
 }  // namespace
 
 void declare_searches(nb::class_<store>& to) {
-    to.def("search", search, nb::arg("query") = "", nb::arg("kwargs"),
+    to.def("search", search, nb::arg("query").none() = "", nb::arg("kwargs"),
            nb::sig(search_parameters().signature("self, query: str = ''", "Hits")),
            search_parameters().doc("The best documents for a query.\n\nReturns `Hits`, a sequence of hits: "
                                    "exact scores, best first, equal "
@@ -404,7 +404,7 @@ void declare_searches(nb::class_<store>& to) {
                                    "'Salt.')], 'docs.store', force=True).store\n"
                                    ">>> [hit.id for hit in store.search('grain')]\n"
                                    "['mill']"))
-        .def("count_matches", count_matches, nb::arg("query"), nb::arg("kwargs"),
+        .def("count_matches", count_matches, nb::arg("query").none(), nb::arg("kwargs"),
              nb::sig(count_parameters().signature("self, query: str", "int")),
              count_parameters().doc(
                  "The number of documents that `search` finds with k='all', without ranking "
@@ -412,7 +412,7 @@ void declare_searches(nb::class_<store>& to) {
                  "Raises UsageError, with `position`, for a query that is not understood. "
                  "Cost: the postings of the query; of required words those of the rarest "
                  "one, looked up in the others."))
-        .def("complete", complete, nb::arg("text"), nb::arg("kwargs"),
+        .def("complete", complete, nb::arg("text").none(), nb::arg("kwargs"),
              nb::sig(completion_parameters().signature("self, text: str", "Table")),
              completion_parameters().doc(
                  "The words of the store that complete the last word of a text: a table of word, query (the "
@@ -435,7 +435,7 @@ void declare_searches(nb::class_<store>& to) {
                                      "bytes. A topic without hits is not in the run; a warning is logged.\n\n"
                                      "Runs on all threads, or many topics at a time on a GPU, but not with "
                                      "prior, expand, like or order."))
-        .def("explain", explain, nb::arg("query"), nb::arg("id"), nb::arg("kwargs"),
+        .def("explain", explain, nb::arg("query").none(), nb::arg("id").none(), nb::arg("kwargs"),
              nb::sig(explain_parameters().signature("self, query: str, id: str", "Hits")),
              explain_parameters().doc("Why a document has its score for a query: a `Hits` with this one hit, "
                                       "at its rank, with `explanation`.\n\n"

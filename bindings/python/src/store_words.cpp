@@ -131,19 +131,19 @@ nb::object count(const store& self, nb::handle phrase, const nb::kwargs& given) 
 }  // namespace
 
 void declare_words(nb::class_<store>& to) {
-    to.def("similar", similar, nb::arg("word"), nb::arg("k") = 20, nb::arg("all_words") = false,
+    to.def("similar", similar, nb::arg("word").none(), nb::arg("k") = 20, nb::arg("all_words") = false,
            nb::sig("def similar(self, word: str | list[str], k: int = 20, all_words: bool = False) -> Table"),
            "The words of the thesaurus that are used like a word: a table of word and score, most similar "
            "first.\n\n"
            "A list combines words: close to 'king' and '+woman', far from '-man'. Stop words are excluded "
            "unless "
            "`all_words` is set. Raises UsageError, with similar spellings, for an unknown word.")
-        .def("contexts", contexts, nb::arg("word"), nb::arg("other") = nb::none(), nb::arg("k") = 20,
+        .def("contexts", contexts, nb::arg("word").none(), nb::arg("other") = nb::none(), nb::arg("k") = 20,
              nb::sig("def contexts(self, word: str, other: str | None = None, k: int = 20) -> Table"),
              "The contexts in which a word occurs more often than by chance: relation, word and weight "
              "(pointwise mutual "
              "information, in nats), highest first; with two words those that both share.")
-        .def("count", count, nb::arg("phrase"), nb::arg("kwargs"),
+        .def("count", count, nb::arg("phrase").none(), nb::arg("kwargs"),
              nb::sig(common_parameters("count").signature("self, phrase: str", "Counts")),
              common_parameters("count").doc(
                  "How often words follow each other in the documents, whose titles precede their texts.\n\n"

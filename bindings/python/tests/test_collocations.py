@@ -38,6 +38,8 @@ def test_as_the_program(tmp_path, command):
 def test_errors():
     with pytest.raises(quern.UsageError, match="more than one word"):
         quern.collocations(TEXTS, words=["green tea"], **OPTIONS)
+    with pytest.raises(TypeError, match="argument 'k'; did you mean top"):
+        quern.collocations(TEXTS, k=3)
     with pytest.raises(quern.UsageError, match="by"):
         quern.collocations(TEXTS, by="luck")
     with pytest.raises(quern.InvalidInput, match="two are needed for collocations"):

@@ -438,6 +438,7 @@ def test_words_that_are_used_alike(made, command):
     ("given", "error", "message"),
     [
         ({"query": 3}, TypeError, "query must be a str, not int"),
+        ({"query": None}, TypeError, "query must be a str, not NoneType"),
         ({"query": "a", "kk": 3}, TypeError, "did you mean k"),
         ({"query": "a", "k": 0}, quern.UsageError, "k: invalid value"),
         ({"query": "a", "k": 2.5}, quern.UsageError, "k: invalid value"),
