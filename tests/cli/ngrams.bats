@@ -184,6 +184,8 @@ world	400000" ]
     says "it cannot be combined with text options"
     ends_with 2 quern ngrams text.txt --prune '0 1' --arpa -
     says "--prune requires --smoothing kneser-ney"
+    ends_with 2 quern ngrams text.txt --sentences --smoothing kneser-ney --min-count 2 --arpa -
+    says "min-count cannot be combined with kneser-ney"
 }
 
 # KenLM's lmplz (QUERN_LMPLZ, or in PATH) makes the same model from the same text.
