@@ -41,7 +41,10 @@ struct reason {
 std::string in_words(reason& cause) {
     constexpr std::size_t kinds_shown = 6;
     std::string out = counted(cause.count, cause.name);
+    // Documents that could not be read, with the reason in parentheses, come before other files.
     std::sort(cause.kinds.begin(), cause.kinds.end(), [](const auto& a, const auto& b) {
+        const bool a_says = a.second.ends_with(')'), b_says = b.second.ends_with(')');
+        if (a_says != b_says) return a_says;
         return a.first != b.first ? a.first > b.first : a.second < b.second;
     });
     for (std::size_t i = 0; i < std::min(cause.kinds.size(), kinds_shown); ++i) {

@@ -27,6 +27,14 @@ TEST(excluded, tells_extensions_by_number) {
         excluded_in_words(
             {{"x: 1", 1}, {"x: 2", 1}, {"x: 3", 1}, {"x: 4", 1}, {"x: 5", 1}, {"x: 6", 1}, {"x: 7", 2}}),
         "8 x: 2 7, 1 1, 1 2, 1 3, 1 4, 1 5 …");
+    EXPECT_EQ(excluded_in_words({{"x: 1", 2},
+                                 {"x: 2", 2},
+                                 {"x: 3", 2},
+                                 {"x: 4", 2},
+                                 {"x: 5", 2},
+                                 {"x: 6", 2},
+                                 {"x: 7 (why)", 1}}),
+              "13 x: 1 7 (why), 2 1, 2 2, 2 3, 2 4, 2 5 …");
 }
 
 }  // namespace

@@ -85,7 +85,7 @@ shards() { # three shards whose ids begin anew, 20 documents each, one text in a
     echo '%PDF-1.4' >mixed/a.pdf
     cp mixed/a.pdf mixed/b.pdf
     ends_with 0 quern build mixed -o store --skip all --stats stats --pdf never
-    [[ $stderr == *"skipped 4 files: 2 .jsonl, 2 .pdf (--pdf never)"* ]]
+    [[ $stderr == *"skipped 4 files: 2 .pdf (--pdf never), 2 .jsonl"* ]]
     [ "$(json stats 'd["counts"]["skipped: file: .pdf (--pdf never)"]')" -eq 2 ]
     [ "$(json stats 'd["counts"]["rejected"]')" -eq 0 ]
 }
