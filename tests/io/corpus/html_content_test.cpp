@@ -88,7 +88,7 @@ TEST(html_content, goes_down_to_the_element_with_the_sentences) {
     EXPECT_EQ(text_of(introduced), plain(0, 9));
 }
 
-TEST(html_content, sections_of_a_manual_stay_beside_a_long_one) {
+TEST(html_content, sections_of_a_manual_stay_next_to_a_long_one) {
     const std::string usage = "<div><h2>Usage</h2><div><p>mill [OPTION]</div></div>",
                       options = "<div><h2>Options</h2><div>" + sentences(1, 9) + "</div></div>",
                       notes = "<div><div><h2>Notes</h2></div><p>" + sentence(10) + "</div>";
