@@ -283,6 +283,9 @@ std::unique_ptr<corpus_reader> read_records(std::unique_ptr<byte_source> source,
 }
 
 void line_form::parse(std::string_view bytes, const unit_position& position, parsed_unit& out) const {
+    // A list that grows would be copied, to pages that the system clears first: half of the time if lines are short.
+    constexpr std::uint64_t bytes_a_line = 32;
+    out.documents.reserve(std::min<std::uint64_t>(count_line_ends(bytes), bytes.size() / bytes_a_line) + 1);
     std::uint64_t number = position.first_line;
     for (std::size_t at = 0; at < bytes.size(); ++number) {
         const std::size_t end = std::min(bytes.find('\n', at), bytes.size());

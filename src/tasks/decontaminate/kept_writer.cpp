@@ -31,6 +31,12 @@ void kept_writer::take(const document& d) {
     }
     is_first_ = false;
     if (held_) return hold(d);
+    if (is_json(d) && d.record.size() > piece_bytes) {  // not copied
+        flush();
+        out_(d.record);
+        if (!d.record.ends_with('\n')) out_("\n");
+        return;
+    }
     ready_ += is_json(d) ? d.record : json_record(d);
     if (!ready_.ends_with('\n')) ready_ += '\n';  // the last line of a file may lack its end
     if (ready_.size() >= piece_bytes) flush();

@@ -18,7 +18,10 @@ namespace quern {
 
 std::string json_record(const document& d) {
     using report::append_json_string;
-    std::string line = "{\"id\":";
+    std::string line;
+    line.reserve(d.id.size() + d.title.size() + d.text.size() + d.text.size() / 16 +
+                 64);  // more if much is escaped
+    line += "{\"id\":";
     append_json_string(line, d.id);
     if (!d.title.empty()) {
         line += ",\"title\":";
