@@ -232,6 +232,34 @@ TEST(text_quality, every_measure_is_that_of_the_reference) {
     }
 }
 
+/// A few words at a time.
+class words_in_small_parts final : public blank_words {
+  public:
+    void words_in_parts(std::string_view text, take_words take) override {
+        std::span<const quality_word> rest = words_of(text);
+        for (; rest.size() > 7; rest = rest.subspan(7)) take(rest.first(7));
+        take(rest);
+    }
+};
+
+TEST(text_quality, words_of_a_long_text_may_come_in_parts) {
+    std::mt19937_64 chance(9);
+    std::string text;
+    while (text.size() <= 1 << 20) text += made_text(chance);
+    blank_words at_once;
+    words_in_small_parts in_parts;
+    for (const quality_rule& rule : quality_rules()) {
+        if (rule.kind != rule_kind::at_least && rule.kind != rule_kind::at_most) continue;
+        rule_choice choice;
+        choice.add(full_name(rule) + (rule.kind == rule_kind::at_most ? "=0" : "=999999999"));
+        const verdict expected = judge(choice, at_once).apply(text),
+                      found = judge(choice, in_parts).apply(text);
+        ASSERT_EQ(found.rule, expected.rule) << full_name(rule);
+        EXPECT_EQ(found.value.numerator, expected.value.numerator) << full_name(rule);
+        EXPECT_EQ(found.value.denominator, expected.value.denominator) << full_name(rule);
+    }
+}
+
 TEST(text_quality, the_first_failing_rule_is_that_of_the_reference_in_order) {
     const auto all = measures();
     std::mt19937_64 chance(8);

@@ -6,7 +6,9 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <span>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "corpus_fixture.hpp"
@@ -97,6 +99,31 @@ class filter_test : public testing::corpus_fixture {
         return "accepted";
     }
 };
+
+TEST_F(filter_test, words_of_a_long_text_in_parts_are_those_of_the_whole) {
+    testing::made_numbers chance(8);
+    std::string text;
+    while (text.size() < 1'200'000) text += made_text(chance);
+    const bad_words none({});
+    for (const word_split split : {word_split::unicode, word_split::whitespace}) {
+        filter_words words(split, none);
+        std::vector<text_quality::quality_word> parts;
+        std::size_t count = 0;
+        words.words_in_parts(text, [&](std::span<const text_quality::quality_word> some) {
+            parts.insert(parts.end(), some.begin(), some.end());
+            ++count;
+        });
+        EXPECT_GT(count, 3U);
+        const auto whole = words.words_of(text);
+        ASSERT_EQ(parts.size(), whole.size());
+        for (std::size_t i = 0; i < parts.size(); ++i) {
+            const auto& a = parts[i];
+            const auto& b = whole[i];
+            ASSERT_EQ(std::tie(a.begin, a.end, a.characters, a.has_letter, a.is_symbol),
+                      std::tie(b.begin, b.end, b.characters, b.has_letter, b.is_symbol));
+        }
+    }
+}
 
 TEST_F(filter_test, the_same_for_any_threads_and_memory) {
     testing::made_numbers chance(4);

@@ -178,20 +178,25 @@ bool judge::passes(std::uint32_t rule, const chosen_rule& setting, measured valu
     return false;
 }
 
-std::span<const quality_word> judge::words() {
+/// Of a text of ordinary length they are found once; of a longer one again, rather than all kept.
+void judge::each_words(text_words::take_words take) {
+    constexpr std::size_t most_at_once = 1 << 20;
+    if (text_.size() > most_at_once) return source_.words_in_parts(text_, take);
     if (!words_) words_ = source_.words_of(text_);
-    return *words_;
+    take(*words_);
 }
 
 const judge::word_counts& judge::counted() {
     if (counts_) return *counts_;
     word_counts all;
-    for (const quality_word& w : words()) {
-        ++all.words;
-        all.plain += w.is_symbol ? 0 : 1;
-        all.plain_characters += w.is_symbol ? 0 : w.characters;
-        all.with_letter += w.has_letter ? 1 : 0;
-    }
+    each_words([&](std::span<const quality_word> words) {
+        for (const quality_word& w : words) {
+            ++all.words;
+            all.plain += w.is_symbol ? 0 : 1;
+            all.plain_characters += w.is_symbol ? 0 : w.characters;
+            all.with_letter += w.has_letter ? 1 : 0;
+        }
+    });
     return counts_.emplace(all);
 }
 
@@ -214,12 +219,14 @@ bool judge::apply_length(limits chosen, std::uint32_t first) {
 std::uint64_t judge::different_stop_words() {
     seen_.assign(stop_words_.size(), false);
     std::uint64_t found = 0;
-    for (const quality_word& w : words()) {
-        const auto at = stop_words_.find(text_.substr(w.begin, w.end - w.begin));
-        if (at == stop_words_.end() || seen_[at->second]) continue;
-        seen_[at->second] = true;
-        ++found;
-    }
+    each_words([&](std::span<const quality_word> words) {
+        for (const quality_word& w : words) {
+            const auto at = stop_words_.find(text_.substr(w.begin, w.end - w.begin));
+            if (at == stop_words_.end() || seen_[at->second]) continue;
+            seen_[at->second] = true;
+            ++found;
+        }
+    });
     return found;
 }
 
@@ -282,7 +289,9 @@ bool judge::apply_repetition(limits chosen) {
     if (!parts_pass(duplicate_paragraphs, trimmed(text_), 2) || !parts_pass(duplicate_lines, text_, 1))
         return false;
     if (!any_on(chosen, base, top_2_gram, duplicate_10_grams + 1)) return true;
-    ngrams_.begin(text_, words());
+    ngrams_.begin(text_);
+    each_words([&](std::span<const quality_word> words) { ngrams_.add(words); });
+    ngrams_.end_words();
     for (std::uint32_t rule = top_2_gram; rule <= duplicate_10_grams; ++rule) {
         if (!chosen[rule - base].is_on) continue;
         ngrams_.go_to(2 + rule - top_2_gram);

@@ -59,7 +59,7 @@ class judge {
     struct word_counts {
         std::uint64_t words = 0, plain = 0, plain_characters = 0, with_letter = 0;
     };
-    std::span<const quality_word> words();
+    void each_words(text_words::take_words take);
     const word_counts& counted();
     std::uint64_t characters_of_text();
     std::uint64_t different_stop_words();

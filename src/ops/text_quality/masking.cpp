@@ -128,6 +128,11 @@ bool is_public(std::string_view text) {
                                 [&](const block& b) { return (number ^ b.address) >> (32 - b.bits) == 0; });
 }
 
+/// A long text does not take twice its bytes.
+void make_room(std::string_view text, std::string& out) {
+    out.reserve(out.size() + text.size() + text.size() / 16);
+}
+
 }  // namespace
 
 std::uint64_t mask_emails(std::string_view text, is_word_character is_word, std::string& out) {
@@ -140,6 +145,7 @@ std::uint64_t mask_emails(std::string_view text, is_word_character is_word, std:
         if (end == none) continue;
         const std::size_t begin = local_begin(text, from, at, is_word);
         if (begin == none) continue;
+        if (count == 0) make_room(text, out);
         out += text.substr(copied, begin - copied);
         out += emails[count++ % std::size(emails)];
         copied = from = end;
@@ -164,6 +170,7 @@ std::uint64_t mask_public_ips(std::string_view text, std::string& out) {
             next = last + digits;
             const std::string_view found = text.substr(begin, next - begin);
             if (is_public(found)) {
+                if (count == 0) make_room(text, out);
                 out += text.substr(copied, begin - copied);
                 out += ips[count++ % std::size(ips)];
                 copied = next;

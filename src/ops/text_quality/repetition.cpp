@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <numeric>
 
 #include "base/hash.hpp"
 #include "ops/text_quality/characters.hpp"
@@ -32,11 +33,25 @@ std::uint64_t key_of(std::string_view text, std::size_t begin, std::size_t bytes
 }  // namespace
 
 void key_numbers::begin(std::size_t keys) {
-    const std::size_t slots = std::bit_ceil(std::max<std::size_t>(16, 2 * keys));
-    slots_.assign(slots, 0);
+    constexpr std::size_t most_expected = 1 << 14;  // a long text has fewer different words than words
     entries_.clear();
+    make_slots(std::bit_ceil(std::max<std::size_t>(16, 2 * std::min(keys, most_expected))));
+}
+
+void key_numbers::make_slots(std::size_t slots) {
+    slots_.assign(slots, 0);
     mask_ = slots - 1;
     shift_ = 64 - static_cast<unsigned>(std::countr_zero(slots));
+}
+
+void key_numbers::grow() {
+    make_slots(2 * slots_.size());
+    std::uint32_t number = 0;
+    for (const entry& each : entries_) {
+        std::size_t slot = slot_of(each.key);
+        while (slots_[slot] != 0) slot = (slot + 1) & mask_;
+        slots_[slot] = ++number;
+    }
 }
 
 void repeated_parts::find() {
@@ -55,26 +70,33 @@ void repeated_parts::find() {
     }
 }
 
-void repeated_ngrams::begin(std::string_view text, std::span<const quality_word> words) {
+void repeated_ngrams::begin(std::string_view text) {
+    constexpr std::size_t bytes_a_word = 4;
     n_ = 1;
-    numbers_.begin(words.size());
-    before_.resize(words.size() + 1);
-    before_[0] = 0;
-    at_.resize(words.size());
+    text_ = text;
+    numbers_.begin(text.size() / bytes_a_word);
+    before_.assign(1, 0);
+    at_.clear();
     first_.clear();
-    for (std::size_t i = 0; i < words.size(); ++i) {
-        const std::size_t bytes = words[i].end - words[i].begin;
+}
+
+void repeated_ngrams::add(std::span<const quality_word> words) {
+    for (const quality_word& word : words) {
+        const std::uint32_t bytes = word.end - word.begin;
         const auto is_same = [&](std::uint32_t known) {
-            const quality_word& other = words[first_[known]];
+            const word_place& other = first_[known];
             return bytes <= short_bytes ||
-                   text.substr(other.begin, other.end - other.begin) == text.substr(words[i].begin, bytes);
+                   text_.substr(other.begin, other.bytes) == text_.substr(word.begin, bytes);
         };
-        at_[i] = numbers_.number(key_of(text, words[i].begin, bytes), is_same);
-        if (at_[i] == first_.size()) first_.push_back(static_cast<std::uint32_t>(i));
-        before_[i + 1] = before_[i] + words[i].characters;
+        at_.push_back(numbers_.number(key_of(text_, word.begin, bytes), is_same));
+        if (at_.back() == first_.size()) first_.push_back({word.begin, bytes});
+        before_.push_back(before_.back() + word.characters);
     }
-    repeats_.resize(words.size());
-    for (std::size_t i = 0; i < words.size(); ++i) repeats_[i] = static_cast<std::uint32_t>(i);
+}
+
+void repeated_ngrams::end_words() {
+    repeats_.resize(at_.size());
+    std::iota(repeats_.begin(), repeats_.end(), std::uint32_t{0});
     drop_single();
 }
 

@@ -19,17 +19,18 @@ class key_numbers {
   public:
     static constexpr std::uint32_t none = UINT32_MAX;
 
-    /// Forgets all keys, and makes room for so many.
+    /// Forgets all keys. So many are expected.
     void begin(std::size_t keys);
     /// The number of a key; is_same(number) tells whether the key with this number and the same hash is the same.
     template <class IsSame>
     std::uint32_t number(std::uint64_t key, IsSame&& is_same) {
-        for (std::size_t slot = (key * 0x9E3779B97F4A7C15u) >> shift_;; slot = (slot + 1) & mask_) {
+        for (std::size_t slot = slot_of(key);; slot = (slot + 1) & mask_) {
             const std::uint32_t at = slots_[slot];
             if (at == 0) {
                 entries_.push_back({key, 1});
                 slots_[slot] = static_cast<std::uint32_t>(entries_.size());
-                return slots_[slot] - 1;
+                if (2 * entries_.size() > slots_.size()) grow();
+                return static_cast<std::uint32_t>(entries_.size() - 1);
             }
             entry& known = entries_[at - 1];
             if (known.key != key || !is_same(at - 1)) continue;
@@ -41,6 +42,10 @@ class key_numbers {
     std::size_t size() const { return entries_.size(); }
 
   private:
+    std::size_t slot_of(std::uint64_t key) const { return (key * 0x9E3779B97F4A7C15u) >> shift_; }
+    void make_slots(std::size_t slots);
+    void grow();
+
     struct entry {
         std::uint64_t key;
         std::uint32_t count;
@@ -70,8 +75,10 @@ class repeated_parts {
 
 class repeated_ngrams {
   public:
-    /// Begins a text: 1-grams.
-    void begin(std::string_view text, std::span<const quality_word> words);
+    /// Begins a text: 1-grams. Its words follow in one call of add() or several, then end_words().
+    void begin(std::string_view text);
+    void add(std::span<const quality_word> words);
+    void end_words();
     /// Goes on to n-grams; n may not fall.
     void go_to(unsigned n);
     /// Characters of the most frequent n-gram, of the first of those, with a blank between its words, times its number.
@@ -84,13 +91,18 @@ class repeated_ngrams {
     std::uint64_t characters(std::size_t word) const { return before_[word + n_] - before_[word]; }
     void drop_single();
 
+    struct word_place {
+        std::uint32_t begin, bytes;
+    };
+
     unsigned n_ = 0;
+    std::string_view text_;
     key_numbers numbers_;
     std::vector<std::uint32_t> before_;  ///< characters before each word, and of all
     std::vector<std::uint32_t>
         at_;  ///< by word: the number of the n-gram that begins there, if it occurs again
     std::vector<std::uint32_t> repeats_;  ///< the words that have one, ascending
-    std::vector<std::uint32_t> first_;    ///< by number of a word: its first occurrence
+    std::vector<word_place> first_;       ///< by number of a word: its first occurrence
     std::vector<bool> read_;              ///< by number
 };
 

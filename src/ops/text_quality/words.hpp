@@ -6,6 +6,8 @@
 #include <span>
 #include <string_view>
 
+#include "base/function_ref.hpp"
+
 namespace quern::text_quality {
 
 struct quality_word {
@@ -20,6 +22,9 @@ class text_words {
     virtual ~text_words() = default;
     /// The words of a text, valid until the next call.
     virtual std::span<const quality_word> words_of(std::string_view text) = 0;
+    /// The same words in parts, so that those of a long text need little memory.
+    using take_words = function_ref<void(std::span<const quality_word>)>;
+    virtual void words_in_parts(std::string_view text, take_words take) { take(words_of(text)); }
     /// Whether the text has one of the listed words (c4.bad-words).
     virtual bool has_bad_word(std::string_view text) = 0;
     /// Letters of a text, and upper-case ones among them.

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/hash.hpp"
+#include "base/release.hpp"
 #include "io/corpus/folder_walk.hpp"
 #include "io/corpus/record_text.hpp"
 #include "io/corpus/table_columns.hpp"
@@ -78,8 +79,7 @@ bool is_tab_separated(const document& d) {
 }
 
 /// Gives the document another text, in its record too.
-void rewrite(document& d, std::string_view text, const document_fields& fields) {
-    std::string made(text);
+void rewrite(document& d, std::string made, const document_fields& fields) {
     if (!d.record.empty()) {
         if (is_tab_separated(d))
             std::ranges::replace_if(
@@ -350,7 +350,18 @@ void document_filter::mask(document& d, std::string_view text, worker& mine, jud
         if (made.ips != 0) text = mine.again;
     }
     made.is_changed = made.is_changed || made.emails != 0 || made.ips != 0;
-    if (made.is_changed) rewrite(d, text, options_.fields);
+    if (made.is_changed) {
+        // A long text is not copied.
+        std::string changed = made.ips != 0      ? std::move(mine.again)
+                              : made.emails != 0 ? std::move(mine.masked)
+                                                 : std::string(text);
+        constexpr std::size_t most_kept = 1 << 20;
+        if (changed.size() > most_kept) {
+            release(mine.masked);
+            release(mine.again);
+        }
+        rewrite(d, std::move(changed), options_.fields);
+    }
     if (options_.wants_texts && options_.decided) made.text = d.text;
 }
 
@@ -358,7 +369,7 @@ judged document_filter::accept(document& d, judged found, std::string_view text)
     if (found.reason >= static_cast<std::int32_t>(listed_.size()))
         throw usage_error("a verdict names a rule that does not apply");
     if (found.reason >= 0) return found;
-    if (found.is_changed) rewrite(d, text, options_.fields);
+    if (found.is_changed) rewrite(d, std::string(text), options_.fields);
     if (options_.wants_texts && options_.decided) found.text = d.text;
     return found;
 }

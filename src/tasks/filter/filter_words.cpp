@@ -7,6 +7,7 @@
 #include "base/utf8.hpp"
 #include "ops/text_quality/characters.hpp"
 #include "text/letters.hpp"
+#include "text/text_cuts.hpp"
 
 namespace quern {
 namespace {
@@ -110,25 +111,42 @@ void filter_words::add_symbols(std::string_view text, std::size_t begin, std::si
     }
 }
 
+void filter_words::add_words(std::string_view text, std::size_t from, std::size_t to) {
+    const std::string_view part = text.substr(from, to - from);
+    if (split_ == word_split::whitespace) {
+        text_quality::for_each_part(part, [&](std::string_view word) {
+            const auto begin = static_cast<std::size_t>(word.data() - text.data());
+            add(text, begin, begin + word.size());
+        });
+        return;
+    }
+    analyzer_.analyze(part, tokens_);
+    std::size_t end = from;
+    for (const text::token& t : tokens_.tokens) {
+        const std::size_t token_begin = from + t.source_begin, token_end = from + t.source_end;
+        if (token_begin < end || token_end <= token_begin) continue;  // folded to several words
+        add_symbols(text, end, token_begin);
+        add(text, token_begin, token_end);
+        end = token_end;
+    }
+    add_symbols(text, end, to);
+}
+
 std::span<const text_quality::quality_word> filter_words::words_of(std::string_view text) {
     words_.clear();
-    if (split_ == word_split::whitespace) {
-        text_quality::for_each_part(text, [&](std::string_view part) {
-            const auto begin = static_cast<std::size_t>(part.data() - text.data());
-            add(text, begin, begin + part.size());
-        });
-        return words_;
-    }
-    analyzer_.analyze(text, tokens_);
-    std::size_t end = 0;
-    for (const text::token& t : tokens_.tokens) {
-        if (t.source_begin < end || t.source_end <= t.source_begin) continue;  // folded to several words
-        add_symbols(text, end, t.source_begin);
-        add(text, t.source_begin, t.source_end);
-        end = t.source_end;
-    }
-    add_symbols(text, end, text.size());
+    add_words(text, 0, text.size());
     return words_;
+}
+
+void filter_words::words_in_parts(std::string_view text, take_words take) {
+    constexpr std::size_t part_bytes = 1 << 18;
+    for (std::size_t at = 0; at < text.size();) {
+        const std::size_t end = text::cut_text(text, at, part_bytes).at;
+        words_.clear();
+        add_words(text, at, end);
+        take(words_);
+        at = end;
+    }
 }
 
 filter_words::letter_counts filter_words::letters_of(std::string_view text) {

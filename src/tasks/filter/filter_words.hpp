@@ -36,10 +36,13 @@ class filter_words final : public text_quality::text_words {
   public:
     filter_words(word_split split, const bad_words& bad);
     std::span<const text_quality::quality_word> words_of(std::string_view text) override;
+    void words_in_parts(std::string_view text, take_words take) override;
     bool has_bad_word(std::string_view text) override { return bad_.is_in(text); }
     letter_counts letters_of(std::string_view text) override;
 
   private:
+    /// Adds the words of a part, which begins at `from` of the text.
+    void add_words(std::string_view text, std::size_t from, std::size_t to);
     void add(std::string_view text, std::size_t begin, std::size_t end);
     void add_symbols(std::string_view text, std::size_t begin, std::size_t end);
 
