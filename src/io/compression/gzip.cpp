@@ -60,10 +60,7 @@ class gzip_decoder final : public decoder {
         constexpr std::uint32_t magic = 0x1f8b08, flags = 0x1f;
         constexpr std::size_t mark_bytes = 4;
         constexpr std::uint64_t always_allowed = 64 << 20;
-        // The library holds bytes that it has not used.
-        window_.give_back(
-            static_cast<std::size_t>(std::clamp<std::int32_t>(state_->read_in_length / 8, 0, 8)));
-        state_->read_in_length = 0;
+        give_back_unused();
         const std::uint64_t damage = window_.offset(), begin = member_ + 1;
         // A wrong checksum right before a member, or the end, is that of a member of the right length.
         const auto next = window_.fill();
@@ -90,12 +87,18 @@ class gzip_decoder final : public decoder {
     }
 
   private:
+    /// Bytes that the library has taken and not used; after damage its number of bits may be negative.
+    void give_back_unused() {
+        window_.give_back(
+            static_cast<std::size_t>(std::clamp<std::int32_t>(state_->read_in_length / 8, 0, 8)));
+        state_->read_in_length = 0;
+    }
+
     [[noreturn]] void fail() {
         const std::uint64_t offset = window_.offset();
         auto after = after_damage::unread;
         if (failure_ == ISAL_INCORRECT_CHECKSUM) {  // found after the member's last byte
-            window_.give_back(static_cast<std::size_t>(state_->read_in_length / 8));
-            state_->read_in_length = 0;
+            give_back_unused();
             if (window_.fill().empty()) after = after_damage::nothing;
         }
         throw_damaged(window_.input(), "gzip", offset, problem_of(failure_), after);
@@ -115,8 +118,7 @@ class gzip_decoder final : public decoder {
 
     /// At the end of a member: false at the end of the input, throws if the rest is not a member.
     bool next_member() {
-        window_.give_back(static_cast<std::size_t>(state_->read_in_length / 8));
-        state_->read_in_length = 0;
+        give_back_unused();
         auto bytes = window_.fill();
         if (bytes.empty()) return false;
         const std::uint64_t offset = window_.offset();

@@ -283,6 +283,7 @@ std::string malformed(simdjson::error_code code) {
 
 /// Empty if `line` was read; else the reason to reject it.
 std::string read_slowly(std::string_view line, const document_fields& fields, line_members& out) {
+    if (has_nul(line)) return "malformed JSON";
     slow_handler handler(out);
     const bool whole = nlohmann::json::sax_parse(line.begin(), line.end(), &handler);
     if (!whole) return "malformed JSON";

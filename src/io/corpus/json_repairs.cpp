@@ -79,7 +79,12 @@ void tame_numbers(std::string& line) {
     }
 }
 
+bool has_nul(std::string_view text) {
+    return text.find('\0') != std::string_view::npos;
+}
+
 bool is_json(std::string_view text) {
+    if (has_nul(text)) return false;
     if (nlohmann::json::accept(text)) return true;
     std::string tamed(text);
     tame_numbers(tamed);

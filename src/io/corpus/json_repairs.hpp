@@ -14,6 +14,9 @@ bool mend_surrogates(std::string& line);
 /// is such a number. Malformed text stays unchanged.
 void tame_numbers(std::string& line);
 
+/// Whether there is a NUL, which JSON never has: nlohmann::json takes one for the end of the text.
+bool has_nul(std::string_view text);
+
 /// Whether `text` is well-formed JSON; numbers may have any size.
 bool is_json(std::string_view text);
 

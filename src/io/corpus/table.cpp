@@ -2,11 +2,12 @@
 // Documents as the rows of a table whose first record names the columns: TSV, a row a line, and CSV, whose quotes may
 // contain line ends. The heading is known before any unit is parsed, so that units stay independent of each other.
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 
 #include "io/corpus/encoding.hpp"
+#include "io/corpus/json_repairs.hpp"
+#include "io/corpus/json_scan.hpp"
 #include "io/corpus/kept_fields.hpp"
 #include "io/corpus/record_reader.hpp"
 #include "io/corpus/table_columns.hpp"
@@ -20,7 +21,7 @@ bool take_links(std::string_view cell, std::vector<std::string>& links, const re
     const auto is_blank = [](char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; };
     while (!cell.empty() && is_blank(cell.front())) cell.remove_prefix(1);
     if (cell.starts_with('[')) {
-        if (!nlohmann::json::accept(cell)) return false;
+        if (!is_json(cell)) return false;
         for (json_parts parts(json_value::of_line(cell)); parts.next();) {
             const json_value link = parts.value();
             if (!link.is_string() && !link.is_integer()) return false;

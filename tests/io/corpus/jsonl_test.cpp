@@ -135,6 +135,14 @@ TEST(jsonl, malformed_values_of_ignored_members_are_malformed_lines) {
     EXPECT_THAT(all.documents, IsEmpty());
 }
 
+// The slow reader's parser takes a NUL for the end of the text.
+TEST(jsonl, a_nul_does_not_end_a_line) {
+    using namespace std::string_literals;
+    const auto all = read("{\"id\":1,\"text\":\"a\",\"n\":1e400}\0 {\"id\":9}\n{\"id\":2,\"text\":\"b\"}\n"s);
+    EXPECT_THAT(ids(all), ElementsAre("2"));
+    EXPECT_THAT(issues(all), ElementsAre("1: malformed JSON"));
+}
+
 TEST(jsonl, null_is_no_title_and_no_links) {
     const auto all = read("{\"id\":\"a\",\"text\":\"\",\"title\":null,\"links\":null}\n");
     EXPECT_THAT(ids(all), ElementsAre("a"));
