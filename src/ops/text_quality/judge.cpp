@@ -180,8 +180,8 @@ bool judge::passes(std::uint32_t rule, const chosen_rule& setting, measured valu
 
 /// Of a text of ordinary length they are found once; of a longer one again, rather than all kept.
 void judge::each_words(text_words::take_words take) {
-    constexpr std::size_t most_at_once = 1 << 20;
-    if (text_.size() > most_at_once) return source_.words_in_parts(text_, take);
+    constexpr std::size_t max_at_once = 1 << 20;
+    if (text_.size() > max_at_once) return source_.words_in_parts(text_, take);
     if (!words_) words_ = source_.words_of(text_);
     take(*words_);
 }

@@ -33,9 +33,9 @@ std::uint64_t key_of(std::string_view text, std::size_t begin, std::size_t bytes
 }  // namespace
 
 void key_numbers::begin(std::size_t keys) {
-    constexpr std::size_t most_expected = 1 << 14;  // a long text has fewer different words than words
+    constexpr std::size_t max_expected = 1 << 14;  // a long text has fewer different words than words
     entries_.clear();
-    make_slots(std::bit_ceil(std::max<std::size_t>(16, 2 * std::min(keys, most_expected))));
+    make_slots(std::bit_ceil(std::max<std::size_t>(16, 2 * std::min(keys, max_expected))));
 }
 
 void key_numbers::make_slots(std::size_t slots) {

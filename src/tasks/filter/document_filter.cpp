@@ -355,8 +355,8 @@ void document_filter::mask(document& d, std::string_view text, worker& mine, jud
         std::string changed = made.ips != 0      ? std::move(mine.again)
                               : made.emails != 0 ? std::move(mine.masked)
                                                  : std::string(text);
-        constexpr std::size_t most_kept = 1 << 20;
-        if (changed.size() > most_kept) {
+        constexpr std::size_t max_kept = 1 << 20;
+        if (changed.size() > max_kept) {
             release(mine.masked);
             release(mine.again);
         }
