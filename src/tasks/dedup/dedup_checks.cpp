@@ -17,7 +17,6 @@
 #include "tasks/corpus/reading_rules.hpp"
 #include "tasks/dedup/duplicate_store.hpp"
 #include "tasks/dedup/preference.hpp"
-#include "tasks/shared/first_use.hpp"
 
 namespace quern {
 
@@ -95,9 +94,8 @@ void check_request(const dedup_options& options) {
 }
 
 device_ahead choose_device_ahead(const context& ctx, duplicate_method method) {
-    if (method == duplicate_method::automatic)
-        return {ctx, "dedup", offered_places::several_gpus, compare_few_texts};
-    if (method == duplicate_method::signature) return {ctx, "dedup", offered_places::several_gpus};
+    if (method == duplicate_method::automatic || method == duplicate_method::signature)
+        return {ctx, "dedup", offered_places::several_gpus};
     if (!compares_words(method)) return {ctx, "dedup"};
     const auto name = duplicate_method_names[static_cast<std::size_t>(method)];
     return {ctx, fmt::format("method {}", name),

@@ -12,7 +12,6 @@
 #include "device/files/file_writer.hpp"
 #include "quern/base/error.hpp"
 #include "tasks/corpus/described_corpus.hpp"
-#include "tasks/shared/first_use.hpp"
 #include "tasks/store/layout.hpp"
 #include "tasks/store/stop_words_file.hpp"
 #include "tasks/store_build/build_description.hpp"
@@ -40,8 +39,7 @@ device_ahead choose_device_ahead(const build_options& options, const context& ct
     const bool cpu_only =
         ctx.device.where == device_choice::kind::automatic && options.skip == all_build_stages;
     if (cpu_only) return {ctx, "an index", offered_places::cpu_only};
-    if (options.skip.contains(build_stage::duplicates)) return {ctx, "build", offered_places::several_gpus};
-    return {ctx, "build", offered_places::several_gpus, compare_few_texts};
+    return {ctx, "build", offered_places::several_gpus};
 }
 
 }  // namespace
@@ -100,14 +98,7 @@ build_result build_run::make_all() {
 }
 
 void build_run::settle_device() {
-    if (!statistics_.device.empty()) return;
-    ctx_ = device_.pinned(statistics_);
-    const bool has_gpu = ctx_.device.where == device_choice::kind::cuda;
-    if (!has_gpu || options_.skip.contains(build_stage::thesaurus)) return;
-    context quiet = ctx_;
-    quiet.on_log = nullptr;
-    quiet.on_progress = nullptr;
-    preparing_.start([quiet = std::move(quiet)] { compare_few_words(quiet); });
+    if (statistics_.device.empty()) ctx_ = device_.pinned(statistics_);
 }
 
 std::string build_run::request() const {

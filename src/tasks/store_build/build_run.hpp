@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "device/files/scratch_folder.hpp"
-#include "device/own_threads.hpp"
 #include "io/corpus/corpus.hpp"
 #include "io/corpus/file_log.hpp"
 #include "io/files/atomic_folder.hpp"
@@ -113,7 +112,6 @@ class build_run {
     io::resumable_folder folder_;
     std::optional<text_passages> passages_;  // until there is a thesaurus, if this run has indexed all texts
     const added_stage* at_work_ = nullptr;
-    alongside preparing_;  ///< a GPU for the thesaurus; what fails there fails again in that stage
 };
 
 }  // namespace quern

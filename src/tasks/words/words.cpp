@@ -25,7 +25,6 @@
 #include "tasks/cluster/corpus_shards.hpp"
 #include "tasks/corpus/reading_rules.hpp"
 #include "tasks/shared/device_ahead.hpp"
-#include "tasks/shared/first_use.hpp"
 #include "tasks/shared/pinned_to_device.hpp"
 #include "tasks/shared/stage_clock.hpp"
 #include "tasks/store/stop_words_file.hpp"
@@ -52,7 +51,7 @@ class words_run {
           reader_(reader),
           job_(job),
           params_(options.params),
-          device_(ctx, "words", offered_places::several_gpus, compare_few_words),
+          device_(ctx, "words", offered_places::several_gpus),
           ctx_(device_.reading()),
           folder_(options.space, options.force ? io::existing::replace : io::existing::refuse),
           scratch_(ctx_),
