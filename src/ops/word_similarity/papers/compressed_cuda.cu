@@ -67,8 +67,8 @@ neighbour_lists find_compressed(cuda_place& place, const fixed_rows& rows,
                      place.memory().left() / 2);
     const bool is_lin = options.measure == similarity_measure::lin;
     const double scale = std::ldexp(1.0, is_lin ? rows.bits : rows.product_bits);
-    const unsigned blocks = options.blocks != 0 ? options.blocks : place.multiprocessors() * 8;
-    const unsigned threads = std::min(options.threads != 0 ? options.threads : 128, 1024u);
+    const unsigned blocks = options.blocks != 0 ? options.blocks : place.multiprocessors() * 40;
+    const unsigned threads = std::min(options.threads != 0 ? options.threads : 768, 1024u);
     for (std::size_t i = 0; i < tiles.size(); ++i) {
         for (std::size_t j = i; j < tiles.size(); ++j) {
             place.ctx().check_stop();
