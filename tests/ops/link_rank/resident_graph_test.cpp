@@ -100,8 +100,9 @@ TYPED_TEST(resident_graph_test, two_gpus_hold_a_graph_that_one_does_not) {
     context ctx = TypeParam::ctx();
     ctx.gpu_memory_bytes = 4'400'000;
     // What is read in place takes no memory of the GPU.
-    if (std::getenv("QUERN_CUDA_INTEGRATED") == nullptr)
+    if (std::getenv("QUERN_CUDA_INTEGRATED") == nullptr) {
         EXPECT_THROW((void)page_rank(graph.view(), {}, ctx), out_of_memory);
+    }
     resident_graph held(graph.view(), ctx, several(ctx, 2));
     for (int call = 0; call < 2; ++call) expect_page_rank(held, graph, {.max_iterations = 20}, "two GPUs");
 }
