@@ -185,7 +185,7 @@ world	400000" ]
     ends_with 2 quern ngrams text.txt --prune '0 1' --arpa -
     says "--prune requires --smoothing kneser-ney"
     ends_with 2 quern ngrams text.txt --sentences --smoothing kneser-ney --min-count 2 --arpa -
-    says "min-count cannot be combined with kneser-ney"
+    says "kneser-ney needs the counts of all n-grams, so --min-count must be 1"
 }
 
 # KenLM's lmplz (QUERN_LMPLZ, or in PATH) makes the same model from the same text.

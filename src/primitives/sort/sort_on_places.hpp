@@ -57,8 +57,8 @@ std::uint64_t keys_before(Place& place, span_on<Place, const Key> keys, key_bits
     return begin;
 }
 
-/// As sort_pairs(), in place. Throws usage_error if the sizes differ, invalid_value for the first NaN (before anything is moved),
-/// out_of_memory: a place needs three times its part, more where one key is very frequent. Synchronises.
+/// As sort_pairs(), in place. Throws usage_error if the sizes differ, invalid_value for the first NaN, and out_of_memory: a place needs
+/// three times its part, more where one key is very frequent. The input is as it was then. Synchronises.
 template <sortable_key Key, payload Value>
 void sort_pairs(place_set& places, std::span<Key> keys, std::span<Value> values,
                 order direction = order::ascending) {
@@ -114,16 +114,23 @@ void sort_pairs(place_set& places, std::span<Key> keys, std::span<Value> values,
                                    received[q].values.span().subspan(at, size));
             }
         });
+        // Nothing is copied out before all ranges are merged: a place without memory leaves the input as it was.
+        std::vector<sorted_part<Place, Key, Value>> merged(count);
         on_each([&](Place& here, std::size_t q) {
             parts[q] = {};
             const std::uint64_t size = received[q].cuts.back();
-            const auto merged_keys = make_array<Key>(here, size, "merged keys");
-            const auto merged_values = make_array<Value>(here, size, "values of merged keys");
+            merged[q].keys = make_array<Key>(here, size, "merged keys");
+            merged[q].values = make_array<Value>(here, size, "values of merged keys");
             merge_pairs<Key, Value>(here, received[q].keys.span(), received[q].values.span(),
-                                    received[q].cuts, merged_keys.span(), merged_values.span(), direction);
-            copy_out<Key>(here, merged_keys.span(), keys.subspan(first[q], size));
-            copy_out<Value>(here, merged_values.span(), values.subspan(first[q], size));
+                                    received[q].cuts, merged[q].keys.span(), merged[q].values.span(),
+                                    direction);
             received[q] = {};
+        });
+        on_each([&](Place& here, std::size_t q) {
+            const std::uint64_t size = merged[q].keys.size();
+            copy_out<Key>(here, merged[q].keys.span(), keys.subspan(first[q], size));
+            copy_out<Value>(here, merged[q].values.span(), values.subspan(first[q], size));
+            merged[q] = {};
         });
     });
 }

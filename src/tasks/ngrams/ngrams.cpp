@@ -440,9 +440,8 @@ void refuse_unfit_model(const ngrams_options& options, bool wants_rows) {
         throw usage_error("kneser-ney needs sentences (--sentences): n-grams begin after <s>");
     if (options.ngrams.min_count > 1)
         throw usage_error(
-            "min-count cannot be combined with kneser-ney, which needs the counts of all n-grams; exclude "
-            "rare "
-            "ones by pruning");
+            "kneser-ney needs the counts of all n-grams, so --min-count must be 1; exclude rare ones by "
+            "pruning (--prune)");
     prune_thresholds(options.prune, options.ngrams.order);
 }
 

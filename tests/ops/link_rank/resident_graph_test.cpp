@@ -99,9 +99,13 @@ TYPED_TEST(resident_graph_test, two_gpus_hold_a_graph_that_one_does_not) {
     const link_graph graph = random_graph(random, 100'000, 300'000);
     context ctx = TypeParam::ctx();
     ctx.gpu_memory_bytes = 4'400'000;
-    // What is read in place takes no memory of the GPU.
-    if (std::getenv("QUERN_CUDA_INTEGRATED") == nullptr) {
+    {  // what is read in place takes no memory of the GPU
+        const char* const variable = "QUERN_CUDA_INTEGRATED";
+        const char* const before = std::getenv(variable);
+        const std::string kept = before == nullptr ? "" : before;
+        setenv(variable, "0", 1);
         EXPECT_THROW((void)page_rank(graph.view(), {}, ctx), out_of_memory);
+        before == nullptr ? unsetenv(variable) : setenv(variable, kept.c_str(), 1);
     }
     resident_graph held(graph.view(), ctx, several(ctx, 2));
     for (int call = 0; call < 2; ++call) expect_page_rank(held, graph, {.max_iterations = 20}, "two GPUs");

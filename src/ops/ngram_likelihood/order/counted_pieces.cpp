@@ -2,7 +2,7 @@
 // Sorted runs on disk would take three times the space of the words. Instead, the words are read in order several times. Each time
 // gathers and sorts the n-grams whose beginnings are in one range. Beginnings are first counted exactly, by cells: a cell is a range
 // of first words, or a frequent first word with a range of second words. So each n-gram can be written to its cell at once, and
-// one thread sorts a cell.
+// one thread sorts a cell, all threads a large one.
 #include "ops/ngram_likelihood/order/counted_pieces.hpp"
 
 #include <algorithm>
