@@ -22,7 +22,7 @@ constexpr auto correct_option =
                                          "If no document contains a word of the query, replace it by a "
                                          "similarly spelled known word: auto (in a table; "
                                          "elsewhere suggest it on standard error), on (JSON lines then have "
-                                         "a column corrected_query) or off, also with --typos never alone. "
+                                         "a column corrected_query) or off (the default with --typos never). "
                                          "Never with --topics.");
 
 void declare(command_line& line, search_request& request) {

@@ -112,6 +112,14 @@ few_words() {
     cmp roomy.arpa tight.arpa
 }
 
+@test "documents of one letter take no more memory" {
+    yes a | head -n 1500000 >lines.txt
+    yes $'a\n' | head -n 1000000 >paragraphs.txt
+    for form in lines paragraphs; do
+        within 64M 0 filter "$form.txt" --input-format "text-$form" --rules length.min-characters=1 -o kept.txt --force --quiet
+    done
+}
+
 @test "the ids of many short documents take no more memory" {
     seq 500000 | awk '{ print "{\"id\":\"" $1 "\",\"text\":\"one two\"}" }' >corpus.jsonl
     within 32M 0 dictionary corpus.jsonl -o words.dict --quiet

@@ -254,7 +254,7 @@ class main_text {
         return is_heading(elements_[at].name) ? elements_[at].name : elements_[which].name;
     }
 
-    /// Whether the element is one of at least three sections of a document, as in manuals: alike, next to each other, and
+    /// Whether the element is one of at least three sections of a document, as in manuals: alike, of the same parent, and
     /// with headings of one level. The others are no surroundings, even if one section holds nearly all sentences.
     bool is_among_sections(std::size_t which) const {
         constexpr std::size_t min_sections = 3;

@@ -144,6 +144,7 @@ class lines final : public blocks {
 };
 
 class text_paragraphs final : public blocks {
+    bool may_be_short() const override { return true; }
     bool finish(document& made, std::string_view block, const unit_position& position, std::uint64_t,
                 parsed_unit& out) const override {
         if (trimmed(made.text).empty()) {

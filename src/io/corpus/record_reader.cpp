@@ -96,6 +96,7 @@ class record_reader final : public corpus_reader {
                 look = std::min<std::uint64_t>(std::max<std::uint64_t>(2 * look, 64), most + 1);
             }
         }
+        if (form_->may_be_short()) end = end_of_some(bytes.bytes().substr(0, end));
         rest_.append(bytes.bytes().substr(end));
         bytes.truncate(end);
         return finish(std::move(bytes), std::move(before));
@@ -105,6 +106,19 @@ class record_reader final : public corpus_reader {
     std::uint64_t total_bytes() const override { return source_->size(); }
 
   private:
+    /// The end of the first records, as many as a unit may have.
+    std::size_t end_of_some(std::string_view records) const {
+        constexpr std::size_t bytes_a_record = 64;
+        const std::size_t most = unit_bytes_ / bytes_a_record + 1;
+        if (count_line_ends(records) <= most) return records.size();
+        std::size_t end = 0;
+        for (std::size_t i = 0; i < most && end < records.size(); ++i) {
+            const std::size_t size = form_->first_end(records.substr(end));
+            end = size == 0 ? records.size() : end + size;
+        }
+        return end;
+    }
+
     void fill(byte_buffer& bytes, std::size_t target) {
         bytes.reserve(target);
         while (!at_end_ && bytes.size() < target) {

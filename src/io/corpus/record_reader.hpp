@@ -85,6 +85,8 @@ class record_form {
     virtual std::size_t end_mark_bytes() const = 0;
     /// Records in `bytes`, for forms whose documents are numbered; others need not count.
     virtual std::uint64_t count(std::string_view) const { return 0; }
+    /// Whether a record may be a few bytes: units then have fewer of them, because a document takes some hundred.
+    virtual bool may_be_short() const { return false; }
     /// Whether ids may occur again in a file by right: ids() is called then, and unit_position::ids has those of the
     /// records, with "#2" and so on after the first (repeated_ids).
     virtual bool may_repeat_ids() const { return false; }

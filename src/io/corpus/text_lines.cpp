@@ -21,6 +21,7 @@ class text_lines final : public line_form {
             repair(out, position.path, number, std::move(done));
         keep(out, std::move(made), position.path, number);
     }
+    bool may_be_short() const override { return true; }
     void pass_over(parsed_unit& out) const override { ++out.counts.skipped["empty line"]; }
 };
 

@@ -16,6 +16,7 @@
 
 #include "base/ascii.hpp"
 #include "io/corpus/field_names.hpp"
+#include "io/corpus/json_repairs.hpp"
 #include "io/retrieval/ranked_run.hpp"
 #include "quern/base/error.hpp"
 
@@ -282,6 +283,7 @@ std::string weights_of(const nlohmann::json& object, const line_reader& lines) {
 std::vector<topic> parse_json_topics(line_reader& lines, std::optional<std::string_view> line) {
     topic_list topics(lines);
     for (; line; line = lines.next()) {
+        if (has_nul(*line)) lines.refuse("a NUL, which JSON does not have");
         const nlohmann::json object = nlohmann::json::parse(line->begin(), line->end(), nullptr, false);
         if (!object.is_object()) lines.refuse("not a JSON object, as the lines before");
         const auto id = member_of(object, id_names, query_id_names);

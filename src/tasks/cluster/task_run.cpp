@@ -118,8 +118,11 @@ std::string text_of_ran(const json& ran) {
         gpus += fmt::format("{}{}, {}", gpus.empty() ? "" : "; ", gpu.at("name").get<std::string>(),
                             gpu.at("uuid").get<std::string>());
     const std::string device = ran.at("device");
-    return fmt::format("{}{}{}{}, {:.3g} s", ran.at("host").get<std::string>(), device.empty() ? "" : ", ",
-                       device, gpus.empty() ? "" : " (" + gpus + ")", ran.at("seconds").get<double>());
+    const auto seconds = ran.at("seconds").get<double>();
+    const std::string written =
+        seconds < 100 ? fmt::format("{:.3g}", seconds) : fmt::format("{:.0f}", seconds);
+    return fmt::format("{}{}{}{}, {} s", ran.at("host").get<std::string>(), device.empty() ? "" : ", ",
+                       device, gpus.empty() ? "" : " (" + gpus + ")", written);
 }
 
 void note_failure(const task_file& file, std::string_view why) noexcept {

@@ -8,6 +8,7 @@
 
 #include "io/files/atomic_folder.hpp"
 #include "io/files/name_lock.hpp"
+#include "quern/base/choose_device.hpp"
 #include "quern/base/error.hpp"
 #include "quern/tasks/store.hpp"
 #include "tasks/store/stop_words_file.hpp"
@@ -18,6 +19,14 @@
 
 namespace quern {
 namespace {
+
+/// A GPU that was asked for and does not work is refused before anything is made.
+void check_device(const context& requested) {
+    if (requested.device.where != device_choice::kind::cuda) return;
+    context quiet = requested;
+    quiet.on_log = nullptr;
+    static_cast<void>(choose_device(quiet, "build", offered_places::several_gpus));
+}
 
 build_result nothing_to_do(const build_options& options, store_changes changes) {
     build_result result = result_of(read_store_info(options.store));
@@ -38,6 +47,7 @@ text_options recorded_text_options(const text_options& text) {
 }
 
 build_result build(const build_options& request, const context& requested) {
+    check_device(requested);
     context ctx = requested;
     ctx.memory_bytes = requested.memory_limit();  // otherwise the system would be queried for every document
     // A refused request leaves no trace; the existing folder is checked again once no other process builds it.
