@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "device/choice_ahead.hpp"
-#include "device/place.hpp"
+#include "tasks/shared/pinned_to_device.hpp"
 
 namespace quern {
 
@@ -22,10 +22,7 @@ device_ahead::device_ahead(const context& ctx, std::string_view job, offered_pla
 }
 
 context device_ahead::pinned(run_statistics& statistics) {
-    const chosen_device chosen = choice_->wait();
-    statistics.device = chosen.name;
-    statistics.device_reason = chosen.reason;
-    return pinned_to(chosen, ctx_);
+    return pinned_to_device(choice_->wait(), ctx_, statistics);
 }
 
 }  // namespace quern

@@ -15,4 +15,7 @@ namespace quern {
 context pinned_to_device(const context& ctx, std::string_view job, run_statistics& statistics,
                          offered_places offered = offered_places::all);
 
+/// The same for a device that has been chosen; `ctx` keeps its memory.
+context pinned_to_device(const chosen_device& chosen, const context& ctx, run_statistics& statistics);
+
 }  // namespace quern
