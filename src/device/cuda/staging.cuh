@@ -40,7 +40,7 @@ struct cuda_place::staging {
     staging(const staging&) = delete;  // owns pinned memory
     staging& operator=(const staging&) = delete;
     ~staging();
-    /// That of the place, made if there is none.
+    /// The place's buffer; the first call makes it.
     static staging& of(cuda_place& place);
 
     /// Returns when all of `from` has been copied into pinned memory or further.

@@ -255,7 +255,7 @@ class main_text {
     }
 
     /// Whether the element is one of at least three sections of a document, as in manuals: alike, of the same parent, and
-    /// with headings of one level. The others are no surroundings, even if one section holds nearly all sentences.
+    /// with headings of one level. The other sections are main text too, even if one holds nearly all sentences.
     bool is_among_sections(std::size_t which) const {
         constexpr std::size_t min_sections = 3;
         const n heading = beginning_of(which);

@@ -75,8 +75,8 @@ class blocks : public record_form {
     }
 
   private:
-    /// Completes a document that has its place and text; false: it is none, which is counted. `block`: its lines, and the
-    /// empty line after it, if there is one.
+    /// Completes a document whose place and text are set. Returns false, and counts it as skipped, if it is blank. `block`: its
+    /// lines, and the empty line after it, if there is one.
     virtual bool finish(document& made, std::string_view block, const unit_position& position,
                         std::uint64_t record, parsed_unit& out) const = 0;
 

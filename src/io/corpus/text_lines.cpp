@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A document on each line of plain text. Ids are made from positions. A line of blanks is no document, as it has no text.
+// A document on each line of plain text. Ids are made from positions. Blank lines are skipped.
 #include "base/ascii.hpp"
 #include "io/corpus/encoding.hpp"
 #include "io/corpus/record_reader.hpp"
