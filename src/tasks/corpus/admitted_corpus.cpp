@@ -66,7 +66,8 @@ void admitted_corpus::admit(document_unit& unit) {
         return true;
     });
     const std::uint64_t share = ctx_.memory_limit() / 8, lines = ids_.memory_bytes();
-    if (lines > share) throw out_of_memory("a list of the lines at which the documents of a file begin", 2 * lines, share);
+    if (lines > share)
+        throw out_of_memory("a list of the lines at which the documents of a file begin", 2 * lines, share);
     for (const document& d : unit.parsed.documents) verbatim_ |= d.verbatim;
     record_.refuse_early(input_);
 }
