@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Near-duplicates, and repeated parts of documents.
+// Near-duplicates of documents.
 #include "quern/tasks/dedup.hpp"
 
 #include <nanobind/stl/filesystem.h>
@@ -7,23 +7,16 @@
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/unique_ptr.h>
 
-#include <algorithm>
 #include <array>
-#include <mutex>
-#include <shared_mutex>
 
-#include "document_text.hpp"
+#include "dedup_outputs.hpp"
 #include "documents.hpp"
 #include "errors.hpp"
 #include "fingerprint.hpp"
 #include "module.hpp"
-#include "outputs.hpp"
 #include "quern/base/text_option_table.hpp"
 #include "quern/tasks/dedup_option_table.hpp"
-#include "quern/tasks/dedup_parts_option_table.hpp"
-#include "quern/tasks/output_file.hpp"
 #include "quern/tasks/output_harm.hpp"
-#include "quern/tasks/signature_option_table.hpp"
 #include "result.hpp"
 #include "texts.hpp"
 
@@ -31,8 +24,6 @@ namespace nb = nanobind;
 
 namespace quern::python {
 namespace {
-
-// ---- Near-duplicates ----
 
 struct dedup_call : corpus_call {
     dedup_options options;
@@ -148,14 +139,6 @@ std::string fingerprint_of(const found_duplicates& found) {
     });
 }
 
-/// The files and folders that a run reads.
-template <class Options>
-std::vector<std::filesystem::path> inputs_of(const Options& options) {
-    std::vector<std::filesystem::path> all = options.inputs;
-    all.insert(all.end(), options.against.begin(), options.against.end());
-    return all;
-}
-
 std::unique_ptr<found_duplicates> find_duplicates(const nb::object& documents, dedup_call& call) {
     document_argument given(documents, call);
     if (given.rows() && !call.options.prefer.empty())
@@ -201,17 +184,6 @@ std::unique_ptr<found_duplicates> find_duplicates(const nb::object& documents, d
     return found;
 }
 
-template <class Request>
-void add_outputs(parameters<Request>& to, const char* what) {
-    to.add({"output", "str | os.PathLike[str] | None", "None", what},
-           [](Request& r, nb::handle given) { r.output = text_of("output", given); });
-    to.add({"report", "str | os.PathLike[str] | None", "None",
-            "Write an HTML page about the result to this file."},
-           [](Request& r, nb::handle given) { r.report = text_of("report", given); });
-    to.add({"overwrite", "bool", "False", "Replace existing files."},
-           [](Request& r, nb::handle given) { r.overwrite = bool_of("overwrite", given); });
-}
-
 void add_dedup_options(parameters<dedup_call>& to) {
     to.table<&dedup_call::options, &dedup_options::duplicates>().table<&dedup_call::options>();
     to.add({"prefer", "Sequence[str | os.PathLike[str]] | None", "None",
@@ -235,7 +207,17 @@ void add_dedup_options(parameters<dedup_call>& to) {
     to.table<&dedup_call::options, &dedup_options::text>();
 }
 
-void declare_duplicates(nb::module_& module) {
+}  // namespace
+
+void declare_dedup(nb::module_& module) {
+    module.def(
+        "_text_address",
+        [](const nb::object& documents, std::uint64_t row) {
+            const corpus_call call;
+            return reinterpret_cast<std::uintptr_t>(document_argument(documents, call).text_address(row));
+        },
+        nb::arg("documents").none(), nb::arg("row"),
+        "For tests: where the text of a document of Arrow is read.");
     nb::class_<found_duplicates>(module, "DedupResult", "The near-duplicates of a collection.")
         .def_prop_ro("keep", keep_mask, nb::sig("def keep(self) -> NDArray[numpy.bool_]"),
                      "A bool for each given document, in their order: whether it stays. `frame[result.keep]` "
@@ -345,436 +327,6 @@ mappings; a table or column of pyarrow, polars, pandas, DuckDB or datasets, read
 Raises UsageError (options, missing inputs), InvalidInput (too much rejected, no documents), OutOfMemory, DeviceError,
 DamagedStore, StorageError. Cost: one pass over the documents, whose texts go to `tmp`; then that of the method
 (docs/near_duplicates.md).)"));
-}
-
-// ---- One document at a time ----
-
-struct stream_call : call {
-    dedup_options options;
-};
-
-/// Threads may share it. Calls that change it hold the lock alone; take it without the interpreter's lock.
-struct open_stream {
-    duplicate_stream stream;
-    mutable std::shared_mutex lock;
-
-    template <class Work>
-    auto alone(const Work& work) {
-        const nb::gil_scoped_release released;
-        const std::lock_guard held(lock);
-        return work(stream);
-    }
-    template <class Work>
-    auto together(const Work& work) const {
-        const nb::gil_scoped_release released;
-        const std::shared_lock held(lock);
-        return work(stream);
-    }
-};
-
-/// An answer with its own copies of the ids, which another thread's document may move.
-struct stream_answer {
-    duplicate_stream::stream_result found;
-    std::vector<std::string> ids;
-
-    stream_answer(const duplicate_stream& stream, duplicate_stream::stream_result&& answer)
-        : found(std::move(answer)) {
-        for (const duplicate_pair& p : found.duplicates) ids.emplace_back(stream.id(p.a));
-    }
-};
-
-std::string json_line(const nb::handle id, const nb::handle text) {
-    std::string line = "{";
-    if (!id.is_none()) {
-        line += "\"id\":";
-        append_json(line, std::string_view(document_text("id", nb::str(id))));
-        line += ",";
-    }
-    line += "\"text\":";
-    append_json(line, std::string_view(document_text("text", text)));
-    return line + "}";
-}
-
-/// Why the line is no document, if it is none.
-std::string_view reason_of(const duplicate_stream::stream_result& found) {
-    if (found.is_document) return {};
-    return found.why.empty() ? std::string_view("the document is empty") : std::string_view(found.why);
-}
-
-nb::dict dict_of(const stream_answer& answer, bool with_error = false) {
-    const duplicate_stream::stream_result& found = answer.found;
-    const std::string_view reason = reason_of(found);
-    if (!reason.empty() && !with_error) refuse(std::string(reason));
-    nb::dict made;
-    made["id"] = found.id;
-    nb::list duplicates;
-    for (std::size_t i = 0; i < answer.ids.size(); ++i) {
-        nb::dict one;
-        one["id"] = text_object(answer.ids[i]);
-        one["distance"] = found.duplicates[i].distance;
-        one["rate"] = found.duplicates[i].rate();
-        duplicates.append(one);
-    }
-    made["duplicates"] = duplicates;
-    if (with_error) made["error"] = reason.empty() ? nb::object(nb::none()) : text_object(reason);
-    return made;
-}
-
-/// JSON lines of texts, or of pairs (id, text).
-std::vector<std::string> json_lines(const nb::iterable& documents) {
-    std::vector<std::string> lines;
-    for (const nb::handle one : documents) {
-        if (nb::isinstance<nb::str>(one)) {
-            lines.push_back(json_line(nb::none(), one));
-        } else if (nb::isinstance<nb::tuple>(one) && nb::len(one) == 2) {
-            lines.push_back(json_line(one[0], one[1]));
-        } else {
-            refuse("a document is neither a text nor a tuple (expected str, or (id, text))");
-        }
-    }
-    return lines;
-}
-
-/// `process(lines, take)`: of the stream.
-template <class Process>
-std::vector<stream_answer> answers_to(const duplicate_stream& stream, std::span<const std::string> lines,
-                                      const Process& process) {
-    const std::vector<std::string_view> views(lines.begin(), lines.end());
-    std::vector<stream_answer> answers;
-    answers.reserve(lines.size());
-    process(views,
-            [&](duplicate_stream::stream_result&& found) { answers.emplace_back(stream, std::move(found)); });
-    return answers;
-}
-
-nb::list list_of(const std::vector<stream_answer>& answers) {
-    nb::list all;
-    for (const stream_answer& answer : answers) all.append(dict_of(answer, true));
-    return all;
-}
-
-void declare_stream(nb::module_& module) {
-    static parameters<stream_call> options("DuplicateStream");
-    options.table<&stream_call::options, &dedup_options::duplicates>().table<&stream_call::options>({"keep"});
-    options.add(
-        {"store", "str | os.PathLike[str] | None", "None",
-         "Also compare with the documents in this folder, and add the new ones; created if it is missing."},
-        [](stream_call& r, nb::handle given) { r.options.store = text_of("store", given); });
-    options.add({"against", "str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None", "None",
-                 "Compare only with these corpora or stores."},
-                [](stream_call& r, nb::handle given) { r.options.against = paths_of("against", given); });
-    options.common();
-
-    nb::class_<open_stream>(
-        module, "DuplicateStream",
-        R"(Near-duplicates of documents as they arrive: on the CPU, or on a GPU with device="cuda",
-where add_many() compares many documents in little more time than one.
-
->>> import quern
->>> stream = quern.DuplicateStream(threshold=0.1)
->>> stream.add("Salt comes from the sea.")["duplicates"]
-[]
->>> stream.add("Salt comes from the seas.", id="b")["duplicates"][0]["distance"]
-1
-
-Use `finish()`, or a with block, at the end: it writes what belongs to the store. Threads may share a stream: documents are
-added one at a time, queries run together.)")
-        .def(
-            "__init__",
-            [](open_stream* self, const nb::kwargs& given) {
-                const stream_call call = options.read(given);
-                new (self) open_stream{run_for(call.run,
-                                               [&](const context& ctx) {
-                                                   context used =
-                                                       ctx;  // the stream outlives the listeners of this run
-                                                   used.stop_signal = nullptr;
-                                                   used.on_log = nullptr;
-                                                   used.on_progress = nullptr;
-                                                   return duplicate_stream(call.options, used);
-                                               }),
-                                       {}};
-            },
-            nb::arg("options"), nb::sig(options.constructor_signature()), options.doc("A new stream."))
-        .def(
-            "add",
-            [](open_stream& self, nb::handle text, const nb::object& id) {
-                const std::string line = json_line(id, text);
-                return dict_of(self.alone(
-                    [&](duplicate_stream& stream) { return stream_answer(stream, stream.next(line)); }));
-            },
-            nb::arg("text").none(), nb::arg("id") = nb::none(),
-            nb::sig("def add(self, text: str, id: str | int | None = None) -> dict[str, Any]"),
-            "Compares a document with the earlier ones and adds it. Returns its `id`, and `duplicates`: "
-            "those near it that "
-            "stay, the nearest first, each a dict of id, distance and rate. Raises UsageError for a repeated "
-            "id.")
-        .def(
-            "query",
-            [](const open_stream& self, nb::handle text) {
-                const std::string line = json_line(nb::none(), text);
-                return dict_of(self.together(
-                    [&](const duplicate_stream& stream) { return stream_answer(stream, stream.ask(line)); }));
-            },
-            nb::arg("text").none(), nb::sig("def query(self, text: str) -> dict[str, Any]"),
-            "The same, but the document is not added.")
-        .def(
-            "add_many",
-            [](open_stream& self, const nb::iterable& documents) {
-                const std::vector<std::string> lines = json_lines(documents);
-                return list_of(self.alone([&](duplicate_stream& stream) {
-                    return answers_to(stream, lines,
-                                      [&](const auto& views, const auto& take) { stream.next(views, take); });
-                }));
-            },
-            nb::arg("documents"),
-            nb::sig("def add_many(self, documents: Iterable[str | tuple[str | int | None, str]]) -> "
-                    "list[dict[str, Any]]"),
-            "Adds documents, texts or (id, text), in their order, as add() would one by one. Returns a dict "
-            "for "
-            "each, which also has `error`: None, or why it was not added.")
-        .def(
-            "query_many",
-            [](const open_stream& self, const nb::iterable& documents) {
-                const std::vector<std::string> lines = json_lines(documents);
-                return list_of(self.together([&](const duplicate_stream& stream) {
-                    return answers_to(stream, lines,
-                                      [&](const auto& views, const auto& take) { stream.ask(views, take); });
-                }));
-            },
-            nb::arg("documents"),
-            nb::sig("def query_many(self, documents: Iterable[str | tuple[str | int | None, str]]) -> "
-                    "list[dict[str, Any]]"),
-            "The same, but the documents are not added, nor compared with each other.")
-        .def(
-            "commit", [](open_stream& self) { self.alone([](duplicate_stream& s) { s.commit(); }); },
-            "Writes the documents so far to the store.")
-        .def(
-            "finish", [](open_stream& self) { self.alone([](duplicate_stream& s) { s.finish(); }); },
-            "Ends the stream: writes the rest to the store.")
-        .def(
-            "__len__",
-            [](const open_stream& self) {
-                return self.together([](const duplicate_stream& s) { return s.documents(); });
-            },
-            nb::sig("def __len__(self) -> int"))
-        .def(
-            "__enter__", [](const nb::object& self) { return self; },
-            nb::sig("def __enter__(self) -> DuplicateStream"))
-        .def(
-            "__exit__",
-            [](open_stream& self, const nb::object&, const nb::object&, const nb::object&) {
-                self.alone([](duplicate_stream& s) { s.finish(); });
-            },
-            nb::arg("kind").none(), nb::arg("value").none(), nb::arg("trace").none(),
-            nb::sig("def __exit__(self, kind: object, value: object, trace: object) -> None"))
-        .def_prop_ro(
-            "memory_bytes",
-            [](const open_stream& self) {
-                return self.together([](const duplicate_stream& s) { return s.memory_bytes(); });
-            },
-            "Memory of the documents so far, in bytes; their texts are on disk.");
-}
-
-// ---- Repeated parts ----
-
-struct parts_call : corpus_call {
-    dedup_parts_options options;
-    std::filesystem::path output, report;
-    bool overwrite = false;
-    parts_call() { options.level = dedup_level::substring; }
-};
-
-nb::list texts_after_cuts(const dedup_parts_result& found) {
-    nb::list texts;
-    std::size_t next = 0;
-    const auto cuts = found.cuts();
-    for (std::uint32_t d = found.earlier(); d < found.earlier() + found.documents(); ++d) {
-        const std::string_view text = found.text(d);
-        std::string rest;
-        std::size_t at = 0;
-        for (; next < cuts.size() && cuts[next].document == d; ++next) {
-            rest.append(text.substr(at, cuts[next].begin - at));
-            at = cuts[next].end;
-        }
-        rest.append(text.substr(at));
-        texts.append(text_object(rest));
-    }
-    return texts;
-}
-
-void declare_parts(nb::module_& module) {
-    nb::class_<dedup_parts_result>(module, "PartsResult", "The repeated parts of documents.")
-        .def_prop_ro(
-            "cuts",
-            [](const dedup_parts_result& f) {
-                text_column ids, first_ids;
-                number_column<std::uint64_t> begins, ends;
-                number_column<std::int64_t> positions, firsts;
-                for (const text_cut& cut : f.cuts()) {
-                    ids.add(f.id(cut.document));
-                    begins.push_back(cut.begin);
-                    ends.push_back(cut.end);
-                    first_ids.add(f.id(cut.first));
-                    positions.push_back(std::int64_t{cut.document} - f.earlier());
-                    firsts.push_back(std::int64_t{cut.first} - f.earlier());
-                }
-                table made("cuts");
-                made.add("id", std::move(ids)).add("begin", std::move(begins)).add("end", std::move(ends));
-                made.add("first_id", std::move(first_ids)).add("position", std::move(positions));
-                made.add("first", std::move(firsts));
-                return made;
-            },
-            "What is cut: id, bytes [begin, end) of the UTF-8 text, first_id (the document with the first "
-            "occurrence), and the positions of both; negative ones are documents of `against`.")
-        .def_prop_ro(
-            "texts", texts_after_cuts, nb::sig("def texts(self) -> list[str]"),
-            "The texts without what is cut, in the order of the documents; empty if nothing is left.")
-        .def_prop_ro("documents", &dedup_parts_result::documents, "Number of documents.")
-        .def_prop_ro("changed", &dedup_parts_result::changed, "Number of documents with a cut.")
-        .def_prop_ro("dropped", &dedup_parts_result::dropped, "Number of documents of which nothing is left.")
-        .def_prop_ro("characters", &dedup_parts_result::characters, "Code points of the texts.")
-        .def_prop_ro("characters_cut", &dedup_parts_result::characters_cut, "Code points that are cut.")
-        .def_prop_ro(
-            "issues", [](const dedup_parts_result& f) { return issues_table(f.issues); },
-            "The first 100 documents that were rejected or changed.")
-        .def_prop_ro(
-            "statistics", [](const dedup_parts_result& f) { return statistics_dict(f.statistics); },
-            nb::sig("def statistics(self) -> dict[str, Any]"), "Stages, seconds, peak memory.")
-        .def_prop_ro(
-            "fingerprint",
-            [](const dedup_parts_result& f) {
-                return fingerprint_of_rows({"id", "begin", "end", "first"}, [&](row_writer& rows) {
-                    for (const text_cut& cut : f.cuts())
-                        rows.row({f.id(cut.document), cut.begin, cut.end, f.id(cut.first)});
-                });
-            },
-            "16 hexadecimal digits: XXH3 of the cuts as quern dedup --cuts writes them in TSV.")
-        .def(
-            "__repr__",
-            [](const dedup_parts_result& f) {
-                return "PartsResult(documents=" + std::to_string(f.documents()) +
-                       ", changed=" + std::to_string(f.changed()) +
-                       ", dropped=" + std::to_string(f.dropped()) + ")";
-            },
-            nb::sig("def __repr__(self) -> str"))
-        .def(
-            "_repr_html_",
-            [](nb::handle self) {
-                return nb::module_::import_("quern._display").attr("result_html")(self, "cuts");
-            },
-            nb::sig("def _repr_html_(self) -> str"));
-
-    static parameters<parts_call> options("dedup_parts");
-    options.table<&parts_call::options>();
-    options.add({"against", "str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | None", "None",
-                 "Corpora and stores whose documents come first: what occurs in them is cut, too."},
-                [](parts_call& r, nb::handle given) { r.options.against = paths_of("against", given); });
-    options.add(
-        {"output", "str | os.PathLike[str] | None", "None",
-         "Write the documents without what is cut to this file; those of which nothing is left are dropped. "
-         "With a slash at the end: to a new folder, a file for each file of the corpus."},
-        [](parts_call& r, nb::handle given) { r.output = text_of("output", given); });
-    options.add({"overwrite", "bool", "False", "Replace an existing file."},
-                [](parts_call& r, nb::handle given) { r.overwrite = bool_of("overwrite", given); });
-    add_corpus(options).common();
-    module.def(
-        "dedup_parts",
-        [](const nb::object& documents, const nb::kwargs& given) {
-            parts_call call = options.read(given);
-            if (call.options.level == dedup_level::document)
-                refuse(
-                    "level: 'document' is what quern.dedup compares (expected paragraph, line or substring)");
-            document_argument source(documents, call);
-            std::unique_ptr<dedup_parts_result> found;
-            run(call.run, [&](const context& ctx, calling_thread& caller) {
-                source.read_into(call.options, caller);
-                const bool to_folder = is_folder_name(call.output);
-                if (to_folder) {
-                    refuse_harm(call.output.parent_path(), inputs_of(call.options));
-                    call.options.kept_folder = call.output;
-                } else {
-                    check_result_file(call.output, call.overwrite, inputs_of(call.options));
-                }
-                call.options.keep_records = !call.output.empty() && !to_folder;
-                found = std::make_unique<dedup_parts_result>(dedup_parts(call.options, ctx));
-                if (call.output.empty()) return;
-                if (to_folder) return found->write_kept_folder(ctx);
-                write_result_file(call.output, call.overwrite, ctx,
-                                  [&](const auto& sink) { found->write_kept(sink); });
-            });
-            return found;
-        },
-        nb::arg("documents").none(), nb::arg("options"),
-        nb::sig(options.signature("documents: object", "PartsResult")),
-        options.doc(
-            R"(Cuts what occurs again: lines, paragraphs, or any substrings of at least `min_length` code points.
-
-What an earlier document has, or the same one before, is cut; first occurrences stay. Exact, and the same for every number
-of threads and memory budget. `documents`: as for `dedup`.
-
->>> import quern
->>> result = quern.dedup_parts(["Grain is ground.\nAll rights reserved.", "Salt is cooked.\nAll rights reserved."],
-...                            level="line", min_length=10)
->>> result.texts[1]
-'Salt is cooked.'
-)"));
-}
-
-// ---- Signatures ----
-
-struct signature_call : corpus_call {
-    signature_options options;
-};
-
-void declare_signatures(nb::module_& module) {
-    static parameters<signature_call> options("signatures");
-    options.table<&signature_call::options>();
-    add_corpus(options).common();
-    module.def(
-        "signatures",
-        [](const nb::object& documents, const nb::kwargs& given) {
-            signature_call call = options.read(given);
-            document_argument source(documents, call);
-            text_column ids, letters, letters_at_double;
-            number_column<std::uint64_t> sizes;
-            run(call.run, [&](const context& ctx, calling_thread& caller) {
-                source.read_into(call.options, caller);
-                signatures(call.options, ctx, [&](std::string_view id, const fuzzy_signature& s) {
-                    ids.add(id);
-                    sizes.push_back(s.block_size);
-                    letters.add(s.letters);
-                    letters_at_double.add(s.letters_at_double);
-                });
-            });
-            table made("signatures");
-            made.add("id", std::move(ids)).add("B", std::move(sizes)).add("signature", std::move(letters));
-            made.add("signature_at_2B", std::move(letters_at_double));
-            return made;
-        },
-        nb::arg("documents").none(), nb::arg("options"),
-        nb::sig(options.signature("documents: object", "Table")),
-        options.doc("The fuzzy-hash signature of each document (context-triggered piecewise hashing, "
-                    "Kornblum 2006).\n\n"
-                    "Returns a table of id, B (the block size), signature, signature_at_2B, in the order of "
-                    "the documents. "
-                    "`documents`: as for `dedup`."));
-}
-
-}  // namespace
-
-void declare_dedup(nb::module_& module) {
-    module.def(
-        "_text_address",
-        [](const nb::object& documents, std::uint64_t row) {
-            const corpus_call call;
-            return reinterpret_cast<std::uintptr_t>(document_argument(documents, call).text_address(row));
-        },
-        nb::arg("documents").none(), nb::arg("row"),
-        "For tests: where the text of a document of Arrow is read.");
-    declare_duplicates(module);
-    declare_stream(module);
-    declare_parts(module);
-    declare_signatures(module);
 }
 
 }  // namespace quern::python

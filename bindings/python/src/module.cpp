@@ -20,6 +20,9 @@ NB_MODULE(_quern, module) {
     declare_decontaminate(module);
     declare_filter(module);
     declare_dedup(module);
+    declare_duplicate_stream(module);
+    declare_dedup_parts(module);
+    declare_signatures(module);
     declare_doctor(module);
     declare_vectors(module);
     declare_graph(module);

@@ -19,6 +19,9 @@ void refuse_constructor(nanobind::class_<Class>& of, const char* instead) {
 
 void declare_decontaminate(nanobind::module_& module);
 void declare_dedup(nanobind::module_& module);
+void declare_duplicate_stream(nanobind::module_& module);
+void declare_dedup_parts(nanobind::module_& module);
+void declare_signatures(nanobind::module_& module);
 void declare_filter(nanobind::module_& module);
 void declare_doctor(nanobind::module_& module);
 void declare_vectors(nanobind::module_& module);
