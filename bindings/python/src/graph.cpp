@@ -11,172 +11,28 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "arrays.hpp"
 #include "errors.hpp"
-#include "fingerprint.hpp"
 #include "kept_run.hpp"
+#include "link_arrays.hpp"
+#include "link_ranks.hpp"
 #include "module.hpp"
+#include "node_ids.hpp"
 #include "parameters.hpp"
 #include "quern/base/error.hpp"
 #include "quern/base/rows.hpp"
 #include "quern/ops/link_rank_option_table.hpp"
 #include "quern/tasks/graph.hpp"
 #include "quern/tasks/link_rank_option_table.hpp"
-#include "table.hpp"
 #include "texts.hpp"
 
 namespace nb = nanobind;
 
 namespace quern::python {
 namespace {
-
-// ---- Nodes ----
-
-/// The ids of the nodes, by node.
-class node_ids {
-  public:
-    virtual ~node_ids() = default;
-    virtual std::string text(std::uint32_t node) const = 0;
-    virtual std::optional<std::uint32_t> node_of(std::string_view id) const = 0;
-    virtual bool are_integers() const = 0;
-};
-
-class graph_ids final : public node_ids {
-  public:
-    explicit graph_ids(node_graph graph) : graph_(std::move(graph)) {}
-    std::string text(std::uint32_t node) const override { return graph_.id_of(node); }
-    std::optional<std::uint32_t> node_of(std::string_view id) const override { return graph_.node_of(id); }
-    bool are_integers() const override { return graph_.ids_are_integers(); }
-
-  private:
-    node_graph graph_;
-};
-
-/// 0, 1, 2 …
-class position_ids final : public node_ids {
-  public:
-    explicit position_ids(std::uint32_t nodes) : nodes_(nodes) {}
-    std::string text(std::uint32_t node) const override { return std::to_string(node); }
-    std::optional<std::uint32_t> node_of(std::string_view id) const override {
-        std::uint32_t node = 0;
-        const auto [end, failure] = std::from_chars(id.data(), id.data() + id.size(), node);
-        if (failure != std::errc() || end != id.data() + id.size() || node >= nodes_ || text(node) != id)
-            return {};
-        return node;
-    }
-    bool are_integers() const override { return true; }
-
-  private:
-    std::uint32_t nodes_;
-};
-
-/// Ids that the user lists.
-class listed_ids final : public node_ids {
-  public:
-    listed_ids(std::vector<std::string> ids, bool integers) : ids_(std::move(ids)), integers_(integers) {
-        for (std::uint32_t node = 0; node < ids_.size(); ++node) {
-            if (!nodes_.emplace(ids_[node], node).second)
-                refuse("ids: '" + ids_[node] + "' is repeated at position " + std::to_string(node));
-        }
-    }
-    std::string text(std::uint32_t node) const override { return ids_[node]; }
-    std::optional<std::uint32_t> node_of(std::string_view id) const override {
-        const auto at = nodes_.find(id);
-        return at == nodes_.end() ? std::nullopt : std::optional(at->second);
-    }
-    bool are_integers() const override { return integers_; }
-
-  private:
-    std::vector<std::string> ids_;
-    std::unordered_map<std::string_view, std::uint32_t> nodes_;
-    bool integers_;
-};
-
-std::string text_of_id(nb::handle id) {
-    if (nb::isinstance<nb::str>(id)) return text_argument("ids", id);
-    if (PyBool_Check(id.ptr()) == 0 && PyIndex_Check(id.ptr()) != 0) {
-        const nb::object whole = nb::steal(PyNumber_Index(id.ptr()));
-        if (!whole.is_valid()) throw nb::python_error();
-        return nb::cast<std::string>(nb::str(whole));
-    }
-    refuse_type("ids", "texts or whole numbers", nb::cast<std::string>(nb::repr(id)));
-}
-
-/// Python's text of an id: an int, or a str.
-nb::object python_id(const node_ids& ids, std::uint32_t node) {
-    const std::string text = ids.text(node);
-    if (ids.are_integers()) return nb::steal(PyLong_FromString(text.c_str(), nullptr, 10));
-    return text_object(text);
-}
-
-// ---- Results ----
-
-/// As quern.LinkRanks.
-struct python_ranks {
-    std::shared_ptr<const node_ids> ids;
-    std::shared_ptr<const std::vector<double>> ranks, hubs;  ///< hubs: of hits, else null
-    std::shared_ptr<const std::vector<std::uint32_t>> order;
-    std::uint32_t iterations = 0;
-    double change = 0, error = 0;
-    bool converged = false;
-    std::string place;
-};
-
-python_ranks result_of(std::shared_ptr<const node_ids> ids, link_ranks&& found) {
-    python_ranks made;
-    made.ids = std::move(ids);
-    made.ranks = std::make_shared<const std::vector<double>>(std::move(found.ranks));
-    made.order = std::make_shared<const std::vector<std::uint32_t>>(std::move(found.order));
-    made.iterations = found.iterations;
-    made.change = found.change;
-    made.error = found.error_bound;
-    made.converged = found.converged;
-    made.place = std::move(found.place);
-    return made;
-}
-
-table table_of(const python_ranks& found) {
-    table rows("nodes");
-    if (found.ids->are_integers()) {
-        number_column<std::uint64_t> ids;
-        ids.reserve(found.order->size());
-        for (const std::uint32_t node : *found.order) ids.push_back(std::stoull(found.ids->text(node)));
-        rows.add("id", std::move(ids));
-    } else {
-        text_column ids;
-        for (const std::uint32_t node : *found.order) ids.add(found.ids->text(node));
-        rows.add("id", std::move(ids));
-    }
-    const auto by_rank = [&](const std::vector<double>& values) {
-        number_column<double> column;
-        column.reserve(found.order->size());
-        for (const std::uint32_t node : *found.order) column.push_back(values[node]);
-        return column;
-    };
-    rows.add(found.hubs ? "authority" : "rank", by_rank(*found.ranks));
-    if (found.hubs) rows.add("hub", by_rank(*found.hubs));
-    return rows;
-}
-
-std::string fingerprint_of(const python_ranks& found) {
-    const auto columns = found.hubs ? std::vector<std::string>{"id", "authority", "hub"}
-                                    : std::vector<std::string>{"id", "rank"};
-    return fingerprint_of_rows(columns, [&](row_writer& rows) {
-        for (const std::uint32_t node : *found.order) {
-            const std::string id = found.ids->text(node);
-            if (found.hubs)
-                rows.row({std::string_view(id), (*found.ranks)[node], (*found.hubs)[node]});
-            else
-                rows.row({std::string_view(id), (*found.ranks)[node]});
-        }
-    });
-}
-
-// ---- Graphs ----
 
 struct make_call : call {
     bool weighted = false;
@@ -256,110 +112,6 @@ class python_graph {
     link_graph own_;
     mutable kept_object<resident_graph> kept_{"a call of this graph"};  ///< ends before the links
 };
-
-/// The nodes of the links: numbers below `nodes`.
-std::uint32_t count_of_nodes(std::uint64_t nodes, std::string_view name) {
-    constexpr std::uint64_t most = 0xfffffffd;
-    if (nodes > most)
-        refuse(std::string(name) + ": " + std::to_string(nodes) + " nodes (expected at most 4294967293)");
-    return static_cast<std::uint32_t>(nodes);
-}
-
-/// Weights of float64, or of another type of numbers, widened.
-std::span<const double> weights_of(nb::handle given, host_array& kept, std::vector<double>& widened,
-                                   std::string_view name) {
-    kept = read_array(given, name);
-    if (kept.type == number_type::f64) return numbers_of<double>(kept, name);
-    if (kept.type == number_type::f32) {
-        const auto narrow = numbers_of<float>(kept, name);
-        widened.assign(narrow.begin(), narrow.end());
-        return widened;
-    }
-    std::vector<std::uint64_t> buffer;
-    for (const std::uint64_t value : whole_numbers_of(kept, buffer, name))
-        widened.push_back(static_cast<double>(value));
-    return widened;
-}
-
-/// Texts of a list, a column of pandas or Arrow, or a NumPy array of str or objects, held by `kept`.
-std::vector<std::string_view> texts_of(nb::handle given, std::vector<nb::object>& kept,
-                                       std::string_view name) {
-    std::vector<std::string_view> texts;
-    for (const nb::handle one : listed(given)) {
-        if (PyUnicode_Check(one.ptr()) == 0)
-            refuse_type(
-                name, "all ids to be texts, or all whole numbers",
-                nb::cast<std::string>(nb::repr(one)) + " at position " + std::to_string(texts.size()));
-        Py_ssize_t size = 0;
-        const char* const bytes = PyUnicode_AsUTF8AndSize(one.ptr(), &size);
-        if (bytes == nullptr) throw nb::python_error();
-        texts.emplace_back(bytes, static_cast<std::size_t>(size));
-        kept.push_back(nb::borrow(one));
-    }
-    return texts;
-}
-
-nb::object list_as_array(nb::handle given) {
-    if (!nb::isinstance<nb::list>(given) && !nb::isinstance<nb::tuple>(given)) return nb::borrow(given);
-    if (nb::len(given) == 0) return nb::module_::import_("numpy").attr("empty")(0, "int64");
-    return nb::module_::import_("numpy").attr("asarray")(given);
-}
-
-/// An end of all links.
-struct ends {
-    host_array array;
-    std::vector<std::uint64_t> widened;
-    std::span<const std::uint64_t> wide;
-    std::span<const std::uint32_t> narrow;  ///< of uint32 arrays, and of int32 without negative ones
-
-    void read(nb::handle given, std::string_view name) {
-        array = read_array(list_as_array(given), name);
-        const bool is_int32 = array.type == number_type::i32 && array.dimensions() == 1;
-        if ((array.type == number_type::u32 && array.dimensions() == 1) || is_int32) {
-            array = contiguous(std::move(array), name);
-            narrow = {reinterpret_cast<const std::uint32_t*>(array.data), array.size()};
-            if (is_int32) {
-                const auto at = std::ranges::find_if(narrow, [](std::uint32_t id) { return id >> 31 != 0; });
-                if (at != narrow.end())
-                    refuse(std::string(name) + "[" + std::to_string(at - narrow.begin()) +
-                           "] is negative (expected whole numbers of at least 0)");
-            }
-            return;
-        }
-        wide = whole_numbers_of(array, widened, name);
-    }
-    bool is_narrow() const { return wide.empty() && !narrow.empty(); }
-    std::size_t size() const { return is_narrow() ? narrow.size() : wide.size(); }
-    std::uint64_t at(std::size_t i) const { return is_narrow() ? narrow[i] : wide[i]; }
-    std::span<const std::uint64_t> widen() {
-        if (is_narrow()) {
-            widened.assign(narrow.begin(), narrow.end());
-            wide = widened;
-        }
-        return wide;
-    }
-};
-
-link_graph numbered_graph(const ends& from, const ends& to, std::span<const double> weights,
-                          std::uint32_t nodes, const context& ctx) {
-    std::vector<link> links(from.size());
-    for (std::size_t i = 0; i < links.size(); ++i) {
-        const std::uint64_t source = from.at(i), target = to.at(i);
-        if (source >= nodes || target >= nodes)
-            throw usage_error("link " + std::to_string(i) + " from " + std::to_string(source) + " to " +
-                              std::to_string(target) + ", but there are " + std::to_string(nodes) + " nodes");
-        links[i] = {static_cast<std::uint32_t>(source), static_cast<std::uint32_t>(target)};
-    }
-    return make_link_graph(nodes, links, weights, ctx);
-}
-
-void check_as_many(std::size_t from, std::size_t to, std::size_t weights, bool weighted) {
-    if (from != to)
-        refuse(std::to_string(from) + " sources and " + std::to_string(to) +
-               " targets (expected one of each per link)");
-    if (weighted && weights != from)
-        refuse("weights: " + std::to_string(weights) + " for " + std::to_string(from) + " links");
-}
 
 std::unique_ptr<python_graph> from_arrays(nb::handle src, nb::handle dst, nb::handle weights, nb::handle ids,
                                           nb::handle nodes, const call& requested) {
@@ -537,120 +289,6 @@ python_ranks hits_of(const python_graph& graph, const nb::kwargs& given) {
     python_ranks made = result_of(graph.ids(), std::move(found.authorities));
     made.hubs = std::make_shared<const std::vector<double>>(std::move(found.hubs.ranks));
     return made;
-}
-
-nb::object ids_of(const node_ids& ids, std::uint32_t nodes) {
-    if (ids.are_integers()) {
-        std::vector<std::uint64_t> numbers(nodes);
-        for (std::uint32_t node = 0; node < nodes; ++node) numbers[node] = std::stoull(ids.text(node));
-        return array_from(std::move(numbers));
-    }
-    nb::list texts;
-    for (std::uint32_t node = 0; node < nodes; ++node) texts.append(python_id(ids, node));
-    return texts;
-}
-
-void declare_ranks(nb::module_& module) {
-    nb::class_<python_ranks>(module, "LinkRanks",
-                             R"(The ranks of a graph's nodes, of Graph.pagerank and Graph.hits.
-
-`ranks` has one number per node; `order` the nodes by falling rank, ties by node. `ids` names the nodes. `table` has a row
-per node, best first: id and rank, for hits id, authority and hub.)")
-        .def_prop_ro(
-            "ranks", [](const python_ranks& found) { return nb::cast(array_of(found.ranks)); },
-            nb::sig("def ranks(self) -> NDArray[numpy.float64]"),
-            "float64, by node; for hits the authorities. The sum is 1 within `error`, except with "
-            "dangling='none'.")
-        .def_prop_ro(
-            "hubs",
-            [](const python_ranks& found) -> nb::object {
-                if (!found.hubs) return nb::none();
-                return nb::cast(array_of(found.hubs));
-            },
-            nb::sig("def hubs(self) -> NDArray[numpy.float64] | None"),
-            "float64, by node, for hits; else None.")
-        .def_prop_ro(
-            "order", [](const python_ranks& found) { return nb::cast(array_of(found.order)); },
-            nb::sig("def order(self) -> NDArray[numpy.uint32]"),
-            "uint32: nodes by falling rank, ties by node.")
-        .def_prop_ro(
-            "ids",
-            [](const python_ranks& found) {
-                return ids_of(*found.ids, static_cast<std::uint32_t>(found.ranks->size()));
-            },
-            nb::sig("def ids(self) -> NDArray[numpy.uint64] | list[str]"), "The ids, by node.")
-        .def_prop_ro("table", table_of, nb::sig("def table(self) -> Table"), "Rows by falling rank.")
-        .def_ro("iterations", &python_ranks::iterations, "Steps.")
-        .def_ro("change", &python_ranks::change, "The L1 change of the last step.")
-        .def_ro("error", &python_ranks::error,
-                "Upper bound of the sum of |rank - true rank|, proved in docs/link_rank.md; NaN for hits.")
-        .def_ro("converged", &python_ranks::converged,
-                "Whether the change of the last step is below the tolerance.")
-        .def_ro("place", &python_ranks::place, "The device, with the reason.")
-        .def_prop_ro("fingerprint", fingerprint_of,
-                     "XXH3-64 of the rows that `quern pagerank --format tsv` writes for the graph.")
-        .def("__len__", [](const python_ranks& found) { return found.ranks->size(); })
-        .def(
-            "__getitem__",
-            [](const python_ranks& found, const nb::object& id) {
-                const std::string text = text_of_id(id);
-                const auto node = found.ids->node_of(text);
-                if (!node) throw nb::key_error(("'" + text + "' is not a node of the graph").c_str());
-                return (*found.ranks)[*node];
-            },
-            nb::arg("id"), nb::sig("def __getitem__(self, id: int | str, /) -> float"))
-        .def(
-            "keys",
-            [](const nb::object& self) {
-                const nb::object ids = self.attr("ids");
-                return nb::hasattr(ids, "tolist") ? nb::object(ids.attr("tolist")()) : ids;
-            },
-            nb::sig("def keys(self) -> list[Any]"), "The ids, by node: `dict(ranks)` has the rank of each.")
-        .def(
-            "__iter__", [](const nb::object& self) { return nb::iter(self.attr("keys")()); },
-            nb::sig("def __iter__(self) -> Iterator[Any]"))
-        .def(
-            "__getstate__",
-            [](const python_ranks& found) {
-                const auto nodes = static_cast<std::uint32_t>(found.ranks->size());
-                return nb::make_tuple(
-                    ids_of(*found.ids, nodes), found.ids->are_integers(), nb::cast(array_of(found.ranks)),
-                    found.hubs ? nb::cast(array_of(found.hubs)) : nb::none(), nb::cast(array_of(found.order)),
-                    found.iterations, found.change, found.error, found.converged, found.place);
-            },
-            nb::sig("def __getstate__(self) -> tuple[Any, ...]"))
-        .def(
-            "__setstate__",
-            [](python_ranks& self, const nb::tuple& state) {
-                std::vector<std::string> texts;
-                for (const nb::handle id : state[0]) texts.push_back(text_of_id(id));
-                const auto doubles = [](nb::handle given) {
-                    host_array kept = read_array(given, "ranks");
-                    const auto values = numbers_of<double>(kept, "ranks");
-                    return std::make_shared<const std::vector<double>>(values.begin(), values.end());
-                };
-                host_array kept = read_array(state[4], "order");
-                const auto order = numbers_of<std::uint32_t>(kept, "order");
-                new (&self) python_ranks{
-                    std::make_shared<listed_ids>(std::move(texts), nb::cast<bool>(state[1])),
-                    doubles(state[2]),
-                    state[3].is_none() ? nullptr : doubles(state[3]),
-                    std::make_shared<const std::vector<std::uint32_t>>(order.begin(), order.end()),
-                    nb::cast<std::uint32_t>(state[5]),
-                    nb::cast<double>(state[6]),
-                    nb::cast<double>(state[7]),
-                    nb::cast<bool>(state[8]),
-                    nb::cast<std::string>(state[9])};
-            },
-            nb::sig("def __setstate__(self, state: tuple[Any, ...], /) -> None"))
-        .def(
-            "__repr__",
-            [](nb::handle self) { return nb::module_::import_("quern._graphs").attr("text_of_ranks")(self); },
-            nb::sig("def __repr__(self) -> str"))
-        .def(
-            "_repr_html_",
-            [](nb::handle self) { return nb::module_::import_("quern._graphs").attr("html_of_ranks")(self); },
-            nb::sig("def _repr_html_(self) -> str"));
 }
 
 }  // namespace
