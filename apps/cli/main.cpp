@@ -17,6 +17,7 @@
 #include "commands.hpp"
 #include "exit_code.hpp"
 #include "help_page.hpp"
+#include "nearest_name.hpp"
 #include "output.hpp"
 #include "quern/base/error.hpp"
 #include "quern/base/pdf_program.hpp"

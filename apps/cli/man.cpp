@@ -9,6 +9,7 @@
 
 #include "commands.hpp"
 #include "man_page.hpp"
+#include "nearest_name.hpp"
 #include "quern/base/error.hpp"
 #include "session.hpp"
 
