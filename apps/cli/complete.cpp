@@ -26,6 +26,7 @@ int run_complete(const command& self, const std::vector<std::string>& arguments)
     line.arguments("TEXT", "What is typed; several arguments are joined by blanks.", words, true);
     line.section("Options of complete");
     line.option("k", options);
+    for (const char* name : {"--top", "--limit", "-n"}) line.hint(name, "for the number of words use -k N");
     line.option("typos", options);
     declare_common(line, common, {.scratch = false});
     line.example("quern complete wiki 'water mi'", "The ten most frequent words that begin with mi.");

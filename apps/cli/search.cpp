@@ -37,6 +37,7 @@ void declare(command_line& line, search_request& request) {
     search_options& search = request.search;
     ranking_options& ranking = search.ranking;
     line.option("k", search, "10; 1000 with --topics");
+    for (const char* name : {"--top", "--limit", "-n"}) line.hint(name, "for the number of results use -k N");
     line.option("model", ranking);
     line.option("k1", ranking);
     line.option("b", ranking);

@@ -16,6 +16,8 @@ commands() { quern --help | sed -n '/^Commands:/,/^$/s/^  \([a-z]*\) .*/\1/p'; }
     refused "unknown option -k: pagerank writes all nodes" pagerank graph.tsv -k 2
     refused "measure 'F9': is not known" evaluate qrels run -m F9
     refused "unknown option --index: " nearest set.txt --queries set.txt --index ivf
+    refused "unknown option --top: for the number of results use -k N" search store --top 3 word
+    refused "unknown option --limit: for the number of words use -k N" complete store --limit 3 word
     refused "unknown option -x (quern pagerank --help" pagerank graph.tsv -x 2
     refused "unknown option --first" info store --first --second
     refused "unknown option --threds; did you mean --threads?" pagerank graph.tsv --threds 2
