@@ -4,9 +4,12 @@
 //   1. 64 bytes of counts (sketch.hpp);
 //   2. bitmaps of grams (gram_sketch.hpp), or 1 KB of counts, whichever is cheaper (second_filter.hpp);
 //   3. the q-grams of the texts themselves (gram_filter.hpp);
-// then the bounded edit distance. Each filter is a lower bound of the edit distance, so none loses a pair. Old texts are compared with the new ones first
-// (old_texts.hpp). Where memory does not hold the sketches of all classes, a tile of them is compared with itself and with
-// the tiles that its windows reach (sketched_classes.hpp).
+// then the bounded edit distance. Each filter is a lower bound of the edit distance, so none loses a pair. Old texts are
+// compared with the new ones first (old_texts.hpp). Where memory does not hold the sketches of all classes, a tile of them
+// is compared with itself and with the tiles that its windows reach (sketched_classes.hpp).
+//
+// The classes of short texts, the first ones, are not scanned where an index of their segments finds their pairs
+// (short_texts.hpp): where there are many, that costs less.
 //
 // Where links are enough, the costly filters skip texts that are already connected, and the cheap filter skips ranges of
 // classes that are all connected (link_search.hpp).
@@ -19,9 +22,11 @@
 #include "device/progress_meter.hpp"
 #include "ops/near_duplicates/duplicate_methods.hpp"
 #include "ops/near_duplicates/filter/candidate_scan.hpp"
+#include "ops/near_duplicates/filter/find_on_cpu.hpp"
 #include "ops/near_duplicates/filter/gram_filter.hpp"
 #include "ops/near_duplicates/filter/pair_bounds.hpp"
 #include "ops/near_duplicates/filter/second_filter.hpp"
+#include "ops/near_duplicates/filter/short_texts.hpp"
 #include "ops/near_duplicates/filter/sketched_classes.hpp"
 #include "ops/near_duplicates/links/link_search.hpp"
 #include "ops/near_duplicates/texts/old_texts.hpp"
@@ -279,53 +284,63 @@ std::uint32_t extra_rows(const text_classes& classes, const decimal& threshold, 
 }  // namespace
 
 template <class Unit>
-std::vector<duplicate_pair> find_by_sketches(cpu_place& place, const text_list& list,
-                                             const text_sketches& known, const duplicate_options& options,
-                                             const duplicate_scope& scope, duplicate_counts& counts) {
+std::vector<duplicate_pair> find_on_cpu(cpu_place& place, const text_list& list, const text_sketches& known,
+                                        const duplicate_options& options, const duplicate_scope& scope,
+                                        const segment_choice& choice, duplicate_counts& counts) {
+    const decimal& threshold = options.threshold;
     const sketch_list sketches(place, list, known, unit_of<Unit>, scope.first_new);
     const unit_texts<Unit> texts(place, list, sketches);
     const text_classes classes(place, sketches, scope.first_new, sketches.size(), true);
     std::vector<duplicate_pair> found;
     std::vector<text_copy> copies;
-    const auto take = [&](std::span<const candidate> candidates) {
-        texts.append_pairs(place, place, options.threshold, candidates, found, counts);
+    const take_candidates take = [&](std::span<const candidate> candidates) {
+        texts.append_pairs(place, place, threshold, candidates, found, counts);
     };
-    const std::uint64_t pairs_with_new =
-        scope.within_new ? pairs_in_windows(place, classes, options.threshold) : 0;
+    const std::uint64_t pairs_with_new = scope.within_new ? pairs_in_windows(place, classes, threshold) : 0;
     const std::uint64_t to_compare =
-        about_pairs_with_old(place, sketches, classes, options.threshold) + pairs_with_new;
+        about_pairs_with_old(place, sketches, classes, threshold) + pairs_with_new;
+    short_texts<Unit> shorts(place, texts, sketches, classes, scope, threshold, choice);
+    // The classes that are scanned.
+    const class_range with_old{scope.first_new != 0 ? shorts.end_with_old() : classes.size(), classes.size()},
+        with_new{scope.within_new ? shorts.end_with_new() : classes.size(), classes.size()};
+    const std::uint32_t first = std::min(with_old.first, with_new.first);
+    const std::uint64_t to_scan = to_compare - std::min(to_compare, shorts.pairs());
     const gram_rules rules = learn_rules(place, texts, classes);
     const search_cost cost =
-        estimate_cost(texts, sketches, classes, rules, options.threshold, to_compare, wants_links(scope));
-    report_cost(
-        place.ctx(), to_compare,
-        (std::min(cost.with_counts, cost.with_bitmaps) + cost.edits) / static_cast<double>(place.threads()));
+        estimate_cost(texts, sketches, classes, rules, threshold, to_scan, wants_links(scope), first);
+    report_cost(place.ctx(), to_compare,
+                (std::min(cost.with_counts, cost.with_bitmaps) + cost.edits + shorts.seconds()) /
+                    static_cast<double>(place.threads()));
+    std::optional<link_search> search;
+    if (wants_links(scope)) search.emplace(place, sketches.size());
+    progress_meter meter(place.ctx(), "compare", to_compare, "pairs");
+    const found_pairs to_short{take, search ? &*search : nullptr, counts, meter};
+    shorts.join_old(copies, to_short);
     // With a flag for each class: skipped, and connected.
     const budget_share counted(place.memory(), (sketch_sizes::bytes_of_a_class + 2) * classes.size(),
                                "sizes of sketches");
-    const sketch_sizes sizes(place, classes, options.threshold, cost.cheaper());
-    std::optional<link_search> search;
-    if (wants_links(scope)) search.emplace(place, sketches.size());
-    // The rest is for candidates, which links do not collect, and for the buffers of threads.
-    const std::uint64_t left = place.memory().left();
-    const tile_sizes tiles = tiles_within(search ? left - left / 4 : left / 2, sizes);
+    const sketch_sizes sizes(place, classes, threshold, cost.cheaper());
     std::optional<sketched_classes> rows;
     const auto sketch_rows = [&](class_range range) {
         if (rows && rows->range == range) return;
         rows.reset();
         rows.emplace(sketch_classes(place, texts, sketches, rules, sizes, range));
     };
-    const class_range all{0, classes.size()};
-    progress_meter meter(place.ctx(), "compare", to_compare, "pairs");
+    // The rest is for candidates, which links do not collect, and for the buffers of threads.
+    const std::uint64_t left = place.memory().left();
+    const std::uint64_t of_tiles = search ? left - left / 4 : left / 2;
     if (scope.first_new != 0) {
-        for_each_tile(sizes, all, tiles.rows, [&](class_range range) {
-            sketch_rows(range);
-            scan_old_texts(place, texts, sketches, rules, *rows, options.threshold, take,
-                           search ? &*search : nullptr, copies, counts, meter);
-        });
+        for_each_tile(sizes, with_old, tiles_within(of_tiles, sizes, with_old.first).rows,
+                      [&](class_range range) {
+                          sketch_rows(range);
+                          scan_old_texts(place, texts, sketches, rules, *rows, threshold, take,
+                                         to_short.search, copies, counts, meter);
+                      });
     }
     const std::vector<std::uint8_t> skipped = lead_to_old(classes, copies);
     if (scope.within_new) {
+        if (shorts.end_with_new() != 0) rows.reset();
+        shorts.join_new(skipped, to_short);
         std::optional<linked_ranges> linked;
         if (search) linked.emplace(classes, *search);
         tbb::enumerable_thread_specific<row_scratch<Unit>> scratch([&] {
@@ -337,7 +352,7 @@ std::vector<duplicate_pair> find_by_sketches(cpu_place& place, const text_list& 
         const auto compare_with = [&](const sketched_classes& columns, std::uint32_t end) {
             const auto ends = cut_rows(sizes, {rows->range.first, end});
             const auto scan = [&](std::size_t p) {
-                row_scan<Unit> some(texts, *rows, columns, skipped, options.threshold, scratch.local(),
+                row_scan<Unit> some(texts, *rows, columns, skipped, threshold, scratch.local(),
                                     linked ? &*linked : nullptr, place.ctx());
                 some.scan(ends[p], ends[p + 1]);
                 meter.add(some.result.allowed);
@@ -345,13 +360,15 @@ std::vector<duplicate_pair> find_by_sketches(cpu_place& place, const text_list& 
             };
             scan_pieces(place, ends.size() - 1, scan, take, copies, counts, meter);
         };
-        for_each_tile(sizes, all, tiles.rows, [&](class_range range) {
+        const tile_sizes tiles = tiles_within(of_tiles, sizes, with_new.first);
+        for_each_tile(sizes, with_new, tiles.rows, [&](class_range range) {
             sketch_rows(range);
             compare_with(*rows, range.last);
-            const std::uint32_t first = window_of(classes, options.threshold, range.first).first;
-            for_each_tile(sizes, {first, range.first}, tiles.columns, [&](class_range before) {
+            const std::uint32_t begin =
+                std::max(window_of(classes, threshold, range.first).first, with_new.first);
+            for_each_tile(sizes, {begin, range.first}, tiles.columns, [&](class_range before) {
                 const sketched_classes columns = sketch_classes(place, texts, sketches, rules, sizes, before);
-                compare_with(columns, extra_rows(classes, options.threshold, range, before.last));
+                compare_with(columns, extra_rows(classes, threshold, range, before.last));
             });
         });
     }
@@ -359,6 +376,23 @@ std::vector<duplicate_pair> find_by_sketches(cpu_place& place, const text_list& 
     if (search) return search->found(place, sketches, scope, std::move(copies), counts);
     return pairs_of_texts(place, sketches, scope, std::move(copies), std::move(found), counts);
 }
+
+template <class Unit>
+std::vector<duplicate_pair> find_by_sketches(cpu_place& place, const text_list& texts,
+                                             const text_sketches& known, const duplicate_options& options,
+                                             const duplicate_scope& scope, duplicate_counts& counts) {
+    return find_on_cpu<Unit>(place, texts, known, options, scope, {}, counts);
+}
+
+template std::vector<duplicate_pair> find_on_cpu<std::uint8_t>(cpu_place&, const text_list&,
+                                                               const text_sketches&, const duplicate_options&,
+                                                               const duplicate_scope&, const segment_choice&,
+                                                               duplicate_counts&);
+template std::vector<duplicate_pair> find_on_cpu<std::uint32_t>(cpu_place&, const text_list&,
+                                                                const text_sketches&,
+                                                                const duplicate_options&,
+                                                                const duplicate_scope&, const segment_choice&,
+                                                                duplicate_counts&);
 
 template std::vector<duplicate_pair> find_by_sketches<std::uint8_t>(cpu_place&, const text_list&,
                                                                     const text_sketches&,

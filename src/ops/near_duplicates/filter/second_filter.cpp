@@ -33,12 +33,14 @@ struct sampled_pair {
 
 /// Classes whose units allow a pair, in a sample of pairs that stands for `count` pairs.
 std::vector<sampled_pair> passed_pairs(const sketch_list& sketches, const text_classes& classes,
-                                       const decimal& threshold, double& count) {
+                                       const decimal& threshold, std::uint32_t from, double& count) {
     std::vector<sampled_pair> passed;
-    const std::uint32_t n = classes.size(), rows = std::min(n, sampled_rows);
+    const std::uint32_t n = classes.size() - from, rows = std::min(n, sampled_rows);
     for (std::uint32_t r = 0; r < rows; ++r) {
-        const auto b = static_cast<std::uint32_t>((r + std::uint64_t{1}) * n / rows - 1);
-        const class_range window = window_of(classes, threshold, b);
+        const auto b = from + static_cast<std::uint32_t>((r + std::uint64_t{1}) * n / rows - 1);
+        class_range window = window_of(classes, threshold, b);
+        window.first = std::max(window.first, from);
+        window.last = std::max(window.last, window.first);
         const std::uint32_t size = window.last - window.first, columns = std::min(size, sampled_columns);
         const double weight = static_cast<double>(size) / std::max(columns, 1u);
         for (std::uint32_t i = 0; i < columns; ++i) {
@@ -68,12 +70,12 @@ double slowness(std::chrono::steady_clock::duration taken, double expected) {
 template <class Unit>
 search_cost estimate_cost(const unit_texts<Unit>& texts, const sketch_list& sketches,
                           const text_classes& classes, const gram_rules& rules, const decimal& threshold,
-                          std::uint64_t pairs, bool links_suffice) {
+                          std::uint64_t pairs, bool links_suffice, std::uint32_t first) {
     double units = 0;
-    for (const std::uint32_t length : classes.lengths()) units += length;
+    for (const std::uint32_t length : classes.lengths().subspan(first)) units += length;
     double count = 0;
     std::vector<sampled_pair> passed;
-    if (pairs >= few_pairs) passed = passed_pairs(sketches, classes, threshold, count);
+    if (pairs >= few_pairs) passed = passed_pairs(sketches, classes, threshold, first, count);
     const double to_compare = to_compare_units * static_cast<double>(pairs);
     if (passed.empty()) {
         constexpr double second = 1e-9;
@@ -149,9 +151,9 @@ search_cost estimate_cost(const unit_texts<Unit>& texts, const sketch_list& sket
 }
 
 template search_cost estimate_cost(const unit_texts<std::uint8_t>&, const sketch_list&, const text_classes&,
-                                   const gram_rules&, const decimal&, std::uint64_t, bool);
+                                   const gram_rules&, const decimal&, std::uint64_t, bool, std::uint32_t);
 template search_cost estimate_cost(const unit_texts<std::uint32_t>&, const sketch_list&, const text_classes&,
-                                   const gram_rules&, const decimal&, std::uint64_t, bool);
+                                   const gram_rules&, const decimal&, std::uint64_t, bool, std::uint32_t);
 
 namespace {
 

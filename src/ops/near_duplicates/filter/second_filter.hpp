@@ -20,13 +20,13 @@ struct search_cost {
     }
 };
 
-/// `pairs`: how many the lengths allow. `links_suffice`: a pair of one group needs no comparison (text_links), so that pairs
+/// `pairs`: how many the lengths allow, of classes from `first` on. `links_suffice`: a pair of one group needs no comparison (text_links), so that pairs
 /// of the sample that are near-duplicates cost nothing. The ratio of the two costs is the same in every run; seconds are scaled by the
 /// measured speed of this machine. Cost: 16,384 pairs of sketches and the bitmaps of some hundred texts; nothing for few pairs.
 template <class Unit>
 search_cost estimate_cost(const unit_texts<Unit>& texts, const sketch_list& sketches,
                           const text_classes& classes, const gram_rules& rules, const decimal& threshold,
-                          std::uint64_t pairs, bool links_suffice);
+                          std::uint64_t pairs, bool links_suffice, std::uint32_t first = 0);
 
 /// Logs the number of pairs and the seconds that comparing them takes, unless it is short; if it is long, also what is faster.
 void report_cost(const context& ctx, std::uint64_t pairs, double seconds);

@@ -241,14 +241,13 @@ template <class Unit>
 sketched_classes sketch_classes(cpu_place& place, const unit_texts<Unit>& texts, const sketch_list& sketches,
                                 const gram_rules& rules, const sketch_sizes& sizes, class_range range);
 
-/// Bytes of tiles of rows and, where not all classes fit at once, of columns to compare them with. Rows get most of the
+/// Bytes of tiles of rows and, where not all classes from `first` on fit at once, of columns to compare them with. Rows get most of the
 /// memory: a column is sketched again for each tile of rows that it is compared with.
 struct tile_sizes {
     std::uint64_t rows, columns;
 };
-inline tile_sizes tiles_within(std::uint64_t bytes, const sketch_sizes& sizes) {
-    const class_range all{0, sizes.classes().size()};
-    if (sizes.bytes(all) <= bytes) return {bytes, bytes};
+inline tile_sizes tiles_within(std::uint64_t bytes, const sketch_sizes& sizes, std::uint32_t first = 0) {
+    if (sizes.bytes({first, sizes.classes().size()}) <= bytes) return {bytes, bytes};
     return {bytes - bytes / 8, bytes / 8};
 }
 
