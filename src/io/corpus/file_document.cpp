@@ -68,6 +68,20 @@ void reject_unread(parsed_unit& out, const folder_file& file, std::string reason
     note(out, {file.path.native(), 0, std::move(reason), true, false, collection});
 }
 
+bool may_hold_separate_lines(file_kind kind) {
+    switch (kind) {
+        case file_kind::unknown:
+        case file_kind::text:
+        case file_kind::source:
+        case file_kind::markdown:
+        case file_kind::restructured:
+        case file_kind::latex:
+            return true;
+        default:
+            return false;
+    }
+}
+
 bool is_stored_compressed(const stored_bytes& stored) {
     std::string head(16, '\0');
     head.resize(stored.read_at(0, head));
@@ -134,7 +148,7 @@ class file_parser {
             if (limit_.is_of_memory && !budget_.is_last)
                 throw out_of_memory("a document", reading_factor * file_.bytes, budget_.bytes);
             std::string reason = limit_.reason();
-            if (kind == file_kind::text || kind == file_kind::unknown)
+            if (may_hold_separate_lines(kind))
                 reason +=
                     "; if its lines are separate texts, --input-format text-lines makes each a document";
             return reject(out_, shown(), 0, std::move(reason));
