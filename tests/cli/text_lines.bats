@@ -139,6 +139,22 @@ same() { # same COMMAND OPTION...: the rows of both forms
     [ "$(quern search long last --quiet | cut -f 2)" = long.txt:3 ]
 }
 
+@test "binary files of a folder are skipped and named" {
+    mkdir -p in/sub
+    cp lines.txt in/a.txt
+    printf '\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\n\0\n' >in/b.png
+    gzip -nc in/b.png >in/sub/c.png.gz
+    printf 'plain\n' >in/sub/d.dat
+    for form in text-lines text-paragraphs lines; do
+        ends_with 0 quern build in --input-format $form -o store --skip all --force
+        says "2 .png"
+        ends_with 0 quern build in/a.txt in/sub/d.dat --input-format $form -o alone --skip all --force
+        [ "$(quern info store | grep ^documents)" = "$(quern info alone | grep ^documents)" ]
+    done
+    quern dedup in --input-format text-lines -o out/ --quiet
+    [ "$(cd out && find . -type f | sort | tr '\n' ' ')" = "./a.txt ./manifest.json ./sub/d.dat " ]
+}
+
 @test "a text that is too large names the form" {
     head -c 3000000 /dev/zero | tr '\0' 'x' >large.txt
     ends_with 3 quern build large.txt -o store --skip all --memory 4M

@@ -114,6 +114,12 @@ std::optional<corpus_form> form_of(const folder_file& file, const file_head& hea
     return detect_collection(head.bytes, head.is_whole, file.relative, fields);
 }
 
+/// Whether the form takes any bytes for texts: in a folder, its binary files are skipped.
+bool takes_any_bytes(corpus_form form) {
+    return form == corpus_form::text_lines || form == corpus_form::text_paragraphs ||
+           form == corpus_form::lines;
+}
+
 /// If no other file could be read either, the run fails.
 void throw_if_exhausted(const error& failed) {
     const auto* const of_the_system = dynamic_cast<const io_error*>(&failed);
@@ -240,29 +246,37 @@ class folder_reader final : public corpus_reader {
     std::optional<corpus_form> collection_form(const folder_file& file) {
         is_document_ = form_ == corpus_form::folder || form_ == corpus_form::binary;
         if (is_document_) return std::nullopt;
-        if (form_) return form_;
-        const file_kind kind = kind_of(file.relative);
+        if (form_ && !takes_any_bytes(*form_)) return form_;
+        const file_kind kind = form_ ? file_kind::unknown : kind_of(file.relative);
         is_document_ = kind != file_kind::unknown;
         if (kind != file_kind::unknown && kind != file_kind::text) return std::nullopt;
         try {
             const file_head head = head_of(file, alone_);
+            if (form_ && !is_binary(head.bytes)) return form_;
+            if (form_) {
+                skip(file);
+                return std::nullopt;
+            }
             if (const auto found = form_of(file, head, options_.fields)) return found;
             if (kind == file_kind::unknown) {
                 is_document_ = kind_to_convert(file.relative, head.bytes) != file_kind::unknown;
-                if (!is_document_) {
-                    ++notes_.counts.skipped[skipped_kind(file.relative)];
-                    done_ += file.bytes;
-                }
+                if (!is_document_) skip(file);
             }
         } catch (const io_error& failed) {  // a retry might succeed, and treat a collection as a document
             throw_if_exhausted(failed);
             reject(notes_, file.path.native(), 0, unreadable(failed));
             is_document_ = false;
             done_ += file.bytes;
-        } catch (const error&) {
-            is_document_ = true;  // parse_file will hit the same failure and report it
+        } catch (const error&) {  // the reader will hit the same failure and report it
+            if (form_) return form_;
+            is_document_ = true;
         }
         return std::nullopt;
+    }
+
+    void skip(const folder_file& file) {
+        ++notes_.counts.skipped[skipped_kind(file.relative)];
+        done_ += file.bytes;
     }
 
     folder_walk walk_;
@@ -317,6 +331,7 @@ std::optional<collection_head> read_collection_head(const folder_file& file, std
     if (!form && kind != file_kind::unknown && kind != file_kind::text) return std::nullopt;
     try {
         const file_head head = head_of(file, ctx);
+        if (form && takes_any_bytes(*form) && is_binary(head.bytes)) return std::nullopt;
         const auto found = form ? form : form_of(file, head, fields);
         if (!found) return std::nullopt;
         std::optional<table_start> start;

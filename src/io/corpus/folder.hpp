@@ -28,7 +28,7 @@ struct folder_log {
 /// Reads every file of the folder that is not hidden. With an empty `form`, text, markdown, HTML and source files are
 /// documents, and a file that begins with a record of a corpus form (a dump, JSON lines, wikiextractor's output …) is
 /// read in that form. With the form `folder`, every file is a document unless it is binary, with `binary` every file;
-/// with another form, every file is read in that form.
+/// with another form, every file is read in that form, except binary files in the forms of plain text.
 std::unique_ptr<corpus_reader> read_folder(const std::filesystem::path& root, std::optional<corpus_form> form,
                                            const corpus_options& options, open_collection open,
                                            const context& ctx, folder_log log = {});

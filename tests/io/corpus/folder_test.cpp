@@ -450,17 +450,39 @@ TEST(folder, a_named_form_reads_every_file) {
     EXPECT_THAT(ids(read_all({folder.path()}, options)), ElementsAre("0", "1", "2"));
 }
 
+TEST(folder, a_form_of_plain_text_leaves_out_binary_files) {
+    const temporary_folder folder;
+    folder.write("a.txt", "x\n\ny\n");
+    folder.write("b.png", std::string("\x89PNG\r\n\x1a\n\0\0\0\rIHDR\n", 17));
+    folder.write("sub/c.dat", "z\n");
+    for (const auto form : {corpus_form::text_lines, corpus_form::text_paragraphs, corpus_form::lines}) {
+        corpus_options options;
+        options.form = form;
+        const auto all = read_all({folder.path()}, options);
+        EXPECT_EQ(all.documents.size(), 3);
+        EXPECT_EQ(all.counts.skipped.at("file: .png"), 1);
+        EXPECT_THAT(issues(all), ElementsAre());
+        // Named directly, it is read as it is.
+        EXPECT_NE(read_all({folder.path() / "b.png"}, options).documents.size(), 0);
+    }
+}
+
 TEST(folder, rejects_files_beyond_the_limit) {
     const temporary_folder folder;
-    folder.write("a.txt", std::string(101, 'a'));
-    folder.write("b.txt", std::string(100, 'b'));
+    for (const auto* const name : {"a.txt", "b.md", "c.py", "d.rst", "e.tex"})
+        folder.write(name, std::string(101, 'a'));
+    folder.write("f.txt", std::string(100, 'b'));
+    folder.write("g.html", std::string(101, 'c'));
     corpus_options options;
     options.max_document_bytes = 100;
     const auto all = read_all({folder.path()}, options);
-    EXPECT_THAT(ids(all), ElementsAre("b.txt"));
-    EXPECT_THAT(issues(all), ElementsAre(::testing::AllOf(
-                                 ::testing::HasSubstr("larger than the limit of 100 bytes a document"),
-                                 ::testing::HasSubstr("--input-format text-lines"))));
+    EXPECT_THAT(ids(all), ElementsAre("f.txt"));
+    const auto too_large = ::testing::HasSubstr("larger than the limit of 100 bytes a document");
+    const auto lines = ::testing::AllOf(too_large, ::testing::HasSubstr("--input-format text-lines"));
+    EXPECT_THAT(
+        issues(all),
+        ElementsAre(lines, lines, lines, lines, lines,
+                    ::testing::AllOf(too_large, ::testing::Not(::testing::HasSubstr("--input-format")))));
 }
 
 TEST(folder, one_file_is_a_folder_of_one) {
