@@ -193,6 +193,9 @@ void connection::take_body(http_request request, std::size_t max) {
         request.mcp_version = as_view(version->value());
     request.from_other_site = is_from_other_site();
     target_ = request.target;
+    if (const auto coding = header[http::field::content_encoding];
+        !coding.empty() && !beast::iequals(coding, "identity"))
+        return refuse(415, "unsupported Content-Encoding (expected a body that is not compressed)");
     const bool waits = beast::iequals(header[http::field::expect], "100-continue");
     const std::uint64_t length = parser_->content_length().value_or(parser_->chunked() ? max : 0);
     if (length > max) return refuse(413, fmt::format("the request body is longer than {} bytes", max));
