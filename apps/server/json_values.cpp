@@ -25,12 +25,17 @@ nlohmann::json parsed_body(std::string_view body) {
             throw bad_request(fmt::format("{} is given twice", value.get<std::string>()));
         return true;
     };
+    const auto invalid_at = [](std::size_t byte) {
+        return bad_request(
+            fmt::format("invalid JSON at byte {} of the body (expected an object of parameters)", byte));
+    };
+    // nlohmann::json would take it for the end.
+    if (const std::size_t nul = body.find('\0'); nul != std::string_view::npos) throw invalid_at(nul + 1);
     nlohmann::json object;
     try {
         object = nlohmann::json::parse(body, check);
     } catch (const nlohmann::json::parse_error& e) {
-        throw bad_request(
-            fmt::format("invalid JSON at byte {} of the body (expected an object of parameters)", e.byte));
+        throw invalid_at(e.byte);
     } catch (const nlohmann::json::exception&) {
         throw bad_request("invalid JSON in the body: a number is too large");
     }

@@ -51,12 +51,17 @@ json parsed(std::string_view text) {
                             fmt::format("the JSON is nested too deeply (at most {} levels)", max_depth));
         return true;
     };
+    const auto invalid_at = [](std::size_t byte) {
+        return rpc_error(
+            rpc_error::malformed,
+            fmt::format("invalid JSON at byte {} (expected one JSON-RPC message in UTF-8)", byte));
+    };
+    // nlohmann::json would take it for the end.
+    if (const std::size_t nul = text.find('\0'); nul != std::string_view::npos) throw invalid_at(nul + 1);
     try {
         return json::parse(text, not_too_deep);
     } catch (const json::parse_error& e) {
-        throw rpc_error(
-            rpc_error::malformed,
-            fmt::format("invalid JSON at byte {} (expected one JSON-RPC message in UTF-8)", e.byte));
+        throw invalid_at(e.byte);
     } catch (const json::exception&) {
         throw rpc_error(rpc_error::malformed, "invalid JSON: a number is too large");
     }

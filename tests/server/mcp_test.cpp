@@ -202,6 +202,7 @@ TEST(mcp, what_is_no_message) {
     for (const std::string& bytes :
          {std::string(), std::string(" "), std::string("{"), std::string("hello"), std::string("{}{}"),
           std::string(R"({"jsonrpc":"2.0","id":1,"method":"ping"} x)"), std::string("\0", 1),
+          R"({"jsonrpc":"2.0","id":1,"method":"ping"})" + std::string("\0", 1) + "]",
           std::string("\xEF\xBB\xBF"),
           std::string(R"({"jsonrpc":"2.0","id":")") + "\xFF" + R"(","method":"ping"})",
           std::string(R"({"jsonrpc":"2.0","id":")") + "\xED\xA0\x80" + R"(","method":"ping"})",

@@ -774,6 +774,7 @@ class Bodies(Api):
 
     def test_what_is_not_understood_is_named(self):
         for body, detail in (("", "invalid JSON at byte 1 of the body (expected an object of parameters)"), ("{", "invalid JSON at byte 2"),
+                             ('{"q":"x"}\0]', "invalid JSON at byte 10 of the body"), ('{"q":"x\0"}', "invalid JSON at byte "),
                              ("[]", "the body must be a JSON object with the parameters"), ('{"q":{"a":{"b":1}}}', "the body is nested too deeply"),
                              ({"query": "x"}, "unknown parameter 'query' (expected one of q, k, "), ({"q": 1}, "q must be a string"),
                              ({"q": None}, "q must be a string"), ({"q": "x", "k": "5"}, "k must be a whole number"), ({"q": "x", "k": 1.5}, "k must be a whole number"),
@@ -798,6 +799,9 @@ class Bodies(Api):
         self.assertEqual(self.said({"q": "grain"}, kind="text/plain")[0], 415)
         self.assertEqual(self.said({"q": "grain"}, kind="application/x-www-form-urlencoded")[0], 415)
         self.assertEqual(self.said({"q": "grain"}, kind="Application/JSON; charset=utf-8")[0], 200)
+        self.assertEqual(self.said({"q": "grain"}, headers={"Content-Encoding": "Identity"})[0], 200)
+        status, _, said = self.said({"q": "grain"}, headers={"Content-Encoding": "gzip"})
+        self.assertEqual((status, said["detail"]), (415, "unsupported Content-Encoding (expected a body that is not compressed)"))
         self.assertEqual(self.said('{"q":"grain"' + " " * ((1 << 20) - 13) + "}")[0], 200)
         self.assertEqual(self.said('{"q":"grain"' + " " * (1 << 20) + "}")[0], 413)
         self.assertEqual(self.said({"q": "x" * 2049})[2]["detail"], "q is too long (at most 2048 bytes)")

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "io/corpus/json_repairs.hpp"
 #include "io/lines/numbers.hpp"
 #include "io/vectors/vector_file_state.hpp"
 
@@ -77,8 +78,9 @@ class safetensors_reader {
                             ", and a header at most 100000000");
         }
         data_ = before + length;
-        const auto json = nlohmann::json::parse(text.substr(before, length), nullptr, false);
-        if (!json.is_object()) refuse_header("is not a JSON object");
+        const std::string_view header = text.substr(before, length);
+        const auto json = nlohmann::json::parse(header, nullptr, false);
+        if (!json.is_object() || has_nul(header)) refuse_header("is not a JSON object");
         std::uint64_t last = 0;
         for (const auto& [name, value] : json.items()) {
             if (name == "__metadata__") continue;

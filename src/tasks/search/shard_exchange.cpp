@@ -365,6 +365,7 @@ std::string message_of(const Message& of) {
 
 template <class Message>
 Message message_from(std::string_view text) {
+    if (io::has_nul(text)) fail("is not JSON: it has a NUL");
     const json message = json::parse(text);
     if (!message.is_array() || message.size() < 2 || message.size() > 3 || message[0] != version)
         fail("is of another version of Quern");

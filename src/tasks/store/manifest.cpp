@@ -9,6 +9,7 @@
 
 #include "base/hash.hpp"
 #include "device/cpu/pipeline.hpp"
+#include "io/corpus/json_repairs.hpp"
 #include "io/files/mapped_file.hpp"
 #include "io/store/format_version.hpp"
 #include "quern/base/error.hpp"
@@ -27,6 +28,7 @@ void read(const std::filesystem::path& folder, const kind& of,
     const std::filesystem::path path = folder / of.file;
     const io::mapped_file file(path);
     try {
+        if (io::has_nul(file.text())) throw std::runtime_error(std::string(of.not_json));
         nlohmann::json json = nlohmann::json::parse(file.text());
         if (json.at("format") != of.format) throw std::runtime_error(std::string(of.is_none));
         const unsigned version = json.at("version");

@@ -215,6 +215,8 @@ TEST_F(vector_files, tensors_are_chosen_by_name) {
     EXPECT_THAT(said(tensors("{\"x\":7}", "")), HasSubstr("has no object for 'x'"));
     EXPECT_THAT(said(tensors("[]", "")), HasSubstr("is not a JSON object"));
     EXPECT_THAT(said(tensors("{", "")), HasSubstr("is not a JSON object"));
+    const std::string nul_after_it("{}\0]", 4);
+    EXPECT_THAT(said(tensors(nul_after_it, "")), HasSubstr("is not a JSON object"));
     EXPECT_THAT(said(little(std::uint64_t{1} << 40) + "{}"),
                 StartsWith("says at offset 0 that its header has 1099511627776 bytes"));
     EXPECT_THAT(said("1234567"), Eq("the file ends within the header at offset 7"));
