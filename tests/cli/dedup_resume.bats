@@ -215,3 +215,14 @@ leftover() { # a killed run: its hidden folder, made by hand from one that fails
     flock "$lock"
     refused "another run is writing to out" dedup in -o out/ --resume
 }
+
+@test "a folder with the manifest.json of another program is refused" {
+    mkdir out
+    for manifest in '[]' '["a"]' '5' null '' '{}' '{"format":1}' '{"format":"quern kept documents","request":5}'; do
+        echo "$manifest" >out/manifest.json
+        for option in "" --resume; do
+            # shellcheck disable=SC2086 # none or one option
+            refused "out exists and is not empty (expected a new or an empty folder" dedup in -o out/ $option
+        done
+    done
+}

@@ -187,8 +187,12 @@ bool kept_folder::is_complete(const fs::path& target, const kept_request& reques
     std::error_code failed;
     if (!fs::is_regular_file(file, failed)) return false;
     const json manifest = json::parse(io::mapped_file(file).text(), nullptr, false);
-    if (manifest.is_discarded() || manifest.value("format", "") != io::kept_list_format) return false;
-    const bool is_same = manifest.value("request", "") == request.checksum();
+    const auto is = [&manifest](const char* name, std::string_view text) {
+        const auto at = manifest.find(name);
+        return at != manifest.end() && *at == text;
+    };
+    if (!is("format", io::kept_list_format)) return false;
+    const bool is_same = is("request", request.checksum());
     if (is_same) {
         const auto only_one = lock(folder);
         remove_stale_temporaries(parent_of(folder), temporary_prefix(folder));
