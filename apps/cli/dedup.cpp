@@ -319,6 +319,7 @@ int run_dedup(const command& self, const std::vector<std::string>& arguments) {
         request.parts.options.against = request.dedup.against;
         request.parts.kept = request.kept;
         const bool to_folder = request.kept.ends_with('/');
+        require_file_or_slash(request.kept);
         if (to_folder) files.push_back(harmless_folder(request.kept, files));
         job.check_destinations({{request.parts.cuts}, {to_folder ? "" : request.kept}}, std::move(files));
         return dedup_parts(request.parts, job);

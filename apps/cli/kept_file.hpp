@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 #include "output.hpp"
@@ -20,9 +21,20 @@ namespace quern::cli {
 
 constexpr std::string_view parquet_form = ".parquet";
 
+/// Refuses a folder without the slash.
+inline void require_file_or_slash(const std::string& name) {
+    std::error_code failed;
+    if (!name.ends_with('/') && std::filesystem::is_directory(name, failed))
+        throw usage_error(fmt::format(
+            "{0} is a folder (expected a file; {0}/, with a slash, has a file for each file of the "
+            "corpus)",
+            name));
+}
+
 /// Nothing if `name` ends with a slash, a folder.
 inline destination file_of_documents(const std::string& name) {
     if (name.ends_with('/')) return {};
+    require_file_or_slash(name);
     if (form_of_name(name) != parquet_form || is_compressed_name(name))
         return {.path = name, .written = "lines, as in FILE.jsonl, or FILE.parquet for Parquet files"};
     return {.path = name, .form = std::string(parquet_form), .written = "the kept rows of Parquet files"};

@@ -177,3 +177,13 @@ END
     [ ! -e out ]
     was_forced said || [ -z "$(find . -maxdepth 1 -name '.out.*')" ]
 }
+
+@test "a folder without its slash is refused, with what is expected" {
+    mkdir kept
+    printf '{"id":1,"text":"one"}\n' >corpus.jsonl
+    cp corpus.jsonl items.jsonl
+    for command in dedup "dedup --level line" "filter --rules c4" "decontaminate --against items.jsonl"; do
+        # shellcheck disable=SC2086 # words of the command
+        refused "kept is a folder (expected a file; kept/, with a slash, has a file for each file of the corpus)" $command corpus.jsonl -o kept
+    done
+}
