@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "quern/base/error.hpp"
 
+#include <cstddef>
 #include <system_error>
 
 namespace quern {
@@ -9,7 +10,11 @@ namespace {
 std::string at(std::string_view path, std::uint64_t line, std::string_view reason) {
     std::string text(path);
     if (line != 0) text += ':' + std::to_string(line);
-    return text.append(": ").append(reason);
+    text.append(": ").append(reason);
+    // what() would end at a NUL, of an id for example.
+    for (std::size_t nul = 0; (nul = text.find('\0', nul)) != std::string::npos; ++nul)
+        text.replace(nul, 1, "\\0");
+    return text;
 }
 
 constexpr std::uint64_t mib = std::uint64_t{1} << 20, gib = std::uint64_t{1} << 30;

@@ -75,6 +75,10 @@ shards() { # three shards whose ids begin anew, 20 documents each, one text in a
         says "--ids generate gives every record the id FILE:LINE"
     done
     ends_with 2 quern build twice.jsonl -o s --ids random
+    # A NUL in the id does not end the message.
+    printf '{"id":"a\\u0000b","text":"x"}\n{"id":"a\\u0000b","text":"y"}\n' >nul.jsonl
+    ends_with 3 quern dedup nul.jsonl
+    says 'nul.jsonl:2: duplicate id "a\0b"; first used in nul.jsonl:1'
 }
 
 @test "a few files of another format do not fail a folder" {
