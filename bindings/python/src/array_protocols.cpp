@@ -57,6 +57,7 @@ number_type type_of_format(std::string_view format, std::size_t bytes, std::stri
         big = format[0] == '>' || format[0] == '!';
         format.remove_prefix(1);
     }
+    if (format.ends_with('w')) refuse_numbers(name, "texts");  // PEP 3118, of NumPy's str
     if (format.size() != 1) refuse_numbers(name, shown);
     if (big && bytes > 1) refuse_order(name);
     const char c = format[0];

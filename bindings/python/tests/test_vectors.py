@@ -240,6 +240,9 @@ def test_columns_of_vectors():
         quern.VectorSet(pyarrow.array([[1, 2], [3, 4]]))
     with pytest.raises(TypeError, match=r"got 'O' .objects.; numpy.stack.x. makes one array of many"):
         quern.VectorSet(numpy.array([x[0], None], dtype=object))
+    for texts in (numpy.array([["a", "bc"]]), numpy.array("colours.txt")):
+        with pytest.raises(TypeError, match="or an integer type, got texts"):
+            quern.VectorSet(texts)
 
 
 def test_copies_are_noted(caplog):
