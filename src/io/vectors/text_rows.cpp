@@ -273,6 +273,25 @@ class text_reader {
         const std::uint64_t fields = form_.fields(first);
         form_.dimensions = fields - (form_.named ? 1 : 0);
         if (form_.dimensions == 0) reading_.refuse("the first line is a word without numbers");
+        if (fields > 1 && all_fields(first, [](std::string_view field) { return !is_number(field); })) {
+            const auto ends = std::count(text_.data(), first.data(), '\n');
+            reading_.refuse_line(
+                1 + static_cast<std::uint64_t>(ends),
+                "a line without numbers (expected a vector); if it names the columns, remove it");
+        }
+        // As pandas names the columns of an array.
+        std::uint64_t at = fields;
+        if (form_.commas && fields > 1 && !line.empty() &&
+            all_fields(first, [&](std::string_view field) { return integer_of(field) == --at; }))
+            reading_.made.notes.emplace_back(
+                "the first line, 0, 1 …, is a vector like the others; if it names the columns, remove it");
+    }
+    /// From the last one.
+    template <class Is>
+    bool all_fields(std::string_view line, const Is& is) const {
+        for (auto field = form_.take_last(line); !field.empty(); field = form_.take_last(line))
+            if (!is(field)) return false;
+        return true;
     }
     /// If the lines have two fields each: a word and one number, or two numbers.
     bool is_right(const sizes& header, std::string_view after) const {

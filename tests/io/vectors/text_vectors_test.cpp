@@ -210,6 +210,22 @@ TEST_F(vector_files, words_and_headers_of_text) {
     EXPECT_THAT(said_of("a.csv", "1,2\n3,,\n"), HasSubstr(":2: 1 numbers"));
 }
 
+TEST_F(vector_files, names_of_columns_are_pointed_out) {
+    for (const auto* const text : {"id,x,y\na,1,2\n", "x,y\n1,2\n", "\xEF\xBB\xBFx,y\r\n1,2\r\n"})
+        EXPECT_EQ(said_of("a.csv", text),
+                  ":1: a line without numbers (expected a vector); if it names the columns, remove it");
+    EXPECT_THAT(said_of("a.tsv", "\n\nid\tx\ty\na\t1\t2\n"), StartsWith(":3: a line without numbers"));
+    const auto notes = [&](const std::string& text) {
+        const vector_file file = opened("a.csv", text);
+        return std::vector(file.notes().begin(), file.notes().end());
+    };
+    EXPECT_THAT(notes("0,1,2\n5,6,7\n"), ElementsAre(StartsWith("the first line, 0, 1 …, is a vector")));
+    EXPECT_EQ(opened("a.csv", "0,1,2\n5,6,7\n").rows(), 2);
+    for (const auto* const text :
+         {"0,1,2\n", "1,2,3\n5,6,7\n", "0,1,3\n5,6,7\n", "0\n1\n", "0,1,2.5\n1,2,3\n"})
+        EXPECT_THAT(notes(text), ElementsAre()) << text;
+}
+
 TEST_F(vector_files, the_first_bad_line_is_named_whatever_the_threads) {
     std::string text = "400000 2\n";
     for (int i = 0; i < 400'000; ++i)
