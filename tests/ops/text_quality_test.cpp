@@ -421,6 +421,9 @@ TEST(text_quality, rules_are_chosen_by_name) {
     EXPECT_THAT(
         adding("length"),
         HasSubstr("have no defaults (expected one of them with a value, such as length.min-characters=50)"));
+    rule_choice with_length;
+    with_length.add("length.min-words=3,length");
+    EXPECT_EQ(with_length.text(), "length.min-words=3");
     EXPECT_THAT(adding("length.min-words"), HasSubstr("needs a value (expected length.min-words=VALUE)"));
     EXPECT_THAT(adding("c4.javascript=3"),
                 HasSubstr("c4.javascript: invalid value '3' (expected on or off)"));

@@ -350,6 +350,20 @@ TEST_F(filter_test, files_of_rules) {
         << rules.text();
     EXPECT_FALSE(rules.has("c4.citations"));
 
+    // A group without defaults takes its place from the list, and its rules from its table.
+    const auto text_of = [&](const std::string& bytes) {
+        write_file(folder_ / "r.toml", bytes);
+        return read_rules(folder_ / "r.toml").text();
+    };
+    const std::string paragraphs = text_of("[c4-paragraphs]\n");
+    EXPECT_EQ(text_of("rules = ['c4-paragraphs', ' length ']\n[length]\nmin-words = 5\n[c4-paragraphs]\n"),
+              paragraphs + ",length.min-words=5");
+    EXPECT_EQ(text_of("rules = 'length,c4-paragraphs'\n[length]\nmin-words = 5\n"),
+              "length.min-words=5," + paragraphs);
+    EXPECT_THAT(refusal("rules = ['length']\n[length]\nmin-words = -5\n"),
+                HasSubstr(":3: length.min-words: invalid value '-5'"));
+    EXPECT_THAT(refusal("rules = ['length']\n[length]\n"), HasSubstr(":1: the rules of length have no"));
+
     EXPECT_THAT(refusal("[gopher-quality]\nmin-words = = 3\n"), HasSubstr(":2: "));
     EXPECT_THAT(refusal("\n[gopher-qualty]\n"), HasSubstr(":2: there is no rule or group 'gopher-qualty'"));
     EXPECT_THAT(refusal("[c4]\n\njavscript = true\n"), HasSubstr(":3: c4 has no rule 'javscript'"));

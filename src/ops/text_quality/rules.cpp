@@ -280,7 +280,8 @@ void rule_choice::add(std::string_view list) {
             rule_of(name).is_on = true;
         } else {
             const quality_group& group = all_groups[group_named(name)];
-            if (std::ranges::none_of(quality_rules().subspan(group.first, group.end - group.first),
+            if (!has(name) &&
+                std::ranges::none_of(quality_rules().subspan(group.first, group.end - group.first),
                                      &quality_rule::has_default))
                 throw usage_error(joined({"the rules of ", name,
                                           " have no defaults (expected one of them with a value, such as ",

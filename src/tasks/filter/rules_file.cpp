@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <fstream>
 
+#include "base/ascii.hpp"
 #include "quern/base/error.hpp"
 #include "quern/base/rows.hpp"
 #include "quern/tasks/filter.hpp"
@@ -44,20 +45,19 @@ class rules_reader {
 
     rule_choice read() {
         const std::string bytes = bytes_of(path_);
-        toml::table file;
         try {
-            file = toml::parse(bytes);
+            file_ = toml::parse(bytes);
         } catch (const toml::parse_error& wrong) {
             line_ = wrong.source().begin.line;
             fail(fmt::format("{} (expected TOML)", wrong.description()));
         }
         std::vector<std::pair<std::string_view, const toml::node*>> entries;
-        for (const auto& [key, node] : file) entries.emplace_back(key.str(), &node);
+        for (const auto& [key, node] : file_) entries.emplace_back(key.str(), &node);
         std::ranges::sort(entries, {}, [](const auto& e) {
             return std::pair(e.second->source().begin.line, e.second->source().begin.column);
         });
-        const bool has_list = file.contains("rules");
-        if (has_list) at(*file.get("rules"), [&] { read_list(*file.get("rules")); });
+        const bool has_list = file_.contains("rules");
+        if (has_list) at(*file_.get("rules"), [&] { read_list(*file_.get("rules")); });
         for (const auto& [name, node] : entries) {
             if (name == "rules") continue;
             at(*node, [&] { read_group(name, *node, has_list); });
@@ -88,15 +88,40 @@ class rules_reader {
     }
 
     void read_list(const toml::node& node) {
-        if (const auto one = node.value<std::string>(); node.is_string()) return rules_.add(*one);
+        if (const auto one = node.value<std::string>(); node.is_string()) return add_names(*one);
         const toml::array* const list = node.as_array();
         if (list == nullptr) fail("rules: expected a list of names of rules");
         for (const toml::node& each : *list) {
             at(each, [&] {
                 if (!each.is_string()) fail("rules: expected names of rules in quotes");
-                rules_.add(*each.value<std::string>());
+                add_names(*each.value<std::string>());
             });
         }
+    }
+
+    static bool has_defaults(std::string_view name) {
+        const auto known = std::ranges::find(quality_groups(), name, &quality_group::name);
+        return known == quality_groups().end() ||
+               std::ranges::any_of(quality_rules().subspan(known->first, known->end - known->first),
+                                   &quality_rule::has_default);
+    }
+
+    /// A group without defaults has its place here, and its rules in its table.
+    void add_names(std::string_view list) {
+        for (std::size_t begin = 0, end = 0; end != std::string_view::npos; begin = end + 1) {
+            end = list.find(',', begin);
+            const std::string_view name =
+                trimmed(list.substr(begin, end == std::string_view::npos ? end : end - begin));
+            if (const auto* const group = file_.get_as<toml::table>(name);
+                group != nullptr && !has_defaults(name))
+                at(*group, [&] { read_table(name, *group); });
+            rules_.add(name);
+        }
+    }
+
+    void read_table(std::string_view name, const toml::table& group) {
+        for (const auto& [key, value] : group)
+            at(value, [&] { read_rule(fmt::format("{}.{}", name, key.str()), value); });
     }
 
     void read_group(std::string_view name, const toml::node& node, bool has_list) {
@@ -108,13 +133,8 @@ class rules_reader {
         if (has_list && known != quality_groups().end() && !rules_.has(name))
             fail(
                 fmt::format("[{}] is not among the rules of this file (expected it in rules = [...])", name));
-        const bool has_defaults =
-            known == quality_groups().end() ||
-            std::ranges::any_of(quality_rules().subspan(known->first, known->end - known->first),
-                                &quality_rule::has_default);
-        if (!has_list && (has_defaults || group->empty())) rules_.add(name);
-        for (const auto& [key, value] : *group)
-            at(value, [&] { read_rule(fmt::format("{}.{}", name, key.str()), value); });
+        if (!has_list && (has_defaults(name) || group->empty())) rules_.add(name);
+        read_table(name, *group);
     }
 
     void read_rule(const std::string& name, const toml::node& value) {
@@ -143,6 +163,7 @@ class rules_reader {
     }
 
     std::filesystem::path path_;
+    toml::table file_;
     toml::source_index line_ = 1;
     rule_choice rules_;
 };
