@@ -29,20 +29,11 @@ struct filter_request {
     bool list_rules = false;
 };
 
-std::vector<std::string> parts_of(const std::string& list) {
-    std::vector<std::string> parts;
-    for (std::size_t begin = 0, end = 0; end != std::string::npos; begin = end + 1) {
-        end = list.find(',', begin);
-        parts.push_back(list.substr(begin, end - begin));
-    }
-    return parts;
-}
-
 constexpr std::string_view mask_names[] = {"emails", "ips"};
 
 void parse_mask(const std::string& list, filter_options& options) {
     enum class mask { emails, ips };
-    for (const std::string& name : parts_of(list))
+    for (const std::string& name : parse_list(list))
         (parse_name<mask>(name, mask_names) == mask::emails ? options.mask_emails : options.mask_ips) = true;
 }
 
@@ -71,7 +62,7 @@ void describe_rules(command_line& line, filter_request& request) {
                 "Before the rules, remove documents that are not mainly in one of these languages (ISO 639: "
                 "en, de, zh).",
                 "", [&](const std::string& value) {
-                    for (const std::string& code : parts_of(value))
+                    for (const std::string& code : parse_list(value))
                         request.options.languages.push_back(detectable_language(code));
                 });
     line.option("language_score", request.options);

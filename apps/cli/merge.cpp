@@ -87,15 +87,12 @@ int run_merge(const command& self, const std::vector<std::string>& arguments) {
                 "stores are read only while this command runs. Their servers must have the same stores; each "
                 "query checks that.",
                 "", [&](const std::string& value) {
-                    for (std::size_t begin = 0; begin <= value.size();) {
-                        const std::size_t end = std::min(value.find(',', begin), value.size());
-                        std::string url = value.substr(begin, end - begin);
+                    for (std::string& url : parse_list(value)) {
                         if (url == "-")
                             url.clear();
                         else
                             server::check_address(url);
                         urls.push_back(std::move(url));
-                        begin = end + 1;
                     }
                 });
     declare_common(line, common, {.rows = false, .output = false, .gpu = true, .seed = true});

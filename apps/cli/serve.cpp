@@ -79,11 +79,8 @@ void declare(command_line& line, serve_request& request) {
         "Additional names for the server in the Host header, such as a proxy's. On a local address it "
         "accepts only localhost, 127.0.0.1 and these, so that no page on the web can read the store.",
         "", [&](const std::string& value) {
-            for (std::size_t begin = 0; begin <= value.size();) {
-                const std::size_t end = std::min(value.find(',', begin), value.size());
-                if (end > begin) request.address.names.push_back(value.substr(begin, end - begin));
-                begin = end + 1;
-            }
+            for (std::string& name : parse_list(value))
+                if (!name.empty()) request.address.names.push_back(std::move(name));
         });
     line.option(max_connections_option, request.limits);
     line.option(max_seconds_option, request);

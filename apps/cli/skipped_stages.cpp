@@ -21,14 +21,11 @@ constexpr auto skippable_stages = [] {
 /// Comma-separated names, or `all`.
 std::set<build_stage> parse_stages(std::string_view text) {
     std::set<build_stage> stages;
-    for (std::size_t begin = 0; begin <= text.size();) {
-        const std::size_t end = std::min(text.find(',', begin), text.size());
-        const std::string_view name = text.substr(begin, end - begin);
+    for (const std::string& name : parse_list(text)) {
         if (name == "all")
             stages.insert(all_build_stages.begin(), all_build_stages.end());
         else
             stages.insert(parse_name<build_stage>(name, skippable_stages));  // knows `all`, for its error
-        begin = end + 1;
     }
     return stages;
 }

@@ -17,6 +17,19 @@ std::string output_name(const std::string& text) {
     return is_standard ? "-" : file_name(text);
 }
 
+std::vector<std::string> parse_list(std::string_view text) {
+    std::vector<std::string> names;
+    for (std::size_t begin = 0; begin <= text.size();) {
+        const std::size_t end = std::min(text.find(',', begin), text.size());
+        std::string_view name = text.substr(begin, end - begin);
+        name.remove_prefix(std::min(name.find_first_not_of(' '), name.size()));
+        name.remove_suffix(name.size() - (name.find_last_not_of(' ') + 1));
+        names.emplace_back(name);
+        begin = end + 1;
+    }
+    return names;
+}
+
 std::string grouped(std::uint64_t number) {
     std::string text = std::to_string(number);
     for (std::size_t i = text.size(); i > 3;) text.insert(i -= 3, 1, ',');

@@ -33,6 +33,9 @@ Choice parse_name(std::string_view text, std::span<const std::string_view> names
     throw usage_error("invalid value '" + shown(text) + "' (expected one of " + expected + ")");
 }
 
+/// Names separated by commas, and blanks around these.
+std::vector<std::string> parse_list(std::string_view text);
+
 /// Numbers and sizes for people: 12,345 and 1.5 GiB.
 std::string grouped(std::uint64_t number);
 std::string in_bytes(double bytes);

@@ -73,13 +73,21 @@ double parse_number(std::string_view text) {
 }
 
 std::vector<double> parse_numbers(std::string_view text) {
+    const auto skip_blanks = [&text] {
+        text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
+    };
     std::vector<double> numbers;
-    for (std::size_t begin = 0; begin <= text.size();) {
-        const std::size_t end = std::min(text.find_first_of(", ", begin), text.size());
-        numbers.push_back(parse_number(text.substr(begin, end - begin)));
-        begin = end + 1;
-    }
-    return numbers;
+    skip_blanks();
+    do {
+        const std::size_t end = std::min(text.find_first_of(", "), text.size());
+        numbers.push_back(parse_number(text.substr(0, end)));
+        text.remove_prefix(end);
+        skip_blanks();
+        if (text.empty()) return numbers;
+        if (text.front() != ',') continue;
+        text.remove_prefix(1);
+        skip_blanks();
+    } while (true);
 }
 
 std::uint64_t parse_size(std::string_view text) {

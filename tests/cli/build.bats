@@ -70,7 +70,7 @@ END
     quern build mills.jsonl -o all --skip all --quiet
     [ "$(property all documents) $(property all copies)" = "7 0" ]
     [ -z "$(property all stages)" ]
-    quern build mills.jsonl -o some --skip duplicates,ranks --quiet
+    quern build mills.jsonl -o some --skip 'duplicates, ranks' --quiet
     [ "$(property some documents)" -eq 7 ]
     [[ $(property some stages) != *ranks* ]]
     ends_with 2 quern build mills.jsonl -o none --skip rank

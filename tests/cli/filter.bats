@@ -45,7 +45,7 @@ filter() { quern filter --quiet "$@"; }
     filter crawl.jsonl --rules c4.javascript --mask emails -o - | sed -n 4p |
         diff <(echo '{"id":"d","text":"The wheel of the mill turns. Write to email@example.com."}') -
     filter crawl.jsonl --rules c4.javascript -o - | head -n 3 | cmp - <(head -n 3 crawl.jsonl)
-    printf '{"id":"x","text":"8.8.8.8 10.0.0.1"}\n' | filter - --mask ips,emails -o - |
+    printf '{"id":"x","text":"8.8.8.8 10.0.0.1"}\n' | filter - --mask 'ips, emails' -o - |
         diff <(echo '{"id":"x","text":"22.214.171.124 10.0.0.1"}') -
 }
 

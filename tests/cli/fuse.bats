@@ -18,6 +18,13 @@ own_setup() {
     [ "$(quern fuse one.run two.run --aggregate rrf --ranks field --quiet | cut -d ' ' -f 5 | tr '\n' ' ')" = \
         "0.03278688524590164 0.03200204813108039 0.01639344262295082 0.01639344262295082 " ]
     [ "$(quern fuse one.run two.run --weight 0.4,0.6 --quiet | head -n 2 | cut -d ' ' -f 5 | tr '\n' ' ')" = "11.040000000000001 5.98 " ]
+    for weights in '0.4, 0.6' ' 0.4 0.6' '0.4 ,0.6 '; do
+        quern fuse one.run two.run --weight "$weights" --quiet | cmp - <(quern fuse one.run two.run --weight 0.4,0.6 --quiet)
+    done
+    for weights in '0.4,,0.6' '0.4,' ',' '0.4;0.6'; do
+        ends_with 2 quern fuse one.run two.run --weight "$weights"
+        says "(expected a number)"
+    done
     [ "$(quern fuse one.run two.run --normalize minmax --aggregate mnz --quiet | cut -d ' ' -f 3,5 | tr '\n' ' ')" = "b 4 a 0 c 1 c 1 " ]
     [ "$(quern fuse one.run two.run --aggregate borda -k 1 --quiet | cut -d ' ' -f 1,3,5 | tr '\n' ' ')" = "1 b 4 2 c 2 3 c 2 " ]
 }

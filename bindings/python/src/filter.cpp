@@ -35,7 +35,10 @@ std::vector<std::string> names_of(std::string_view what, nb::handle given) {
     const auto add = [&](const std::string& list) {
         for (std::size_t begin = 0, end = 0; end != std::string::npos; begin = end + 1) {
             end = list.find(',', begin);
-            names.push_back(list.substr(begin, end - begin));
+            std::string name = list.substr(begin, end - begin);
+            name.erase(0, name.find_first_not_of(' '));
+            name.erase(name.find_last_not_of(' ') + 1);
+            names.push_back(std::move(name));
         }
     };
     if (nb::isinstance<nb::str>(given)) {
