@@ -157,12 +157,14 @@ struct command_line::state {
     }
 
     /// Refuses unknown options and surplus arguments in the order in which they were typed: CLI11 reports the
-    /// last one first. Notes which options were typed.
-    void check_names(const std::vector<std::string>& typed_arguments) {
+    /// last one first. Notes which options were typed. Returns the arguments as CLI11 takes them.
+    std::vector<std::string> checked(const std::vector<std::string>& typed_arguments) {
+        std::vector<std::string> made;
         std::size_t count = 0;
         bool only_arguments = false;
         for (std::size_t i = 0; i < typed_arguments.size(); ++i) {
             const std::string& argument = typed_arguments[i];
+            made.push_back(guarded(argument));
             if (!only_arguments && argument == "--") {
                 only_arguments = true;
             } else if (only_arguments || argument.size() < 2 || !argument.starts_with('-')) {
@@ -171,11 +173,38 @@ struct command_line::state {
                 const auto found = options.find(name_in(argument));
                 if (found == options.end()) refuse_unknown(argument);
                 typed.push_back(found->second.option);
-                const bool has_value = argument.starts_with("--") ? argument.find('=') != std::string::npos
-                                                                  : argument.size() > 2;
+                const std::size_t equals =
+                    argument.starts_with("--") ? argument.find('=') : std::string::npos;
+                const bool has_value =
+                    equals != std::string::npos || (!argument.starts_with("--") && argument.size() > 2);
+                if (equals != std::string::npos) {
+                    const std::string value = argument.substr(equals + 1);
+                    if (!found->second.takes_value) check_flag(found->first, value);
+                    if (value.empty()) {
+                        made.pop_back();
+                        append_empty(found->first, made);
+                    }
+                }
                 if (!found->second.takes_value || has_value) continue;
                 if (++i == typed_arguments.size()) refuse(fmt::format("{}: the value is missing", argument));
+                made.push_back(guarded(typed_arguments[i]));
             }
+        }
+        return made;
+    }
+
+    /// After `--name=` CLI11 would take the next argument for the value.
+    static void append_empty(const std::string& name, std::vector<std::string>& to) {
+        to.push_back(name);
+        to.emplace_back();
+    }
+
+    static void check_flag(const std::string& name, const std::string& value) {
+        try {
+            CLI::detail::to_flag_value(value);
+        } catch (const std::exception&) {
+            throw usage_error(
+                fmt::format("{}: invalid value '{}' (expected true or false)", name, shown(value)));
         }
     }
 
@@ -209,7 +238,7 @@ struct command_line::state {
         for (const auto& [option, setting] : chosen) {
             if (std::ranges::find(typed, option) != typed.end()) continue;
             positions[option] = fmt::format("{}:{}", path, setting->line);
-            append_arguments(*setting, found);
+            append_arguments(*setting, positions[option], found);
         }
         return found;
     }
@@ -235,14 +264,19 @@ struct command_line::state {
                          near.empty() ? "" : fmt::format("; did you mean '{}'?", near)));
     }
 
-    void append_arguments(const config_setting& setting, std::vector<std::string>& found) const {
+    void append_arguments(const config_setting& setting, const std::string& position,
+                          std::vector<std::string>& found) const {
         const std::string name = dashed(setting.name);
-        const char* const between = setting.name.size() == 1 ? "" : "=";
-        if (options.at(name).takes_many) {
-            for (const std::string& value : setting.values)
-                found.push_back(fmt::format("{}{}{}", name, between, value));
+        const known& option = options.at(name);
+        const auto append = [&](const std::string& value) {
+            if (!option.takes_value) check_flag(fmt::format("{}: {}", position, name), value);
+            if (value.empty()) return append_empty(name, found);
+            found.push_back(fmt::format("{}{}{}", name, setting.name.size() == 1 ? "" : "=", value));
+        };
+        if (option.takes_many) {
+            for (const std::string& value : setting.values) append(value);
         } else {
-            found.push_back(fmt::format("{}{}{}", name, between, fmt::join(setting.values, ",")));
+            append(fmt::format("{}", fmt::join(setting.values, ",")));
         }
     }
 };
@@ -411,10 +445,10 @@ void command_line::parse(const std::vector<std::string>& arguments) {
         if (arguments[i] == "--config" && i + 1 < arguments.size()) config = arguments[i + 1];
         if (arguments[i].starts_with("--config=")) config = arguments[i].substr(9);
     }
-    state_->check_names(arguments);
+    const std::vector<std::string> typed = state_->checked(arguments);
     std::vector<std::string> all;
     if (!config.empty()) all = state_->config_arguments(config);
-    for (const std::string& argument : arguments) all.push_back(guarded(argument));
+    all.insert(all.end(), typed.begin(), typed.end());
     std::reverse(all.begin(), all.end());  // CLI11 takes them from the back
     try {
         state_->app.parse(all);

@@ -137,7 +137,7 @@ void declare_talk(command_line& line, common_options& common) {
                 "Read options from a TOML or INI file of at most 1 MiB: names without dashes as keys, at the "
                 "top for every command or in a section [COMMAND]. The command line takes precedence. An "
                 "unknown key is an error; a key without effect is reported.",
-                "", [&](const std::string& text) { common.config = text; });
+                "", [&](const std::string& text) { common.config = file_name(text); });
     line.remark("-h, --help", "Show the options specific to this command.");
     line.remark("    --help-all", "Show this page.");
     line.remark("-V, --version", "Show the version.");

@@ -163,6 +163,34 @@ commands() { quern --help | sed -n '/^Commands:/,/^$/s/^  \([a-z]*\) .*/\1/p'; }
     bad 'threads = [1, 2]' "c.toml:1: --threads: invalid value '1,2' (expected all or a whole number"
 }
 
+@test "an empty value is a value: the next argument is none" {
+    printf '{"id":"a","text":"x"}\n' >a.jsonl
+    cp a.jsonl b.jsonl
+    for name in --output= --groups= --threads= --against= --config= --report=; do
+        for rest in "a.jsonl b.jsonl --force" ""; do
+            # shellcheck disable=SC2086 # words of the command
+            ends_with 2 quern dedup "$name" $rest
+            says "${name%=}: "
+            cmp a.jsonl b.jsonl
+        done
+    done
+    for line in 'output =' 'output = ""' 'o =' 'threads =' 'prefer = []' 'against = [""]'; do
+        echo "$line" >c.toml
+        refused "c.toml:1: -" dedup a.jsonl b.jsonl --config c.toml --force
+        cmp a.jsonl b.jsonl
+    done
+    refused "--quiet: invalid value '' (expected true or false)" dedup a.jsonl --quiet=
+    refused "--quiet: invalid value 'maybe' (expected true or false)" dedup a.jsonl --quiet=maybe
+    echo 'quiet = maybe' >c.toml
+    refused "c.toml:1: --quiet: invalid value 'maybe' (expected true or false)" dedup a.jsonl --config c.toml
+    for value in false no off 0; do
+        ends_with 0 quern dedup a.jsonl --quiet=$value
+        says "1 document"
+    done
+    ends_with 0 quern dedup a.jsonl --quiet=true
+    [ -z "$stderr" ]
+}
+
 @test "an unknown key of a configuration is reported with its line" {
     printf '# mine\n[pagerank]\n\ndampng = 0.5\n' >c.toml
     refused "c.toml:4: 'dampng' is not an option of quern pagerank; did you mean 'damping'?" pagerank graph.tsv --config c.toml
