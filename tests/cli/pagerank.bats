@@ -87,6 +87,8 @@ rank_of() { awk -F '\t' -v id="$1" '$1 == id { print $2 }' "$2"; }
     paste ranks again | awk -F '\t' '{ if ($1 != $3) exit 1; d = $2 - $4; if (d < 0) d = -d; s += d } END { exit !(s < 1e-9) }'
     ends_with 3 quern pagerank edges --personalize <(printf '2\nnobody\n')
     says ":2: 'nobody' is not a node of the graph"
+    ends_with 3 quern pagerank edges --personalize <(printf '2 0.5\n')
+    says ":1: '2 0.5' is not a node of the graph (expected an id, or an id, a tab and a number)"
     ends_with 3 quern pagerank edges --personalize <(printf '2\t1\n2\t1\n')
     ends_with 3 quern pagerank edges --personalize <(printf '2\t-1\n')
     ends_with 3 quern pagerank edges --personalize <(printf '2\t0\n')

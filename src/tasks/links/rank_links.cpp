@@ -61,7 +61,10 @@ ranked_input read_ranked_input(const link_rank_options& options, link_rank_resul
             options.preference, read.nodes,
             [&](std::string_view id, std::uint64_t line) {
                 throw invalid_input(options.preference.string(), line,
-                                    "'" + std::string(id) + "' is not a node of the graph");
+                                    "'" + std::string(id) + "' is not a node of the graph" +
+                                        (id.find_first_of(" ,;") == std::string_view::npos
+                                             ? ""
+                                             : " (expected an id, or an id, a tab and a number)"));
             },
             ctx);
         read.rank.preference = read.preference;
