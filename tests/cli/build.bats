@@ -381,3 +381,10 @@ unchanged_files() { counted "$1" unchanged_files; }
     ends_with 2 quern build one.jsonl -o other
     says "exists and is not a store (expected a new name)"
 }
+
+@test "vectors that do not exist are refused before the work" {
+    mills >mills.jsonl
+    ends_with 2 quern build mills.jsonl -o store --vectors missing.npy
+    says "missing.npy: no such file (expected vectors of documents)"
+    [[ $stderr != *done* ]]
+}

@@ -93,6 +93,10 @@ build_options checked_options(const build_options& request, const context& ctx) 
         !request.deleted_ids.empty() && request.inputs.empty() && request.source == nullptr;
     if (!only_deletes) require_documents(request);
     if (request.store.empty()) throw usage_error("no store given");
+    // They are read after all other stages.
+    if (!request.vectors.file.empty() && !fs::exists(request.vectors.file))
+        throw usage_error(
+            fmt::format("{}: no such file (expected vectors of documents)", request.vectors.file.string()));
     build_options options = request;
     options.update = options.changes_store();
     check_indexed(options);
