@@ -466,6 +466,14 @@ bool command_line::given(const option_description& row) const {
     return given(typed_name(row));
 }
 
+std::vector<std::string> command_line::values_of(const std::string& name) const {
+    std::vector<std::string> values;
+    const auto found = state_->options.find(name);
+    if (found == state_->options.end()) return values;
+    for (const std::string& value : found->second.option->results()) values.push_back(unguarded(value));
+    return values;
+}
+
 std::vector<std::string> command_line::given_arguments(std::span<const std::string_view> except) const {
     std::vector<std::string> given, positional;
     for (const CLI::Option* const option : state_->app.get_options()) {

@@ -100,6 +100,8 @@ class command_line {
     /// After parse(): whether the option has a value from the command line or --config.
     bool given(const std::string& name) const;
     bool given(const option_description& row) const;
+    /// After parse(): the values of an option, also those from --config; none for an option that the command lacks.
+    std::vector<std::string> values_of(const std::string& name) const;
     /// After parse(): the options and arguments that were given, also those from --config, for a parse() of the same command.
     /// Without those of `except`, by their first long names, or the names of arguments.
     std::vector<std::string> given_arguments(std::span<const std::string_view> except) const;

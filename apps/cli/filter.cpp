@@ -220,6 +220,9 @@ int run_filter(const command& self, const std::vector<std::string>& arguments) {
     const bool to_folder = request.kept.ends_with('/');
     std::vector<std::filesystem::path> files = options.inputs;
     if (!request.rules_file.empty()) files.emplace_back(request.rules_file);
+    for (const chosen_group& group : options.rules.groups())
+        for (const chosen_rule& rule : group.rules)
+            if (rule.is_on && !rule.list.empty()) files.emplace_back(rule.list);
     if (!options.perplexity.empty()) files.push_back(options.perplexity);
     files.insert(files.end(), options.reference.begin(), options.reference.end());
     if (to_folder) {

@@ -322,6 +322,8 @@ void session::check_destinations(const std::vector<destination>& destinations,
     if (std::ranges::count(inputs, "-") > 1) throw usage_error("standard input (-) can be given only once");
     keep_private(inputs, follow_links);
     inputs.emplace_back(common_.config);
+    for (const std::string& list : common_.line->values_of("--files-from"))
+        if (list != "-") inputs.emplace_back(list);
     std::vector<std::filesystem::path> files;
     for (const destination& to : destinations) {
         if (to.path.empty()) continue;

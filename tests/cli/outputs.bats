@@ -370,3 +370,19 @@ refused_in_locked() {
     ends_with 4 quern dedup corpus.jsonl --pairs /dev/fd/77
     says "/dev/fd/77: cannot write: Bad file descriptor"
 }
+
+@test "a list of inputs, and lists of words, are inputs" {
+    echo corpus.jsonl >list
+    printf 'lorem\n' >words.txt
+    printf '[c4]\nbad-words = "words.txt"\n' >rules.toml
+    cp list list.before
+    cp words.txt words.before
+    refused "list is an input and would be overwritten" dedup --files-from list -o list --force
+    refused "list is an input and would be overwritten" filter --files-from list --rules c4 --removed list --force
+    refused "words.txt is an input and would be overwritten" filter corpus.jsonl --rules c4,c4.bad-words=words.txt -o words.txt --force
+    refused "words.txt is an input and would be overwritten" filter corpus.jsonl --rules-file rules.toml --removed words.txt --force
+    refused "words.txt is an input and would be overwritten" filter corpus.jsonl \
+        --rules gopher-quality,gopher-quality.stop-words=words.txt --report words.txt --force
+    cmp list list.before
+    cmp words.txt words.before
+}
