@@ -173,21 +173,25 @@ struct command_line::state {
                 const auto found = options.find(name_in(argument));
                 if (found == options.end()) refuse_unknown(argument);
                 typed.push_back(found->second.option);
-                const std::size_t equals =
-                    argument.starts_with("--") ? argument.find('=') : std::string::npos;
-                const bool has_value =
-                    equals != std::string::npos || (!argument.starts_with("--") && argument.size() > 2);
-                if (equals != std::string::npos) {
-                    const std::string value = argument.substr(equals + 1);
-                    if (!found->second.takes_value) check_flag(found->first, value);
+                const std::string& name = found->first;
+                const bool has_equals = argument.substr(name.size()).starts_with('=');
+                const bool has_value = has_equals || (!argument.starts_with("--") && argument.size() > 2);
+                if (has_equals) {
+                    const std::string value = argument.substr(name.size() + 1);
+                    if (!found->second.takes_value) check_flag(name, value);
                     if (value.empty()) {
                         made.pop_back();
-                        append_empty(found->first, made);
+                        append_empty(name, made);
+                    } else if (!argument.starts_with("--")) {
+                        made.back() = name + value;  // -k=5 is -k5
                     }
                 }
                 if (!found->second.takes_value || has_value) continue;
                 if (++i == typed_arguments.size()) refuse(fmt::format("{}: the value is missing", argument));
-                made.push_back(guarded(typed_arguments[i]));
+                const std::string& value = typed_arguments[i];
+                if (value.starts_with("--") && options.contains(name_in(value)))  // of an unset variable
+                    refuse(fmt::format("{}: the value is missing before {}", argument, shown(value)));
+                made.push_back(guarded(value));
             }
         }
         return made;

@@ -179,6 +179,14 @@ commands() { quern --help | sed -n '/^Commands:/,/^$/s/^  \([a-z]*\) .*/\1/p'; }
         refused "c.toml:1: -" dedup a.jsonl b.jsonl --config c.toml --force
         cmp a.jsonl b.jsonl
     done
+    refused "-o: the value is missing before --quiet" dedup a.jsonl -o --quiet
+    refused "--output: the value is missing before --threads=2" dedup a.jsonl --output --threads=2
+    [ ! -e --quiet ]
+    ends_with 0 quern dedup a.jsonl -o=c.jsonl
+    cmp a.jsonl c.jsonl
+    ends_with 0 quern dedup a.jsonl --output=--quiet
+    [ -e ./--quiet ]
+    refused "-o, --output: the name is empty" dedup -o= a.jsonl b.jsonl --force
     refused "--quiet: invalid value '' (expected true or false)" dedup a.jsonl --quiet=
     refused "--quiet: invalid value 'maybe' (expected true or false)" dedup a.jsonl --quiet=maybe
     echo 'quiet = maybe' >c.toml
