@@ -6,6 +6,7 @@
 #include <new>
 
 #include "device/cpu/huge_pages.hpp"
+#include "device/files/room_for_memory.hpp"
 
 namespace quern {
 namespace {
@@ -41,6 +42,7 @@ void* memory_pool::allocate(std::size_t bytes, std::uint64_t may_keep) noexcept 
     }
     keep_at_most(may_keep);
     if (memory != nullptr) return memory;
+    make_room_for(bytes);
     memory = ::operator new(size, alignment_of(size), std::nothrow);
     if (memory == nullptr) {
         keep_at_most(0);

@@ -17,6 +17,7 @@
 #include <thread>
 
 #include "device/files/descriptor.hpp"
+#include "device/files/room_for_memory.hpp"
 
 namespace quern {
 namespace mapped_pages_detail {
@@ -88,14 +89,26 @@ class registry {
         next_look_.store(now() + wait, std::memory_order_relaxed);
     }
 
+    void make_room(std::uint64_t bytes) noexcept {
+        const std::uint64_t limit = limit_.load(std::memory_order_relaxed);
+        if (limit == 0) return;
+        const std::lock_guard hold(mutex_);
+        const std::optional<resident_bytes> held = resident();
+        if (held && held->all + bytes > limit && held->of_files >= others_ + min_given_back) release_all();
+    }
+
   private:
+    void release_all() noexcept {
+        for (const auto& [memory, bytes] : mapped_)
+            ::madvise(const_cast<void*>(memory), bytes, MADV_DONTNEED);
+    }
+
     /// Releases pages beyond the limit; returns the time until the next check.
     std::int64_t wait_after(resident_bytes held, std::uint64_t limit) noexcept {
         const std::uint64_t own = held.all - std::min(held.all, held.of_files);
         if (own + others_ + bytes_mapped.load(std::memory_order_relaxed) <= limit) return longest_wait;
         if (held.all > limit && held.of_files >= others_ + min_given_back) {
-            for (const auto& [memory, bytes] : mapped_)
-                ::madvise(const_cast<void*>(memory), bytes, MADV_DONTNEED);
+            release_all();
             const std::optional<resident_bytes> left = resident();
             if (!left) return longest_wait;
             held = *left;
@@ -158,6 +171,11 @@ void forget_mapped_pages(const void* memory) noexcept {
 
 bool is_mapped(const void* memory) noexcept {
     return mapped_pages_detail::all_mapped().has(memory);
+}
+
+void make_room_for(std::uint64_t bytes) noexcept {
+    using namespace mapped_pages_detail;
+    if (bytes_mapped.load(std::memory_order_relaxed) > few_bytes) all_mapped().make_room(bytes);
 }
 
 void keep_resident_memory_below(std::uint64_t bytes) noexcept {

@@ -60,10 +60,13 @@ void check_collection(cpu_place& place, const ngram_collection& collection, cons
     primitives::check_offsets(place, collection.documents, words_in(collection, options));
     if (collection.documents.size() > max)
         throw usage_error("n-gram likelihood: more than 2^32 - 2 documents");
-    for (std::size_t d = 1; d < collection.documents.size(); ++d)
+    paced_checks checks(place.ctx(), neighbouring_values);
+    for (std::size_t d = 1; d < collection.documents.size(); ++d) {
+        checks.after(1);
         if (collection.documents[d] - collection.documents[d - 1] > max)
             throw usage_error("n-gram likelihood: document " + std::to_string(d - 1) +
                               " has 2^32 words or more");
+    }
     if (reads_strings(options)) {
         check_words(place, collection.starts.size(), "ends past the end of the text", [&](std::size_t i) {
             return collection.starts[i] <= collection.text.size() &&

@@ -87,7 +87,11 @@ bool order_does_not_fit(cpu_place& place, const ngram_collection& collection, co
 
 void count_occurrences(cpu_place& place, const ngram_collection& collection, const ngram_options& options,
                        ngram_record& record) {
-    count_lengths(collection.documents, record.totals);
+    if (collection.documents.empty()) return;
+    in_checked_parts(place.ctx(), 0, collection.documents.size() - 1, neighbouring_values,
+                     [&](std::uint64_t begin, std::uint64_t end) {
+                         count_lengths(collection.documents.subspan(begin, end - begin + 1), record.totals);
+                     });
     if (options.method != ngram_method::strings)
         count_unknown(place, collection, options.order, record.totals);
 }

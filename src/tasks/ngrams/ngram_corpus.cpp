@@ -17,6 +17,7 @@
 #include "base/release.hpp"
 #include "device/cpu/parallel.hpp"
 #include "device/cpu/pipeline.hpp"
+#include "device/paced_checks.hpp"
 #include "quern/base/error.hpp"
 #include "tasks/corpus/admitted_corpus.hpp"
 #include "tasks/corpus/document_cuts.hpp"
@@ -302,7 +303,10 @@ class corpus_reading {
     void keep_names() {
         made_.names = {share_, scratch_, "names", names_.size()};
         char* to = made_.names.span().data();
-        names_.drain([&](std::span<const char> part) { to = std::ranges::copy(part, to).out; });
+        names_.drain([&](std::span<const char> part) {
+            ctx_.check_stop();  // of a mapped table, pages are released
+            to = std::ranges::copy(part, to).out;
+        });
     }
 
     void keep_sentences() {
@@ -313,7 +317,10 @@ class corpus_reading {
         std::uint64_t* to = made_.sentence_starts.span().data();
         std::uint64_t at = *to++ = 0;
         sentences_.drain([&](std::span<const std::uint32_t> lengths) {
-            for (const std::uint32_t length : lengths) *to++ = at += length;
+            in_checked_parts(ctx_, 0, lengths.size(), neighbouring_values,
+                             [&](std::uint64_t begin, std::uint64_t end) {
+                                 for (std::uint64_t i = begin; i < end; ++i) *to++ = at += lengths[i];
+                             });
         });
     }
 
@@ -323,7 +330,9 @@ class corpus_reading {
         made_.letters = {share_, scratch_, "letters", ranks_.letters()};
         made_.word_ends = {share_, scratch_, "word_ends", ranks_.numbers()};
         std::uint64_t end = 0;
+        paced_checks checks(ctx_, scattered_values);
         ranks_.for_each(ctx_, [&](std::string_view word, std::span<const std::uint32_t> numbers) {
+            checks.after(numbers.size());
             std::uint32_t* const mark = mark_of(word);
             if (mark != nullptr)
                 *mark = made_.vocabulary;

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "device/cpu/huge_pages.hpp"
+#include "device/files/room_for_memory.hpp"
 #include "device/files/scratch_array.hpp"
 
 namespace quern {
@@ -44,6 +45,7 @@ class scratch_table {
     scratch_table(table_share& share, scratch_folder& folder, std::string_view name, std::uint64_t size)
         : size_(size) {
         if (share.takes(size * sizeof(T))) {
+            make_room_for(size * sizeof(T));
             memory_ = std::make_unique_for_overwrite<T[]>(size);
             wish_for_huge_pages(memory_.get(), size * sizeof(T));
             data_ = memory_.get();

@@ -74,6 +74,20 @@ TEST_F(mapped_pages_test, are_given_back_before_a_process_holds_more_than_it_is_
     EXPECT_GT(max_resident(array.span(), ctx), before + mapped / 2);  // as it is without
 }
 
+TEST_F(mapped_pages_test, make_room_for_arrays) {
+    constexpr std::uint64_t mapped = 96 * mib, of_array = 64 * mib, capacity = 112 * mib;
+    const scratch_array<std::uint64_t> file(*place_, "numbers", mapped / sizeof(std::uint64_t));
+    const std::uint64_t before = resident();
+    keep_resident_memory_below(before + capacity);
+    std::ranges::fill(file.span(), 1);
+    ASSERT_GT(resident(), before + mapped / 2);
+    cpu_place place(ctx);
+    const cpu_array<char> array(place, of_array);
+    std::ranges::fill(array.span(), 'a');  // and no check for as long as it takes
+    EXPECT_LT(resident(), before + capacity);
+    EXPECT_EQ(file.span().back(), 1U);
+}
+
 TEST_F(mapped_pages_test, are_nobodys_once_they_are_forgotten) {
     using mapped_pages_detail::bytes_mapped;
     const std::uint64_t before = bytes_mapped;

@@ -10,6 +10,7 @@
 
 #include "device/array.hpp"
 #include "device/cpu/cpu_place.hpp"
+#include "device/paced_checks.hpp"
 
 namespace quern::ngram_detail {
 
@@ -19,11 +20,16 @@ class document_table {
     document_table(cpu_place& place, std::span<const std::uint64_t> offsets) {
         const std::size_t documents = offsets.empty() ? 0 : offsets.size() - 1;
         std::size_t filled = 0;
-        for (std::size_t d = 0; d < documents; ++d) filled += offsets[d] != offsets[d + 1] ? 1 : 0;
+        paced_checks checks(place.ctx(), neighbouring_values);
+        for (std::size_t d = 0; d < documents; ++d) {
+            checks.after(1);
+            filled += offsets[d] != offsets[d + 1] ? 1 : 0;
+        }
         ends_ = cpu_array<std::uint64_t>(place, filled, "ends of documents");
         ids_ = cpu_array<std::uint32_t>(place, filled, "documents with words");
         filled = 0;
         for (std::size_t d = 0; d < documents; ++d) {
+            checks.after(1);
             if (offsets[d] == offsets[d + 1]) continue;
             ends_.data()[filled] = offsets[d + 1];
             ids_.data()[filled++] = static_cast<std::uint32_t>(d);
