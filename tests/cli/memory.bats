@@ -98,6 +98,21 @@ few_words() {
     awk -F '\t' '{ print $1 "\t" 20 * $2 }' once | cmp - tight
 }
 
+@test "n-grams of very many short sentences fit, and take no more memory" {
+    awk 'BEGIN {
+        srand(7)
+        for (d = 0; d < 8000; ++d) {
+            printf "{\"id\":\"%d\",\"text\":\"", d
+            for (i = 0; i < 375; ++i) printf "w%d%s", exp(6 * rand()), i % 3 == 2 ? "! " : " "
+            print "\"}"
+        }
+    }' >corpus.jsonl # a million sentences, of which a piece of the n-grams has no room for the ends
+    quern ngrams corpus.jsonl --order 3 --sentences --totals roomy --quiet --memory 2G
+    within 16M 0 ngrams corpus.jsonl --order 3 --sentences --totals tight --quiet --threads 16 --stats stats.json
+    cmp roomy tight
+    [ "$(json stats.json "d['counts']['pieces']")" -gt 1 ]
+}
+
 @test "n-grams of many threads take no more memory" {
     zipf 3000 400 >corpus.jsonl
     quern ngrams corpus.jsonl --quiet --threads 2 --memory 1G -o roomy.tsv

@@ -73,6 +73,20 @@ TEST(counted_pieces, a_frequent_word_is_cut_between_the_second_words) {
             expect_pieces(texts, {.order = order, .min_count = min_count, .history_counts = true}, 700, 2);
 }
 
+TEST(counted_pieces, words_alone_are_only_counted) {
+    // A piece holds some 20,000 positions, and 70,000 sentences end with the same word.
+    std::mt19937_64 random(4);
+    const auto drawn = [&] { return static_cast<std::uint32_t>(random() % 1000); };
+    std::vector<word_list> sentences(70'000);
+    for (word_list& sentence : sentences) sentence = {1001, drawn(), drawn(), 1000};
+    const ngram_texts texts(sentences, 1002);
+    for (const std::uint64_t min_count : {1U, 2U})
+        for (const unsigned order : {1U, 2U, 4U})
+            for (const unsigned threads : {1U, 3U})
+                expect_pieces(texts, {.order = order, .min_count = min_count, .history_counts = true}, 700,
+                              threads);
+}
+
 /// By pieces, although all fit at once.
 void expect_pieces_in_memory(const ngram_texts& texts, const ngram_options& options, unsigned threads) {
     const collected expected = count(texts.view(), options, context::cpu(1));

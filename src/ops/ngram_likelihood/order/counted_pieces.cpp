@@ -2,7 +2,8 @@
 // Sorted runs on disk would take three times the space of the words. Instead, the words are read in order several times. Each time
 // gathers and sorts the n-grams whose beginnings are in one range. Beginnings are first counted exactly, by cells: a cell is a range
 // of first words, or a frequent first word with a range of second words. So each n-gram can be written to its cell at once, and
-// one thread sorts a cell, all threads a large one.
+// one thread sorts a cell, all threads a large one. Where nothing follows a frequent word (the end of each sentence), it is only
+// counted.
 #include "ops/ngram_likelihood/order/counted_pieces.hpp"
 
 #include <algorithm>
@@ -25,13 +26,22 @@ struct word_chunks {
     std::span<const std::uint32_t> words;
     std::span<const std::uint64_t> ends;  ///< of documents
     std::size_t count;
+    std::vector<std::size_t> first_ends = {};  ///< of each chunk: where its first document ends
 
+    /// Looked up once: each look-up maps pages all over the ends, if these are mapped.
+    void find_first_ends(const context& ctx) {
+        for (std::size_t chunk = 0; chunk < count; ++chunk) {
+            ctx.check_stop();
+            const auto found = std::upper_bound(ends.begin(), ends.end(), (*this)[chunk].begin);
+            first_ends.push_back(static_cast<std::size_t>(found - ends.begin()));
+        }
+    }
     item_range operator[](std::size_t chunk) const { return piece_of(words.size(), count, chunk); }
-    /// The end of the document of a position, at first of `begin`; positions may only rise.
+    /// The end of the document of a position of a chunk; positions may only rise.
     class document_ends {
       public:
-        document_ends(const word_chunks& of, std::uint64_t begin)
-            : next_(std::upper_bound(of.ends.begin(), of.ends.end(), begin)) {}
+        document_ends(const word_chunks& of, std::size_t chunk)
+            : next_(of.ends.begin() + static_cast<std::ptrdiff_t>(of.first_ends[chunk])) {}
         std::uint64_t of(std::uint64_t position) {
             while (*next_ <= position) ++next_;
             return *next_;
@@ -42,20 +52,19 @@ struct word_chunks {
     };
 };
 
-/// A frequent word, with a cell for where it ends a document, and others for second words.
+/// A frequent word, with a cell for where it stands alone (it ends a document, or all n-grams are words), and others for second words.
 struct split_word {
     std::uint32_t word, first_cell, cells;
     unsigned shift;  ///< of second words
     std::uint64_t count;
-    std::uint64_t ends = 0;         ///< documents that end with it
+    std::uint64_t alone = 0;
     std::uint32_t first_taken = 0;  ///< the first cell that is not empty
 };
 
 /// The cells, in the order of n-grams, and how many positions of each chunk they have.
 class beginning_cells {
   public:
-    /// `max_bytes`: for the counts of cells; `most`: how many positions a cell should have at most. With order 1 no word is
-    /// split: its first position may be in any cell.
+    /// `max_bytes`: for the counts of cells; `most`: how many positions a cell should have at most.
     beginning_cells(cpu_place& place, const ngram_collection& collection, unsigned order,
                     std::uint64_t max_bytes, std::uint64_t most)
         : place_(place),
@@ -65,6 +74,7 @@ class beginning_cells {
         // Some cells have few positions, and a frequent word has at most four times as many as its share.
         constexpr std::uint64_t min_positions = 1 << 12, cells_beyond = 5;
         chunks_.count = std::max<std::size_t>(1, pieces_for(place, collection.words.size(), 1 << 16));
+        chunks_.find_first_ends(place.ctx());
         const std::uint64_t max_cells = std::clamp<std::uint64_t>(
             max_bytes / sizeof(std::uint64_t) / chunks_.count / cells_beyond, 64, std::uint64_t{1} << 16);
         const std::uint64_t share = std::max(min_positions, collection.words.size() / max_cells);
@@ -76,6 +86,15 @@ class beginning_cells {
     const word_chunks& chunks() const { return chunks_; }
     std::size_t cells() const { return first_words_.size() - 1; }
     std::uint64_t size(std::size_t cell) const { return sizes_[cell]; }
+    /// Whether it has a frequent word alone: then it holds only the first position of each chunk.
+    bool is_alone(std::size_t cell) const {
+        const split_word* const of = split(cell);
+        return of != nullptr && of->first_cell == cell;
+    }
+    /// Whether the cell of a position may be such a one.
+    bool may_be_alone(std::uint64_t position, std::uint64_t end) const {
+        return position + 1 == end || !cuts_words_;
+    }
     /// Positions of a cell in a chunk.
     std::uint64_t& count(std::size_t chunk, std::size_t cell) const {
         return counts_.data()[chunk * cells() + cell];
@@ -99,7 +118,8 @@ class beginning_cells {
     static constexpr std::uint32_t is_split = std::uint32_t{1} << 31;
 
     std::size_t second_cell(const split_word& of, std::uint64_t position, std::uint64_t end) const {
-        return of.first_cell + (position + 1 == end ? 0 : 1 + (chunks_.words[position + 1] >> of.shift));
+        if (may_be_alone(position, end)) return of.first_cell;
+        return of.first_cell + std::size_t{1} + (chunks_.words[position + 1] >> of.shift);
     }
 
     /// work(begin, end, chunk) for parts of each chunk.
@@ -135,7 +155,7 @@ class beginning_cells {
         bool is_open = false;
         for (std::uint32_t word = 0; word < words_.size(); ++word) {
             const std::uint64_t count = counts.data()[word];
-            if (count > share && cuts_words_) {
+            if (count > share) {
                 split(word, count, 2 * count / share);
                 is_open = false;
                 continue;
@@ -154,7 +174,7 @@ class beginning_cells {
         const std::uint64_t last = words_.size() - 1;
         unsigned shift = 0;
         while ((last >> shift) >= parts) ++shift;
-        const auto cells = static_cast<std::uint32_t>((last >> shift) + 2);
+        const auto cells = cuts_words_ ? static_cast<std::uint32_t>((last >> shift) + 2) : 1;
         words_.data()[word] = is_split | static_cast<std::uint32_t>(splits_.size());
         splits_.push_back({word, static_cast<std::uint32_t>(first_words_.size()), cells, shift, count});
         first_words_.insert(first_words_.end(), cells, word);
@@ -164,7 +184,7 @@ class beginning_cells {
         std::fill_n(counts_.data(), counts_.size(), 0);
         for_each_piece(place_, chunks_.count, [&](std::size_t c) {
             const auto [first, last] = chunks_[c];
-            word_chunks::document_ends ends(chunks_, first);
+            word_chunks::document_ends ends(chunks_, c);
             in_checked_parts(place_.ctx(), first, last, neighbouring_values,
                              [&](std::uint64_t begin, std::uint64_t end) {
                                  for (std::uint64_t i = begin; i < end; ++i) {
@@ -175,11 +195,17 @@ class beginning_cells {
                                  }
                              });
         });
+        for (split_word& of : splits_) {
+            for (std::size_t chunk = 0; chunk < chunks_.count; ++chunk) {
+                std::uint64_t& alone = count(chunk, of.first_cell);
+                of.alone += alone;
+                alone = std::min<std::uint64_t>(alone, 1);
+            }
+        }
         sizes_.assign(cells(), 0);
         for (std::size_t chunk = 0; chunk < chunks_.count; ++chunk)
             for (std::size_t cell = 0; cell < cells(); ++cell) sizes_[cell] += count(chunk, cell);
         for (split_word& of : splits_) {
-            of.ends = sizes_[of.first_cell];
             of.first_taken = of.first_cell;
             while (sizes_[of.first_taken] == 0) ++of.first_taken;
         }
@@ -254,9 +280,10 @@ class piece_counter {
         const std::uint32_t first_word = cells_.first_word(first_cell),
                             others = cells_.last_word(last_cell - 1) - first_word;
         const auto [first, last] = text[chunk];
-        word_chunks::document_ends ends(text, first);
+        word_chunks::document_ends ends(text, chunk);
         constexpr std::size_t at_once = 1024;
         std::uint32_t found[at_once];
+        std::vector<bool> has_first(last_cell - first_cell);  // of the cells of a word alone
         in_checked_parts(
             place_.ctx(), first, last, neighbouring_values, [&](std::uint64_t begin, std::uint64_t end) {
                 for (std::uint64_t from = begin; from < end; from += at_once) {
@@ -272,6 +299,10 @@ class piece_counter {
                         const std::uint64_t i = from + found[j], document_end = ends.of(i);
                         const std::size_t cell = cells_.cell(i, document_end);
                         if (cell < first_cell || cell >= last_cell) continue;
+                        if (cells_.may_be_alone(i, document_end) && cells_.is_alone(cell)) {
+                            if (has_first[cell - first_cell]) continue;
+                            has_first[cell - first_cell] = true;
+                        }
                         numbers_.data()[cells_.count(chunk, cell)++] = fields_.number<Parts>(
                             words + found[j], std::min<std::uint64_t>(document_end - i, options_.order), i);
                     }
@@ -354,7 +385,7 @@ class piece_counter {
             return;
         }
         if (cell == word->first_taken) made.add_word(begin, word->count, words_);
-        if (cell != word->first_cell) made.add_after_word(begin, end, word->count, word->count - word->ends);
+        if (cell != word->first_cell) made.add_after_word(begin, end, word->count, word->count - word->alone);
     }
 
     static constexpr std::size_t large = std::size_t{1} << 17;  ///< more positions: not for one thread
