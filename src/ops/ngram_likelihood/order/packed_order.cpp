@@ -13,6 +13,7 @@
 #include "ops/ngram_likelihood/order/first_word_parts.hpp"
 #include "ops/ngram_likelihood/order/ngram_order.hpp"
 #include "ops/ngram_likelihood/order/packed_keys.hpp"
+#include "ops/ngram_likelihood/rows/collection_blocks.hpp"
 #include "primitives/external_sort/external_sort.hpp"
 #include "primitives/sort/sort.hpp"
 #include "primitives/sort/sort_memory.hpp"
@@ -340,9 +341,10 @@ ngram_order<Position> order_by_runs(cpu_place& place, const packed_keys& packed,
 /// In memory. `largest`: positions of a part.
 template <class Position>
 bool fits(cpu_place& place, std::size_t size, std::uint64_t largest) {
+    const memory_budget& memory = place.memory();
     return size * (sizeof(Position) + 1) + largest * sizeof(std::uint64_t) +
                primitives::sort_bytes(largest, place.threads()) <=
-           place.memory().left() / 16 * 15;
+           (memory.left() - memory_of_rows(memory)) / 16 * 15;
 }
 
 }  // namespace

@@ -11,12 +11,20 @@
 #include <utility>
 #include <vector>
 
+#include "device/array.hpp"
+#include "device/budget_share.hpp"
 #include "device/cpu/parallel.hpp"
 #include "device/paced_checks.hpp"
 #include "ops/ngram_likelihood/rows/ordered_rows.hpp"
+#include "ops/ngram_likelihood/rows/row_column.hpp"
 #include "quern/ops/ngram_likelihood.hpp"
 
 namespace quern::ngram_detail {
+
+/// What rows that wait to be output may take, which are not in arrays of the place.
+inline std::uint64_t memory_of_rows(const memory_budget& memory) {
+    return std::min(memory.left(), memory.limit() / 8);
+}
 
 /// make_maker() gives a thread its function: make(p, rows, max_held, relieve) adds the rows of piece p, and calls `relieve`
 /// after about every `max_held`. The rows of the pieces are passed to `sink` in order. `threads`: how many work at once at
@@ -26,14 +34,16 @@ std::vector<ngram_totals> blocks_of_pieces(cpu_place& place, unsigned threads, s
                                            unsigned first_n, const ngram_options& options,
                                            const typename ordered_blocks<Block>::row_sink& sink,
                                            const MakeMaker& make_maker) {
-    constexpr std::size_t row_bytes = 80;  // maximum, with the columns half full
-    // Rows take at most an eighth of the memory: half of them wait, half belong to the pieces being worked on. A thread
-    // checks for its turn more often than it fills its share.
-    const std::size_t max_waiting =
-        std::min<std::size_t>(std::size_t{1} << 21, place.memory().limit() / 16 / row_bytes);
+    const budget_share rows_wait(place.memory(), memory_of_rows(place.memory()) / 64 * 63, "rows of n-grams");
+    if (place.memory().left() != 0)  // kept blocks beyond what is left now are released
+        cpu_array<char>(place, 1, "rows of n-grams");
+    // Of this, a seventh waits and four sevenths belong to the pieces being worked on, which keep memory for twice their rows; the
+    // rest is kept for the next pieces. A thread checks for its turn more often than it fills its share.
+    const std::size_t max_waiting = std::min<std::size_t>(
+        std::size_t{1} << 21, place.memory().limit() / 8 / (7 * Block::row_bytes(options.history_counts)));
     const std::size_t bulk_of_piece = std::max<std::size_t>(1, max_waiting / threads);
     const std::size_t max_held = std::min<std::size_t>(std::size_t{1} << 16, bulk_of_piece);
-    ordered_blocks<Block> out(first_n, options, sink, max_waiting);
+    ordered_blocks<Block> out(first_n, options, sink, max_waiting, 2 * (bulk_of_piece + max_held));
     std::atomic<std::size_t> next{0};
     for_each_piece(place, std::min<std::size_t>(pieces, threads), [&](std::size_t) {
         try {
@@ -63,11 +73,13 @@ class collection_block {
 
     collection_block(unsigned n, bool history_counts) : n_(n), with_history_(history_counts) {}
 
+    static constexpr std::size_t row_bytes(bool history_counts) { return history_counts ? 24 : 16; }
+
     void add(std::uint64_t position, std::uint64_t count, std::uint64_t history_count) {
         if (size_ == positions_.size()) grow();
-        positions_[size_] = position;
-        counts_[size_] = count;
-        if (with_history_) history_counts_[size_] = history_count;
+        positions_.data()[size_] = position;
+        counts_.data()[size_] = count;
+        if (with_history_) history_counts_.data()[size_] = history_count;
         ++size_;
     }
     std::size_t size() const { return size_; }
@@ -81,16 +93,16 @@ class collection_block {
 
   private:
     void grow() {
-        const std::size_t capacity = std::max<std::size_t>(256, 2 * size_);
-        positions_.resize(capacity);
-        counts_.resize(capacity);
-        if (with_history_) history_counts_.resize(capacity);
+        const std::size_t capacity = std::max(first_rows, 2 * size_);
+        if (with_history_) history_counts_.grow(capacity);
+        counts_.grow(capacity);
+        positions_.grow(capacity);  // the checked one last: after a failure all grow again
     }
 
     unsigned n_;
     bool with_history_;
     std::size_t size_ = 0;
-    std::vector<std::uint64_t> positions_, counts_, history_counts_;
+    row_column<std::uint64_t> positions_, counts_, history_counts_;
 };
 
 /// `Sorted` has for each i in the order of n-grams: position(i), words_left(i) up to the end of its document, and shared()[i],

@@ -10,14 +10,20 @@
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <map>
 #include <mutex>
+#include <numeric>
 #include <utility>
 #include <vector>
 
+#include "ops/ngram_likelihood/rows/row_column.hpp"
 #include "quern/ops/ngram_likelihood.hpp"
 
 namespace quern::ngram_detail {
+
+inline constexpr std::size_t first_rows = std::size_t{1}
+                                          << 14;  ///< of a block; those not written take no memory
 
 /// Waiting rows of one n, in columns.
 class row_block {
@@ -25,6 +31,8 @@ class row_block {
     using rows_type = ngram_rows;
 
     row_block(unsigned n, bool history_counts) : n_(n), history_counts_(history_counts) {}
+
+    static constexpr std::size_t row_bytes(bool history_counts) { return history_counts ? 40 : 28; }
 
     /// Write positions of the next rows; the columns of history counts are null unless requested.
     struct columns {
@@ -62,24 +70,25 @@ class row_block {
 
   private:
     void grow() {
-        const std::size_t capacity = std::max<std::size_t>({256, size_, 2 * documents_.size()});
-        documents_.resize(capacity);
-        firsts_.resize(capacity);
-        in_document_.resize(capacity);
-        in_collection_.resize(capacity);
-        weights_.resize(capacity);
+        const std::size_t capacity = std::max<std::size_t>({first_rows, size_, 2 * documents_.size()});
+        // The checked one last: after a failure all grow again.
         if (history_counts_) {
-            history_in_document_.resize(capacity);
-            history_in_collection_.resize(capacity);
+            history_in_document_.grow(capacity);
+            history_in_collection_.grow(capacity);
         }
+        firsts_.grow(capacity);
+        in_document_.grow(capacity);
+        in_collection_.grow(capacity);
+        weights_.grow(capacity);
+        documents_.grow(capacity);
     }
 
     unsigned n_;
     bool history_counts_;
     std::size_t size_ = 0;
-    std::vector<std::uint32_t> documents_, firsts_, in_document_, history_in_document_;
-    std::vector<std::uint64_t> in_collection_, history_in_collection_;
-    std::vector<double> weights_;
+    row_column<std::uint32_t> documents_, firsts_, in_document_, history_in_document_;
+    row_column<std::uint64_t> in_collection_, history_in_collection_;
+    row_column<double> weights_;
 };
 
 /// The result of a piece: a block for each n, and the numbers of distinct n-grams.
@@ -89,7 +98,8 @@ struct piece_blocks {
     std::vector<std::uint64_t> distinct;
 
     /// For n from `first_n` to `order`.
-    piece_blocks(unsigned first_n, unsigned order, bool history_counts) : distinct(order - first_n + 1) {
+    piece_blocks(unsigned first_n, unsigned order, bool history_counts)
+        : distinct(order - first_n + 1), max_rows_(order - first_n + 1) {
         for (unsigned n = first_n; n <= order; ++n) blocks.emplace_back(n, history_counts);
     }
     std::size_t rows() const {
@@ -97,10 +107,19 @@ struct piece_blocks {
         for (const Block& block : blocks) sum += block.size();
         return sum;
     }
+    /// Keeps the memory.
     void clear() {
-        for (Block& block : blocks) block.clear();
+        for (std::size_t b = 0; b < blocks.size(); ++b) {
+            max_rows_[b] = std::max(max_rows_[b], blocks[b].size());
+            blocks[b].clear();
+        }
         distinct.assign(distinct.size(), 0);
     }
+    /// Those of each n that there is memory for, added.
+    std::size_t rows_kept() const { return std::reduce(max_rows_.begin(), max_rows_.end()); }
+
+  private:
+    std::vector<std::size_t> max_rows_;
 };
 
 template <class Block>
@@ -109,17 +128,23 @@ class ordered_blocks {
     using piece = piece_blocks<Block>;
     using row_sink = std::function<void(const typename Block::rows_type&)>;
 
-    /// At most about `max_waiting` rows of complete pieces wait.
+    /// At most about `max_waiting` rows of complete pieces wait. Memory for more than `max_kept` rows of a piece is freed once they
+    /// are output.
     ordered_blocks(unsigned first_n, const ngram_options& options, const row_sink& sink,
-                   std::size_t max_waiting)
-        : empty_(first_n, options.order, options.history_counts), take_(sink), max_waiting_(max_waiting) {
+                   std::size_t max_waiting, std::size_t max_kept = std::numeric_limits<std::size_t>::max())
+        : first_n_(first_n),
+          order_(options.order),
+          history_counts_(options.history_counts),
+          take_(sink),
+          max_waiting_(max_waiting),
+          max_kept_(max_kept) {
         for (unsigned n = first_n; n <= options.order; ++n) totals_.push_back({.n = n});
     }
 
     /// An empty buffer for the rows of a piece.
     piece capacity() {
         const std::lock_guard hold(mutex_);
-        if (free_.empty()) return empty_;
+        if (free_.empty()) return empty();
         piece taken = std::move(free_.back());
         free_.pop_back();
         return taken;
@@ -171,14 +196,17 @@ class ordered_blocks {
                 tbb::this_task_arena::isolate([&] { take_(rows.blocks[b].rows()); });
         }
         rows.clear();
+        if (rows.rows_kept() > max_kept_) rows = empty();
     }
+    piece empty() const { return piece(first_n_, order_, history_counts_); }
 
     /// Reused buffers; more than this many pieces wait only if they are small.
     static constexpr std::size_t max_free = 8;
 
-    const piece empty_;
+    const unsigned first_n_, order_;
+    const bool history_counts_;
     const row_sink& take_;
-    const std::size_t max_waiting_;
+    const std::size_t max_waiting_, max_kept_;
     std::mutex mutex_;
     std::condition_variable changed_;
     bool failed_ = false;

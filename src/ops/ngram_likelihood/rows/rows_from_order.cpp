@@ -88,7 +88,8 @@ std::vector<ngram_totals> rows_from_order(cpu_place& place, const sorted_ngrams<
         stats.distinct_words = distinct.span();
     }
     // Half of what is left for documents, an eighth for places. With little memory, fewer threads work.
-    const std::uint64_t left = place.memory().left(), each = stats.holder_bytes(stats.document_count());
+    const std::uint64_t left = place.memory().left() - memory_of_rows(place.memory()),
+                        each = stats.holder_bytes(stats.document_count());
     const auto makers = static_cast<unsigned>(
         std::clamp<std::uint64_t>(left / 2 / std::max<std::uint64_t>(each, 1), 1, place.threads()));
     stats.tables = (each + stats.table_bytes(stats.document_count(), options.order)) * makers <= left / 2;
