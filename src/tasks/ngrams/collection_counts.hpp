@@ -28,7 +28,7 @@ class collection_counts {
           first_n_(first_n),
           share_(memory_bytes / (order - first_n + 1) / (histories ? 3 : 2)),
           lengths_(order - first_n + 1) {
-        // Pieces large enough for several threads.
+        // Pieces large enough for several threads; a quarter of the memory of one n, except for little memory.
         max_fresh_ = std::clamp<std::uint64_t>(share_ / 32, std::uint64_t{1} << 14, std::uint64_t{1} << 17);
         for (unsigned n = first_n; n <= order; ++n)
             lengths_[n - first_n] = make("ngrams_" + std::to_string(n), histories);
@@ -37,7 +37,8 @@ class collection_counts {
     /// Of one n, in order over all calls, with history counts if `histories`.
     void add(const collection_ngrams& ngrams) {
         of_length& to = lengths_[ngrams.n - first_n_];
-        to.fresh.reserve(std::max(max_fresh_, to.fresh.size() + ngrams.counts.size()));
+        if (!to.fresh.empty() && to.fresh.size() + ngrams.counts.size() > max_fresh_) flush(to);
+        to.fresh.reserve(std::max(max_fresh_, ngrams.counts.size()));
         for (std::size_t i = 0; i < ngrams.counts.size(); ++i)
             to.fresh.push_back({ngrams.positions[i], ngrams.counts[i]});
         if (to.histories)
@@ -54,7 +55,11 @@ class collection_counts {
         flush(to);
     }
     void finish() {
-        for (of_length& of : lengths_) flush(of);
+        for (of_length& of : lengths_) {
+            flush(of);
+            of.fresh = {};
+            of.fresh_histories = {};
+        }
     }
 
     /// Removes, after finish(), every n-gram for which gone(position, n) is true; once.
@@ -103,18 +108,16 @@ class collection_counts {
     };
     of_length make(const std::string& name, bool histories) const {
         of_length made;
-        made.kept = std::make_unique<number_stream<counted_ngram>>(scratch_, name, 2 * share_);
+        const std::uint64_t fresh = std::min<std::uint64_t>(share_, max_fresh_ * sizeof(counted_ngram));
+        made.kept = std::make_unique<number_stream<counted_ngram>>(scratch_, name, 2 * share_ - fresh);
         if (histories)
             made.histories =
                 std::make_unique<number_stream<std::uint64_t>>(scratch_, name + "_histories", share_);
         return made;
     }
     static void flush(of_length& of) {
-        of.kept->append(std::move(of.fresh));
-        of.fresh = {};
-        if (!of.histories) return;
-        of.histories->append(std::move(of.fresh_histories));
-        of.fresh_histories = {};
+        of.kept->append_from(of.fresh);
+        if (of.histories) of.histories->append_from(of.fresh_histories);
     }
 
     scratch_folder& scratch_;

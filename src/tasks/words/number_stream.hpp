@@ -29,7 +29,6 @@ class number_stream {
     /// Throws io_error if the scratch folder is full.
     void append(std::vector<Value> values) {
         size_ += values.size();
-        const std::uint64_t bytes = values.size() * sizeof(Value);
         if (values.capacity() - values.size() > values.size() / 8) values.shrink_to_fit();  // a copy
         const std::uint64_t held = values.capacity() * sizeof(Value);
         if (spill_ == nullptr && held_ + held <= budget_) {
@@ -38,9 +37,18 @@ class number_stream {
             return;
         }
         if (spill_ == nullptr) spill_ = std::make_unique<spill_file>(scratch_.file(name_));
-        scratch_.take(bytes);
-        spilled_ += bytes;
-        spill_->append({reinterpret_cast<const char*>(values.data()), bytes});
+        spill(values);
+    }
+    /// The same, and empties `values`, whose memory stays with the caller if they go to the scratch file. For values that several
+    /// threads append in turn: each would take fresh memory from a heap of its own.
+    void append_from(std::vector<Value>& values) {
+        if (spill_ == nullptr) {
+            append(std::exchange(values, {}));
+            return;
+        }
+        size_ += values.size();
+        spill(values);
+        values.clear();
     }
 
     /// Calls sink(span) for batches of all values in order; nothing may be appended afterwards.
@@ -101,6 +109,12 @@ class number_stream {
     std::uint64_t spilled_bytes() const { return spilled_; }
 
   private:
+    void spill(std::span<const Value> values) {
+        scratch_.take(values.size_bytes());
+        spilled_ += values.size_bytes();
+        spill_->append({reinterpret_cast<const char*>(values.data()), values.size_bytes()});
+    }
+
     template <class Sink>
     void for_each_spilled(const Sink& sink) {
         if (spill_ == nullptr) return;
