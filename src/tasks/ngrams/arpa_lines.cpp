@@ -78,12 +78,13 @@ void arpa_lines::write_level(unsigned n, const model_level& parents, const model
     sink_(head);
     cpu_place place(with_threads_that_sort(ctx_));
     ngram_words of_parents(corpus_, n - 1, ctx_);
+    const std::size_t at_once = ngram_words::block_within(ctx_.memory_limit() / 16, n);
     for (std::uint64_t done = 0, size = 0; done < of.size; done += size) {
         const std::uint64_t first = parent_of(parents, done);
         size = of.size - done;
         if (n > 1 && of_parents.is_copied()) {
-            const std::uint64_t last = std::min<std::uint64_t>(parents.size, first + ngram_words::max_block);
-            size = std::min<std::uint64_t>(ngram_words::max_block, parents.children[last] - done);
+            const std::uint64_t last = std::min<std::uint64_t>(parents.size, first + at_once);
+            size = std::min<std::uint64_t>(at_once, parents.children[last] - done);
             of_parents.take(place, parent_of(parents, done + size - 1) - first + 1,
                             [&](std::size_t i) { return parents.positions[first + i]; });
         }

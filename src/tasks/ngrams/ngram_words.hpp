@@ -22,8 +22,15 @@ namespace quern {
 /// Of one block of n-grams after another.
 class ngram_words {
   public:
-    /// The most n-grams of a block, each of which takes 8 bytes and its words; and how many one thread takes at once.
-    static constexpr std::size_t max_block = std::size_t{1} << 18, block_of_thread = std::size_t{1} << 15;
+    /// How many n-grams one thread takes at once.
+    static constexpr std::size_t block_of_thread = std::size_t{1} << 15;
+    /// How many all threads take at once, within that much memory if it has room for a few: with more of them, fewer words of the
+    /// text lie between two.
+    static std::size_t block_within(std::uint64_t bytes, unsigned n) {
+        const std::uint64_t each =
+            2 * sizeof(std::uint64_t) + n * sizeof(std::uint32_t);  // a position sorted, and its words
+        return std::clamp<std::size_t>(bytes / each, min_block, max_block);
+    }
 
     /// `n`: words of each. `corpus` and `ctx` must outlive it.
     ngram_words(const ngram_corpus& corpus, unsigned n, const context& ctx)
@@ -31,7 +38,7 @@ class ngram_words {
 
     bool is_copied() const { return is_copied_; }
 
-    /// Those at position_of(0), ... position_of(count - 1), in place of the former ones. `count`: at most max_block.
+    /// Those at position_of(0), ... position_of(count - 1), in place of the former ones. `count`: at most what block_within() may give.
     template <class Position_of>
     void take(std::size_t count, const Position_of& position_of) {
         positions_.resize(count);
@@ -73,13 +80,14 @@ class ngram_words {
     }
 
   private:
+    static constexpr std::size_t min_block = std::size_t{1} << 18, max_block = std::size_t{1} << 20;
     static constexpr unsigned place_bits = std::bit_width(max_block);
     static constexpr std::uint64_t min_sort_memory = std::uint64_t{32} << 20;
 
-    /// Positions close to each other are read together.
+    /// Positions close to each other are read together: to copy a page takes no longer than a call.
     void copy(std::size_t begin, std::size_t end) {
-        constexpr std::uint64_t places = (std::uint64_t{1} << place_bits) - 1, max_gap = 256,
-                                max_read = 1 << 13;
+        constexpr std::uint64_t places = (std::uint64_t{1} << place_bits) - 1, max_gap = 1024,
+                                max_read = 1 << 14;
         const auto position = [&](std::size_t i) { return positions_[i] >> place_bits; };
         std::vector<std::uint32_t> read(max_read + n_);
         paced_checks checks(ctx_, neighbouring_values);

@@ -109,6 +109,36 @@ void total_lines::append(std::string& out, std::span<const counted_ngram> ngrams
     lines.flush();
 }
 
+void total_lines::write_mapped(number_stream<counted_ngram>& ngrams, unsigned n,
+                               const std::function<void(std::string_view, std::uint64_t)>& take) {
+    text_batches batches(ctx_);
+    cpu_place place(with_threads_that_sort(ctx_));
+    ngram_words words(corpus_, n, ctx_);
+    const std::size_t at_once = ngram_words::block_within(ctx_.memory_limit() / 16, n);
+    number_stream<counted_ngram>::reader from(ngrams);
+    std::vector<counted_ngram> some, read;
+    const auto take_next = [&] {
+        some.clear();
+        while (some.size() < at_once) {
+            const auto next = from.next(std::min(at_once - some.size(), ngram_words::block_of_thread), read);
+            if (next.empty()) break;
+            some.insert(some.end(), next.begin(), next.end());
+        }
+        return !some.empty();
+    };
+    while (take_next()) {
+        words.take(place, some.size(), [&](std::size_t i) { return some[i].position; });
+        batches.write(
+            some.size(),
+            [&](std::string& out, std::uint64_t begin, std::uint64_t end) {
+                append(out, std::span(some).subspan(begin, end - begin), n,
+                       [&](std::size_t i) { return words[begin + i]; });
+            },
+            [&](std::string_view text) { take(text, 0); });
+        take({}, some.size());
+    }
+}
+
 void total_lines::write(number_stream<counted_ngram>& ngrams, unsigned n,
                         const std::function<void(std::string_view, std::uint64_t)>& take) {
     constexpr std::size_t batch = 4096;
@@ -118,23 +148,7 @@ void total_lines::write(number_stream<counted_ngram>& ngrams, unsigned n,
         std::string text;
     };
     if (corpus_.words.spilled_bytes() != 0) {
-        text_batches batches(ctx_);
-        cpu_place place(with_threads_that_sort(ctx_));
-        ngram_words words(corpus_, n, ctx_);
-        ngrams.for_each([&](std::span<const counted_ngram> all) {
-            for (; !all.empty(); all = all.subspan(std::min(ngram_words::max_block, all.size()))) {
-                const auto some = all.first(std::min(ngram_words::max_block, all.size()));
-                words.take(place, some.size(), [&](std::size_t i) { return some[i].position; });
-                batches.write(
-                    some.size(),
-                    [&](std::string& out, std::uint64_t begin, std::uint64_t end) {
-                        append(out, some.subspan(begin, end - begin), n,
-                               [&](std::size_t i) { return words[begin + i]; });
-                    },
-                    [&](std::string_view text) { take(text, 0); });
-                take({}, some.size());
-            }
-        });
+        write_mapped(ngrams, n, take);
         return;
     }
     number_stream<counted_ngram>::reader from(ngrams);

@@ -25,6 +25,9 @@ class total_lines {
                const std::function<void(std::string_view, std::uint64_t)>& take);
 
   private:
+    /// The same if the words are not in memory.
+    void write_mapped(number_stream<counted_ngram>& ngrams, unsigned n,
+                      const std::function<void(std::string_view, std::uint64_t)>& take);
     template <class Words_of>
     void append(std::string& out, std::span<const counted_ngram> ngrams, unsigned n,
                 const Words_of& words_of) const;
