@@ -178,6 +178,20 @@ END
     was_forced said || [ -z "$(find . -maxdepth 1 -name '.out.*')" ]
 }
 
+@test "names of a folder that end with dots" {
+    mkdir here
+    dedup in -o here/./ --threshold 0.1
+    dedup in -o here/../there/ --threshold 0.1
+    diff -r -x manifest.json here there
+    rm -r here
+    mkdir here
+    cd here
+    for name in ./ ../here/ "$PWD/"; do
+        refused "$name is the current folder, which a new one would replace (expected another folder)" dedup ../in -o "$name"
+    done
+    [ -z "$(ls -A)" ]
+}
+
 @test "a folder without its slash is refused, with what is expected" {
     mkdir kept
     printf '{"id":1,"text":"one"}\n' >corpus.jsonl

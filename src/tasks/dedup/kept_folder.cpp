@@ -24,6 +24,7 @@
 #include "tasks/corpus/reading_rules.hpp"
 #include "tasks/dedup/kept_rows.hpp"
 #include "tasks/dedup/record_file.hpp"
+#include "tasks/shared/output_folder.hpp"
 
 namespace quern {
 namespace {
@@ -34,12 +35,15 @@ using nlohmann::json;
 constexpr std::uint64_t piece_bytes = 1 << 20;
 constexpr std::string_view manifest_name = io::kept_list_name;
 
-fs::path without_last_slash(const fs::path& path) {
-    return path.has_filename() ? path : path.parent_path();
+fs::path folder_of(const fs::path& target) {
+    fs::path folder = target.has_filename() ? target : target.parent_path();
+    // A folder next to "x/." would be in x.
+    if (folder.filename() == "." || folder.filename() == "..") folder = resolved_folder(folder);
+    return folder;
 }
 
 fs::path checked(const kept_target& target) {
-    fs::path folder = without_last_slash(target.folder);
+    fs::path folder = folder_of(target.folder);
     check_output_folder(folder);
     std::error_code failed;
     if (fs::exists(folder, failed) && !fs::is_empty(folder, failed)) {
@@ -47,6 +51,9 @@ fs::path checked(const kept_target& target) {
             folder.string() +
             " exists and is not empty (expected a new or an empty folder for the kept documents)");
     }
+    if (fs::equivalent(folder, fs::current_path(failed), failed))  // shells would stay in the old one
+        throw usage_error(target.folder.string() +
+                          " is the current folder, which a new one would replace (expected another folder)");
     if (target.input.source != nullptr)
         throw usage_error("documents in memory are in no files; write them to a file, not to a folder");
     for (const fs::path& each : target.input.inputs) {
@@ -183,7 +190,7 @@ bool kept_folder::goes_on(const fs::path&, const fs::path& notes, const context&
 }
 
 bool kept_folder::is_complete(const fs::path& target, const kept_request& request) {
-    const fs::path folder = without_last_slash(target), file = folder / manifest_name;
+    const fs::path folder = folder_of(target), file = folder / manifest_name;
     std::error_code failed;
     if (!fs::is_regular_file(file, failed)) return false;
     const json manifest = json::parse(io::mapped_file(file).text(), nullptr, false);
