@@ -1,0 +1,382 @@
+// SPDX-License-Identifier: Apache-2.0
+// The search for similar words by upper bounds in small integers (bound_rows.hpp), which exclude most pairs; the others are
+// scored exactly.
+//
+// A row is compared with all longer ones, so each pair of rows is considered once, from the shorter row: one look-up of
+// an entry adds a whole posting list. Its 16-bit values are added to the sums of a tile, which stay in the core's own
+// cache; then one pass over the sums selects those that may be among the best of either row. After Bayardo, Ma, Srikant
+// 2007 (All-Pairs), with a threshold for each row that rises as neighbours are found.
+#pragma once
+
+#include <oneapi/tbb/enumerable_thread_specific.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <functional>
+#include <mutex>
+#include <vector>
+
+#include "device/cpu/pipeline.hpp"
+#include "device/paced_checks.hpp"
+#include "device/progress_meter.hpp"
+#include "ops/word_similarity/bounds/bound_rows.hpp"
+#include "ops/word_similarity/bounds/candidate_lists.hpp"
+#include "ops/word_similarity/exact/best_words.hpp"
+#include "ops/word_similarity/exact/terms.hpp"
+#include "ops/word_similarity/similarity_methods.hpp"
+
+namespace quern::word_similarity_detail {
+
+/// Adds the terms that some entries of a row share with the words of a tile. `Products`: cosine.
+template <bool Products>
+void add_bounds(const bound_rows& rows, const bound_tile& tile, item_range entries, std::uint32_t* sums) {
+    // Lists lie far apart: the first lines of a later one are fetched, and its place before that.
+    constexpr std::uint64_t ahead = 8;
+    constexpr std::uint32_t line = 64 / sizeof(packed_posting), lines = 6;
+    const std::uint32_t* const starts = tile.starts();
+    const packed_posting* const postings = tile.postings();
+    const std::uint32_t* const columns = rows.columns();
+    const std::uint64_t end = entries.end;
+    for (std::uint64_t i = entries.begin; i < end; ++i) {
+        if (i + 2 * ahead < end) __builtin_prefetch(starts + columns[i + 2 * ahead]);
+        if (i + ahead < end) {
+            const std::uint32_t next = starts[columns[i + ahead]];
+            const std::uint32_t length = std::min(lines * line, starts[columns[i + ahead] + 1] - next);
+            for (std::uint32_t k = 0; k < length; k += line) __builtin_prefetch(postings + next + k);
+        }
+        const std::uint32_t value = rows.values()[i];
+        const packed_posting* p = postings + starts[columns[i]];
+        const packed_posting* const last = postings + starts[columns[i] + 1];
+        if (last - p == tile.dense_length()) {
+            const auto* const values = reinterpret_cast<const std::uint16_t*>(p);
+            if constexpr (Products)
+                add_dense_products(sums, values, tile.size(), rows.values()[i]);
+            else
+                add_dense_sums(sums, values, tile.size(), rows.values()[i]);
+            continue;
+        }
+        const auto add = [&](packed_posting posting) {
+            sums[posting & 0xffff] += Products ? (posting >> 16) * value : (posting >> 16) + value;
+        };
+        for (; p + 4 <= last; p += 4) {
+            std::uint64_t two[2];
+            std::memcpy(two, p, sizeof two);
+            add(static_cast<packed_posting>(two[0]));
+            add(static_cast<packed_posting>(two[0] >> 32));
+            add(static_cast<packed_posting>(two[1]));
+            add(static_cast<packed_posting>(two[1] >> 32));
+        }
+        for (; p < last; ++p) add(*p);
+    }
+}
+
+struct found_pair {
+    std::uint32_t a, b;  ///< positions
+    float bound;
+};
+
+/// The working memory of a thread.
+struct workspace {
+    workspace(cpu_place& place, std::size_t max)
+        : sums(place, max, "sums of a tile"),
+          denominators(place, max, "denominators of a tile"),
+          least(place, max, "thresholds of a tile"),
+          bounds(place, max, "bounds of candidates"),
+          maxima(place, max, "greatest of groups"),
+          positions(place, max, "candidates of a row") {
+        std::fill_n(sums.data(), max, 0U);
+        std::fill_n(denominators.data(), max, 1.F);
+        std::fill_n(least.data(), max, 0.F);
+    }
+    cpu_array<std::uint32_t> sums;
+    cpu_array<float> denominators, least, bounds, maxima;
+    cpu_array<std::uint32_t> positions;
+    std::vector<found_pair> found;
+};
+
+template <class Terms>
+class pair_search {
+  public:
+    pair_search(cpu_place& place, const fixed_rows& exact, const Terms& terms,
+                const similarity_options& options, const pair_share& share)
+        : place_(place),
+          exact_(exact),
+          terms_(terms),
+          share_(share),
+          top_(options.top),
+          products_(options.measure == similarity_measure::cosine),
+          rows_(place, exact, options.measure),
+          tiles_(cut_into_tiles(place, rows_, exact.column_count)),
+          lists_(place, rows_, top_) {
+        std::size_t max = 0;
+        for (const bound_tile& tile : tiles_) max = std::max(max, tile.size());
+        capacity_ = (max + kernel_group - 1) / kernel_group * kernel_group;
+    }
+
+    neighbour_lists find(const neighbour_sink* sink) {
+        for (std::size_t t = 0; t < tiles_.size(); ++t)
+            for (std::size_t begin = tiles_[t].words.begin; begin < tiles_[t].words.end;
+                 begin += rows_at_once)
+                ranges_.push_back({t, {begin, std::min(begin + rows_at_once, tiles_[t].words.end)}});
+        // The exact scores of the remaining pairs count as a second pass.
+        std::uint64_t pairs = exact_steps(rows_.size());
+        for (std::size_t s = 0; s < ranges_.size(); ++s)
+            if (share_.has(s)) pairs += ranges_[s].tile + 1;
+        progress_meter meter(place_.ctx(), "similar", pairs, "tiles");
+        tbb::enumerable_thread_specific<workspace> spaces([this] { return workspace(place_, capacity_); });
+        for_each_index(place_.ctx(), ranges_.size(), [&](std::uint64_t s) {
+            if (!share_.has(s)) return;
+            // Its own tile first: rows of similar length are the most similar, and raise the thresholds.
+            for (std::size_t t = ranges_[s].tile + 1; t-- > 0;) {
+                compare(ranges_[s], t, spaces.local());
+                meter.add(1);
+            }
+        });
+        return score_exactly(meter, sink);
+    }
+
+  private:
+    static constexpr std::size_t rows_at_once = 256;        ///< of a piece of work
+    static constexpr std::size_t pairs_at_once = 1U << 11;  ///< that wait to be put into lists
+
+    struct row_range {
+        std::size_t tile;
+        item_range rows;
+    };
+
+    void compare(const row_range& part, std::size_t t, workspace& space) {
+        place_.ctx().check_stop();
+        const bound_tile& tile = tiles_[t];
+        for (std::size_t k = 0; k < tile.size(); ++k)
+            space.denominators.data()[k] = rows_.denominator(tile.words.begin + k);
+        read_thresholds(t, space);
+        for (std::size_t a = part.rows.begin; a < part.rows.end; ++a) {
+            // Where the postings are mapped, each entry of the row may touch different pages.
+            const std::uint64_t at_once = tile.spilled() ? scattered_values : UINT64_MAX;
+            in_checked_parts(place_.ctx(), rows_.begin(a), rows_.end(a), at_once,
+                             [&](std::uint64_t begin, std::uint64_t end) {
+                                 if (products_)
+                                     add_bounds<true>(rows_, tile, {begin, end}, space.sums.data());
+                                 else
+                                     add_bounds<false>(rows_, tile, {begin, end}, space.sums.data());
+                             });
+            // In the row's own tile only the words before it count.
+            const std::size_t size = std::min(tile.words.end, a) - tile.words.begin;
+            take_candidates(t, a, size, space);
+            if (space.found.size() > pairs_at_once) {
+                put_into_lists(space);
+                read_thresholds(t, space);
+            }
+        }
+        put_into_lists(space);
+    }
+
+    void read_thresholds(std::size_t t, workspace& space) {
+        for (std::size_t k = 0; k < tiles_[t].size(); ++k)
+            space.least.data()[k] = lists_.least(tiles_[t].words.begin + k);
+    }
+
+    void take_candidates(std::size_t t, std::size_t a, std::size_t size, workspace& space) {
+        row_bound row{rows_.denominator(a), lists_.least(a)};
+        if (row.least == 0) row.least = first_threshold(a, size, space);
+        const std::size_t count =
+            collect_reaching(space.sums.data(), space.denominators.data(), space.least.data(), size, row,
+                             space.positions.data(), space.bounds.data());
+        if (size < tiles_[t].size())
+            std::fill(space.sums.data() + size, space.sums.data() + tiles_[t].size(), 0U);
+        for (std::size_t k = 0; k < count; ++k)
+            space.found.push_back(
+                {static_cast<std::uint32_t>(a),
+                 static_cast<std::uint32_t>(tiles_[t].words.begin + space.positions.data()[k]),
+                 space.bounds.data()[k]});
+    }
+
+    /// For a row without neighbours yet: a lower bound of its K-th score, from the K-th largest of the groups' maximum
+    /// bounds.
+    float first_threshold(std::size_t a, std::size_t size, workspace& space) {
+        const std::size_t groups =
+            group_maxima(space.sums.data(), space.denominators.data(), size, rows_.denominator(a),
+                         std::size_t{4} * top_, space.maxima.data());
+        if (groups < top_) return 0;
+        const auto maxima = space.maxima.span().first(groups);
+        std::nth_element(maxima.begin(), maxima.begin() + (top_ - 1), maxima.end(), std::greater<>());
+        const float least = lists_.lower(a, maxima[top_ - 1]);
+        lists_.raise_min(a, least);
+        return least;
+    }
+
+    /// The lists lie anywhere in memory, so a stop is checked for often.
+    void put_into_lists(workspace& space) {
+        constexpr std::size_t at_once = 64;
+        const auto resolve = [this](std::size_t row, std::span<bounded_pair> pairs) {
+            return settle(row, pairs);
+        };
+        for (std::size_t i = 0; i < space.found.size(); ++i) {
+            if (i % at_once == 0) place_.ctx().check_stop();
+            const found_pair& pair = space.found[i];
+            lists_.offer(pair.a, {pair.bound, pair.b}, resolve);
+            lists_.offer(pair.b, {pair.bound, pair.a}, resolve);
+        }
+        space.found.clear();
+    }
+
+    double score(std::size_t a, std::size_t b) const {
+        place_.ctx().check_stop();
+        const std::uint32_t left = rows_.word(a), right = rows_.word(b);
+        return terms_.score(merge_rows(exact_, terms_, left, right), left, right);
+    }
+
+    /// See candidate_lists::offer.
+    float settle(std::size_t row, std::span<bounded_pair> pairs) const {
+        std::vector<std::pair<scored_word, std::uint32_t>> scored;
+        for (const bounded_pair& pair : pairs)
+            scored.push_back({{score(row, pair.other), rows_.word(pair.other)}, pair.other});
+        std::nth_element(scored.begin(), scored.begin() + (top_ - 1), scored.end(),
+                         [](const auto& a, const auto& b) { return better(a.first, b.first); });
+        for (std::size_t k = 0; k < top_; ++k)
+            pairs[k] = {static_cast<float>(scored[k].first.score) * (1 + bound_margin), scored[k].second};
+        return static_cast<float>(scored[top_ - 1].first.score) * (1 - bound_margin);
+    }
+
+    /// The pairs of all lists by their longer row, each with the shorter one's position; some twice.
+    struct grouped_pairs {
+        std::vector<std::atomic<std::uint64_t>> ends;  ///< of the pairs of each longer row
+        spilled_array<std::uint32_t> shorter;
+
+        std::span<std::uint32_t> of(std::size_t longer) const {
+            const std::uint64_t begin = longer == 0 ? 0 : ends[longer - 1].load(std::memory_order_relaxed);
+            return shorter.span().subspan(begin, ends[longer].load(std::memory_order_relaxed) - begin);
+        }
+        /// Rows in pieces of about as many pairs: the first rows, the longest, have more than others.
+        std::vector<item_range> pieces() const {
+            constexpr std::uint64_t pairs_of_a_piece = 512;
+            std::vector<item_range> pieces;
+            std::uint64_t first = 0;
+            for (std::size_t begin = 0, end = 0; begin < ends.size(); begin = end) {
+                end = begin + 1;
+                while (end < ends.size() && ends[end] - first <= pairs_of_a_piece) ++end;
+                pieces.push_back({begin, end});
+                first = ends[end - 1];
+            }
+            return pieces;
+        }
+    };
+
+    /// Steps of the progress in the second pass, of the first `rows` rows.
+    static std::uint64_t exact_steps(std::size_t rows) { return rows / rows_at_once; }
+
+    template <class Work>
+    void for_listed_pairs(const Work& work);
+    grouped_pairs group_by_longer_row();
+    neighbour_lists score_exactly(progress_meter& meter, const neighbour_sink* sink);
+
+    cpu_place& place_;
+    const fixed_rows& exact_;
+    const Terms& terms_;
+    const pair_share& share_;
+    std::uint32_t top_;
+    bool products_;
+    bound_rows rows_;
+    std::vector<bound_tile> tiles_;
+    candidate_lists lists_;
+    std::vector<row_range> ranges_;
+    std::size_t capacity_ = 0;
+};
+
+/// Calls work(longer, shorter) with the positions of every pair of a list; twice if both words' lists have it.
+template <class Terms>
+template <class Work>
+void pair_search<Terms>::for_listed_pairs(const Work& work) {
+    for_each_index(place_.ctx(), ranges_.size(), [&](std::uint64_t s) {
+        paced_checks checks(place_.ctx(), scattered_values);
+        for (std::size_t row = ranges_[s].rows.begin; row < ranges_[s].rows.end; ++row) {
+            const auto a = static_cast<std::uint32_t>(row);
+            checks.after(1);
+            for (const bounded_pair& pair : lists_.list(a)) {
+                checks.after(1);
+                work(std::min(a, pair.other), std::max(a, pair.other));
+            }
+        }
+    });
+}
+
+template <class Terms>
+typename pair_search<Terms>::grouped_pairs pair_search<Terms>::group_by_longer_row() {
+    for_each_index(place_.ctx(), ranges_.size(), [&](std::uint64_t s) {
+        for (std::size_t a = ranges_[s].rows.begin; a < ranges_[s].rows.end; ++a) {
+            place_.ctx().check_stop();
+            lists_.drop_below(a);
+        }
+    });
+    grouped_pairs pairs;
+    pairs.ends = std::vector<std::atomic<std::uint64_t>>(rows_.size());
+    for_listed_pairs([&](std::uint32_t longer, std::uint32_t) {
+        pairs.ends[longer].fetch_add(1, std::memory_order_relaxed);
+    });
+    std::uint64_t sum = 0;
+    for (auto& end : pairs.ends) sum += end.exchange(sum, std::memory_order_relaxed);
+    pairs.shorter = spilled_array<std::uint32_t>(place_, sum, "pairs by their longer rows");
+    for_listed_pairs([&](std::uint32_t longer, std::uint32_t shorter) {
+        pairs.shorter.data()[pairs.ends[longer].fetch_add(1, std::memory_order_relaxed)] = shorter;
+    });
+    return pairs;
+}
+
+/// A pair is scored once, while its longer row is laid out by column: one look-up for each entry of the shorter row.
+template <class Terms>
+neighbour_lists pair_search<Terms>::score_exactly(progress_meter& meter, const neighbour_sink* sink) {
+    using value = typename Terms::value;
+    const grouped_pairs pairs = group_by_longer_row();
+    best_words best(place_, exact_.words, top_);
+    std::vector<std::mutex> locks(4096);  // of the best of some words each
+    const auto offer = [&](std::uint32_t word, scored_word found) {
+        const std::lock_guard hold(locks[word % locks.size()]);
+        best.offer(word, found);
+    };
+    const value* const values = terms_.values().data();
+    const std::uint32_t* const columns = exact_.columns.data();
+    constexpr std::ptrdiff_t ahead = 3;    // pairs
+    constexpr std::uint64_t fetched = 32;  // entries of a row
+    tbb::enumerable_thread_specific<std::vector<value>> spread(
+        [this] { return std::vector<value>(exact_.column_count); });
+    const std::vector<item_range> pieces = pairs.pieces();
+    for_each_index(place_.ctx(), pieces.size(), [&](std::uint64_t p) {
+        const item_range rows = pieces[p];
+        meter.add(exact_steps(rows.end) - exact_steps(rows.begin));
+        std::vector<value>& mine = spread.local();
+        for (std::size_t a = rows.begin; a < rows.end; ++a) {
+            place_.ctx().check_stop();
+            const std::span<std::uint32_t> others = pairs.of(a);
+            std::sort(others.begin(), others.end());
+            const auto last = std::unique(others.begin(), others.end());
+            if (others.empty()) continue;
+            const std::uint32_t word = rows_.word(a);
+            const std::uint64_t begin = exact_.offsets[word], end = exact_.offsets[word + 1];
+            for (std::uint64_t i = begin; i < end; ++i) mine[columns[i]] = values[i];
+            for (auto pair = others.begin(); pair < last; ++pair) {
+                place_.ctx().check_stop();  // rows lie anywhere: the first lines of a later one are fetched
+                if (last - pair > ahead) {
+                    const std::uint64_t next = exact_.offsets[rows_.word(pair[ahead])];
+                    for (std::uint64_t k = 0; k < fetched; k += 64 / sizeof(value))
+                        __builtin_prefetch(values + next + k);
+                    for (std::uint64_t k = 0; k < fetched; k += 64 / sizeof(*columns))
+                        __builtin_prefetch(columns + next + k);
+                }
+                const std::uint32_t other = rows_.word(*pair);
+                std::uint64_t shared = 0;
+                for (std::uint64_t i = exact_.offsets[other]; i < exact_.offsets[other + 1]; ++i) {
+                    const value left = mine[columns[i]];
+                    const std::uint64_t term = terms_.term(left, values[i]);
+                    shared += left != 0 ? term : 0;
+                }
+                offer(word, {terms_.score(shared, word, other), other});
+                offer(other, {terms_.score(shared, other, word), word});
+            }
+            for (std::uint64_t i = begin; i < end; ++i) mine[columns[i]] = 0;
+        }
+    });
+    return best.take(place_, sink);
+}
+
+}  // namespace quern::word_similarity_detail
