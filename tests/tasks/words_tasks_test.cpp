@@ -148,6 +148,20 @@ TEST_F(words_tasks, refuse_another_corpus_or_damaged_results) {
         EXPECT_THROW(made_by(options, "second", share), damaged_store) << size;
     }
     write_file(matrix, numbers);
+    for (const std::string name : {"rows", "row-columns", "row-weights", "row-values"}) {
+        const auto rows = file_of_result(share, 0, name);
+        const std::string all = testing::read_file(rows);
+        for (const std::size_t size : {std::size_t{0}, std::size_t{4}, all.size() - 4}) {
+            write_file(rows, all.substr(0, size));
+            const task_file task = read_task(file_of_task(share, 1));
+            task_results results(task);
+            words_options planned = options;
+            planned.space = folder_ / "planned";
+            EXPECT_THROW(run_words_task(planned, task, results, context_with()), damaged_store)
+                << name << " " << size;
+        }
+        write_file(rows, all);
+    }
     EXPECT_FALSE(std::filesystem::exists(folder_ / "second"));
     EXPECT_THROW(made_by(made(300), "second", share), usage_error);
 }

@@ -130,16 +130,6 @@ neighbour_lists similar_words_on(const chosen_device& chosen, const context_matr
                  : find_at_all(chosen, matrix, options, ctx, sink);
 }
 
-neighbour_lists similar_words_of(const pair_share& share, const context_matrix_view& matrix,
-                                 const similarity_options& options, const context& ctx) {
-    validate(options);
-    cpu_place place(ctx);
-    const owned_rows owned = kept_rows(place, matrix, options);
-    return is_further_measure(options.measure)
-               ? find_by_further_measure(place, owned.rows, options, nullptr, share)
-               : find_automatically(place, owned.rows, options, nullptr, share);
-}
-
 owned_rows kept_rows(cpu_place& place, const context_matrix_view& matrix, const similarity_options& options) {
     owned_rows owned = restrict_columns(place, matrix, options.columns);
     fix_sums(place, owned.rows);

@@ -23,6 +23,7 @@
 #include "quern/tasks/words_tasks.hpp"
 #include "quern/text/analyzer.hpp"
 #include "tasks/cluster/corpus_shards.hpp"
+#include "tasks/cluster/job_files.hpp"
 #include "tasks/corpus/reading_rules.hpp"
 #include "tasks/shared/device_ahead.hpp"
 #include "tasks/shared/pinned_to_device.hpp"
@@ -57,13 +58,19 @@ class words_run {
           scratch_(ctx_),
           writer_(folder_.temporary(), scratch_.file("string_ends")) {}
 
-    /// The first task of a job: without the comparison.
-    void write_counts(task_results& results) {
+    /// The first task of a job: with the part of the comparison that `shares` others need.
+    void write_counts(task_results& results, std::uint64_t shares) {
         read();
         const counting_record record = count_and_weight();
         writer_.end_contexts(matrix_);
         map_contexts();
         write_weights(contexts(), record, results);
+        const auto pass_on = [&](const word_similarity_detail::shared_rows& rows) {
+            write_shared_rows(rows, results);
+        };
+        write_neighbours(word_similarity_detail::begin_shared_search(contexts(), similarity_of(options_),
+                                                                     shares, context_to_compare(), pass_on),
+                         results);
     }
 
     words_result run() {
@@ -360,9 +367,7 @@ class words_run {
         map_contexts();
         clock_.end_stage("write", writer_.bytes());
         if (makes_vectors()) make_vectors();
-        const std::uint64_t sums_of_a_word = 64;
-        const context ctx = with_extra_memory(held_bytes() + 4 * vectors_.values.size() +
-                                              words_ * (sums_of_a_word + bytes_of_kept_neighbours()));
+        const context ctx = context_to_compare();
         const similarity_options requested = similarity_of(options_);
         neighbour_lists lists;
         if (params_.top == 0) {
@@ -384,6 +389,12 @@ class words_run {
         lists = {};
         ctx_.check_stop();
         if (params_.full_matrix) write_all_similarities(requested, ctx);
+    }
+
+    context context_to_compare() const {
+        constexpr std::uint64_t sums_of_a_word = 64;
+        return with_extra_memory(held_bytes() + 4 * vectors_.values.size() +
+                                 words_ * (sums_of_a_word + bytes_of_kept_neighbours()));
     }
 
     void make_vectors() {
@@ -551,15 +562,19 @@ std::vector<job_task> plan_words(const words_options& request, unsigned shards, 
     require_cpu(ctx, "the comparison of words in tasks");
     std::vector<std::filesystem::path> files = files_of(options);
     if (!is_builtin_stop_list(options.text.stop_words)) files.emplace_back(options.text.stop_words);
+    const std::string parts = std::to_string(std::max(shards, 1u));
     std::vector<job_task> tasks(1);
     tasks[0].kind = "count";
     tasks[0].inputs = describe_inputs(files, ctx);
+    tasks[0].parameters = {{"parts", parts}};
     for (unsigned part = 0; part < std::max(shards, 1u); ++part) {
         job_task& task = tasks.emplace_back();
         task.phase = 1;
         task.kind = "compare";
         task.after = {0};
-        task.parameters = {{"part", std::to_string(part)}, {"parts", std::to_string(std::max(shards, 1u))}};
+        task.parameters = {{"part", std::to_string(part)},
+                           {"parts", parts},
+                           {std::string(job_files::reads), std::string(shared_rows_of_job::results)}};
     }
     return tasks;
 }
@@ -573,17 +588,17 @@ void run_words_task(const words_options& request, const task_file& file, task_re
     if (file.task.kind == "count") {
         const scratch_folder scratch(ctx);
         options.space = scratch.path() / "space";
-        words_run(options, nullptr, {}, ctx).write_counts(results);
+        words_run(options, nullptr, {}, ctx).write_counts(results, file.task.number("parts"));
         return;
     }
-    const word_similarity_detail::pair_share share{file.task.number("part"), file.task.number("parts")};
-    if (share.part >= share.parts)
+    const std::uint64_t part = file.task.number("part"), parts = file.task.number("parts");
+    if (part >= parts)
         throw usage_error(fmt::format("task {} has a part that the plan does not have", file.number));
     run_statistics statistics;
     const context comparing = pinned_to_device(ctx, "words", statistics, offered_places::cpu_only);
-    const weights_of_job weights(file.job);
+    const shared_rows_of_job shared(file.job);
     write_neighbours(
-        word_similarity_detail::similar_words_of(share, weights.view(), similarity_of(options), comparing),
+        word_similarity_detail::find_share(shared.rows(), part, parts, similarity_of(options), comparing),
         results);
 }
 

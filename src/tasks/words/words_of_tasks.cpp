@@ -20,6 +20,21 @@ using word_similarity_detail::better, word_similarity_detail::scored_word;
 
 enum head : std::size_t { words_at, relations_at, entries_at, cooccurrences_at, triples_at, head_size };
 
+enum class row_head : std::size_t {
+    words,
+    columns,
+    rows,
+    entries,
+    bits,
+    product_bits,
+    is_bounded,
+    products,
+    parts,
+    shares,
+    size
+};
+constexpr std::size_t row_head_size = static_cast<std::size_t>(row_head::size);
+
 [[noreturn]] void refuse_size(const io::mapped_file& file) {
     throw damaged_store(file.path().string(), "words", "has another size than its counts say");
 }
@@ -59,6 +74,15 @@ class neighbours_of_task {
     std::span<const std::uint32_t> words_;
 };
 
+/// All values of a file.
+template <class Value>
+std::span<const Value> all_values(const io::mapped_file& file, std::uint64_t count) {
+    std::size_t at = 0;
+    const auto values = values_at<Value>(file, at, count);
+    if (at != file.size()) refuse_size(file);
+    return values;
+}
+
 }  // namespace
 
 void write_weights(const context_matrix_view& matrix, const counting_record& record, task_results& results) {
@@ -72,6 +96,76 @@ void write_weights(const context_matrix_view& matrix, const counting_record& rec
     append_values(results, matrix.columns);
     results.begin("weights");
     append_values(results, matrix.weights);
+}
+
+void write_shared_rows(const word_similarity_detail::shared_rows& rows, task_results& results) {
+    std::array<std::uint64_t, row_head_size> numbers{};
+    const auto set = [&](row_head at, auto value) {
+        numbers[static_cast<std::size_t>(at)] = static_cast<std::uint64_t>(value);
+    };
+    set(row_head::words, rows.words);
+    set(row_head::columns, rows.column_count);
+    set(row_head::rows, rows.sums.size());
+    set(row_head::entries, rows.columns.size());
+    set(row_head::bits, rows.bits);
+    set(row_head::product_bits, rows.product_bits);
+    set(row_head::is_bounded, rows.is_bounded);
+    set(row_head::products, rows.bounds.products);
+    set(row_head::parts, rows.parts.size());
+    set(row_head::shares, rows.ends.size());
+    results.begin("rows");
+    append_values(results, std::span<const std::uint64_t>(numbers));
+    append_values(results, rows.offsets);
+    append_values(results, rows.sums);
+    append_values(results, rows.squares);
+    append_values(results, rows.ends);
+    if (rows.is_bounded) {
+        append_values(results, rows.bounds.words);
+        append_values(results, rows.bounds.denominators);
+        append_values(results, rows.bounds.slacks);
+        append_values(results, rows.least);
+        append_values(results, rows.parts);
+    }
+    results.begin("row-columns");
+    append_values(results, rows.columns);
+    results.begin("row-weights");
+    append_values(results, rows.weights);
+    results.begin("row-values");
+    append_values(results, rows.bounds.values);
+}
+
+shared_rows_of_job::shared_rows_of_job(const fs::path& job)
+    : file_(file_of_result(job, 0, "rows")),
+      columns_(file_of_result(job, 0, "row-columns")),
+      weights_(file_of_result(job, 0, "row-weights")),
+      values_(file_of_result(job, 0, "row-values")) {
+    std::size_t at = 0;
+    const auto numbers = values_at<std::uint64_t>(file_, at, row_head_size);
+    const auto get = [&](row_head of) { return numbers[static_cast<std::size_t>(of)]; };
+    const std::uint64_t rows = get(row_head::rows), entries = get(row_head::entries);
+    if (get(row_head::words) > UINT32_MAX || rows > get(row_head::words)) refuse_size(file_);
+    rows_.words = static_cast<std::uint32_t>(get(row_head::words));
+    rows_.column_count = static_cast<std::uint32_t>(get(row_head::columns));
+    rows_.bits = static_cast<int>(get(row_head::bits));
+    rows_.product_bits = static_cast<int>(get(row_head::product_bits));
+    rows_.is_bounded = get(row_head::is_bounded) != 0;
+    rows_.offsets = values_at<std::uint64_t>(file_, at, rows + 1);
+    rows_.sums = values_at<std::uint64_t>(file_, at, rows);
+    rows_.squares = values_at<std::uint64_t>(file_, at, rows);
+    rows_.ends = values_at<std::uint64_t>(file_, at, get(row_head::shares));
+    rows_.columns = all_values<std::uint32_t>(columns_, entries);
+    rows_.weights = all_values<float>(weights_, entries);
+    const auto values = all_values<std::uint16_t>(values_, rows_.is_bounded ? entries : 0);
+    if (rows_.is_bounded) {
+        const auto words = values_at<std::uint32_t>(file_, at, rows_.words);
+        const auto denominators = values_at<float>(file_, at, rows),
+                   slacks = values_at<float>(file_, at, rows);
+        rows_.bounds = {
+            get(row_head::products) != 0, rows_.offsets, words, denominators, slacks, rows_.columns, values};
+        rows_.least = values_at<float>(file_, at, rows);
+        rows_.parts = values_at<word_similarity_detail::tile_part>(file_, at, get(row_head::parts));
+    }
+    if (at != file_.size() || rows_.offsets.back() != entries) refuse_size(file_);
 }
 
 void write_neighbours(const neighbour_lists& lists, task_results& results) {
@@ -108,7 +202,7 @@ neighbour_lists merge_neighbours(const fs::path& job, std::uint32_t words, std::
     const job_plan plan = read_plan(job);
     std::vector<neighbours_of_task> tasks;
     tasks.reserve(plan.tasks.size());
-    for (std::uint32_t i = 1; i < plan.tasks.size(); ++i)
+    for (std::uint32_t i = 0; i < plan.tasks.size(); ++i)
         tasks.emplace_back(file_of_result(job, i, "neighbours"), words);
     struct range_in_work {
         std::uint32_t begin = 0, end = 0;

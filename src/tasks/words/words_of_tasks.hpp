@@ -1,16 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// The results of a job's tasks for words:
+// The results of a job's tasks for words. Those of the first task:
 //
-//   matrix      of the first task: words, relations, entries, co-occurrences, triples, ends of the rows, counts of the contexts
+//   matrix      words, relations, entries, co-occurrences, triples, ends of the rows, counts of the contexts
 //   columns, weights   the entries, by rows
-//   neighbours  of the others: ends of the lists, words, scores
+//   rows, row-columns, row-weights, row-values   what the other tasks read: the rows with their bounds (shared_search.hpp)
+//
+// and of each:
+//
+//   neighbours  ends of the lists, words, scores
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
 #include <span>
+#include <string_view>
 
 #include "io/files/mapped_file.hpp"
+#include "ops/word_similarity/bounds/shared_search.hpp"
 #include "quern/base/context.hpp"
 #include "quern/ops/word_similarity.hpp"
 #include "quern/tasks/cluster.hpp"
@@ -18,6 +24,8 @@
 namespace quern {
 
 void write_weights(const context_matrix_view& matrix, const counting_record& record, task_results& results);
+/// Four results.
+void write_shared_rows(const word_similarity_detail::shared_rows& rows, task_results& results);
 void write_neighbours(const neighbour_lists& lists, task_results& results);
 
 /// The weights that the first task of a job wrote.
@@ -33,6 +41,21 @@ class weights_of_job {
     io::mapped_file matrix_, columns_, weights_;
     context_matrix_view view_;
     counting_record record_;
+};
+
+/// The rows that the first task of a job wrote.
+class shared_rows_of_job {
+  public:
+    /// The names of their results, for job_files::reads.
+    static constexpr std::string_view results = "rows row-columns row-weights row-values";
+    /// Throws io_error, damaged_store.
+    explicit shared_rows_of_job(const std::filesystem::path& job);
+
+    const word_similarity_detail::shared_rows& rows() const { return rows_; }
+
+  private:
+    io::mapped_file file_, columns_, weights_, values_;
+    word_similarity_detail::shared_rows rows_;
 };
 
 /// The `top` best neighbours of each of `words` words, of the lists of all tasks: as similar_words() passes them on. Throws io_error,

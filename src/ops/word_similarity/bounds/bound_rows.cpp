@@ -30,7 +30,7 @@ void for_rows(cpu_place& place, std::size_t rows, const Work& work) {
 }  // namespace
 
 bound_rows::bound_rows(cpu_place& place, const fixed_rows& rows, similarity_measure measure)
-    : products_(measure == similarity_measure::cosine), words_(rows.words) {
+    : words_(rows.words) {
     const auto entries = [&](std::uint32_t w) { return rows.offsets[w + 1] - rows.offsets[w]; };
     std::iota(words_.begin(), words_.end(), 0U);
     std::sort(words_.begin(), words_.end(), [&](std::uint32_t a, std::uint32_t b) {
@@ -46,6 +46,13 @@ bound_rows::bound_rows(cpu_place& place, const fixed_rows& rows, similarity_meas
     values_ = spilled_array<std::uint16_t>(place, offsets_.back(), "weights in 16 bits");
     denominators_.resize(size_);
     slacks_.resize(size_);
+    arrays_ = {measure == similarity_measure::cosine,
+               offsets_,
+               words_,
+               denominators_,
+               slacks_,
+               columns_.span(),
+               values_.span()};
     for_rows(place, size_, [&](std::size_t position) {
         const auto from = rows.columns.begin() + static_cast<std::ptrdiff_t>(rows.offsets[word(position)]);
         std::copy_n(from, end(position) - begin(position), columns_.data() + begin(position));
@@ -113,12 +120,16 @@ constexpr std::size_t dense_from = 8;
 /// Only in tiles of at least this many words: in smaller ones lists are short, and a dense column is mostly padding.
 constexpr std::size_t dense_tile_words = 256;
 
+}  // namespace
+
+bool is_dense(std::size_t words, std::size_t that_have_it) {
+    return words >= dense_tile_words && that_have_it * dense_from >= words;
+}
+
 std::uint32_t dense_length_of(std::size_t words) {
     if (words < dense_tile_words) return 0xffffffff;
     return static_cast<std::uint32_t>((words + kernel_group - 1) / kernel_group * kernel_group / 2);
 }
-
-}  // namespace
 
 bound_tile::bound_tile(cpu_place& place, const bound_rows& rows, std::uint32_t columns, item_range which)
     : words(which),
@@ -132,7 +143,7 @@ bound_tile::bound_tile(cpu_place& place, const bound_rows& rows, std::uint32_t c
     std::uint32_t* const starts = starts_.data();
     starts[0] = 0;
     for (std::size_t c = 0; c < columns; ++c) {
-        const bool dense = size() >= dense_tile_words && std::size_t{next[c]} * dense_from >= size();
+        const bool dense = is_dense(size(), next[c]);
         starts[c + 1] = starts[c] + (dense ? dense_length_ : next[c]);
         next[c] = starts[c];
     }
@@ -159,8 +170,7 @@ bound_tile::bound_tile(cpu_place& place, const bound_rows& rows, std::uint32_t c
     }
 }
 
-std::vector<bound_tile> cut_into_tiles(cpu_place& place, const bound_rows& rows, std::uint32_t columns,
-                                       std::uint64_t max_entries) {
+std::vector<item_range> ranges_of_tiles(const bound_rows& rows, std::uint64_t max_entries) {
     // Larger for very many words, so that the tables of columns stay small compared with the entries.
     const std::size_t max = std::clamp<std::size_t>(rows.size() / 64 / 1024 * 1024, 8192, 65536);
     std::vector<item_range> words;
@@ -170,6 +180,11 @@ std::vector<bound_tile> cut_into_tiles(cpu_place& place, const bound_rows& rows,
         while (end - begin > 1 && rows.end(end - 1) - rows.begin(begin) > max_entries) --end;
         words.push_back({begin, end});
     }
+    return words;
+}
+
+std::vector<bound_tile> make_tiles(cpu_place& place, const bound_rows& rows, std::uint32_t columns,
+                                   std::span<const item_range> words) {
     std::vector<std::unique_ptr<bound_tile>> filled(words.size());
     for_each_piece(place, words.size(), [&](std::size_t t) {
         place.ctx().check_stop();
@@ -179,6 +194,11 @@ std::vector<bound_tile> cut_into_tiles(cpu_place& place, const bound_rows& rows,
     tiles.reserve(filled.size());
     for (auto& tile : filled) tiles.push_back(std::move(*tile));
     return tiles;
+}
+
+std::vector<bound_tile> cut_into_tiles(cpu_place& place, const bound_rows& rows, std::uint32_t columns,
+                                       std::uint64_t max_entries) {
+    return make_tiles(place, rows, columns, ranges_of_tiles(rows, max_entries));
 }
 
 }  // namespace quern::word_similarity_detail

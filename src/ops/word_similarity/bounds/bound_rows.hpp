@@ -23,28 +23,44 @@ namespace quern::word_similarity_detail {
 /// The margin in comparisons of scores and bounds in single precision: many times their rounding errors.
 inline constexpr float bound_margin = 0x1p-18F;
 
+/// The arrays of bound_rows, by position and by entry.
+struct bound_arrays {
+    bool products = false;
+    std::span<const std::uint64_t> offsets;  ///< of the entries
+    std::span<const std::uint32_t> words;    ///< all; empty rows come last
+    std::span<const float> denominators, slacks;
+    std::span<const std::uint32_t> columns;
+    std::span<const std::uint16_t> values;
+};
+
 class bound_rows {
   public:
     bound_rows(cpu_place& place, const fixed_rows& rows, similarity_measure measure);
+    /// Those that another process made; the arrays must outlive it.
+    explicit bound_rows(const bound_arrays& made)
+        : size_(static_cast<std::uint32_t>(made.denominators.size())), arrays_(made) {}
+    bound_rows(const bound_rows&) = delete;  // it views its own arrays
+    bound_rows& operator=(const bound_rows&) = delete;
 
+    const bound_arrays& arrays() const { return arrays_; }
     /// The number of positions with entries; empty rows come after them.
     std::uint32_t size() const { return size_; }
-    std::uint32_t word(std::size_t position) const { return words_[position]; }
-    std::uint64_t begin(std::size_t position) const { return offsets_[position]; }
-    std::uint64_t end(std::size_t position) const { return offsets_[position + 1]; }
-    const std::uint32_t* columns() const { return columns_.data(); }
-    const std::uint16_t* values() const { return values_.data(); }
+    std::uint32_t word(std::size_t position) const { return arrays_.words[position]; }
+    std::uint64_t begin(std::size_t position) const { return arrays_.offsets[position]; }
+    std::uint64_t end(std::size_t position) const { return arrays_.offsets[position + 1]; }
+    const std::uint32_t* columns() const { return arrays_.columns.data(); }
+    const std::uint16_t* values() const { return arrays_.values.data(); }
     /// Whether a term is a product of two values, not their sum.
-    bool products() const { return products_; }
-    float denominator(std::size_t position) const { return denominators_[position]; }
-    float slack(std::size_t position) const { return slacks_[position]; }
+    bool products() const { return arrays_.products; }
+    float denominator(std::size_t position) const { return arrays_.denominators[position]; }
+    float slack(std::size_t position) const { return arrays_.slacks[position]; }
 
   private:
     void fix_lin(cpu_place& place, const fixed_rows& rows);
     void fix_cosine(cpu_place& place, const fixed_rows& rows);
 
-    bool products_;
     std::uint32_t size_ = 0;
+    bound_arrays arrays_;
     std::vector<std::uint32_t> words_;
     std::vector<std::uint64_t> offsets_;
     std::vector<float> denominators_, slacks_;
@@ -108,12 +124,22 @@ class bound_tile {
     spilled_array<packed_posting> postings_;
 };
 
+/// dense_length() of a tile of so many words.
+std::uint32_t dense_length_of(std::size_t words);
+/// Whether a column is dense in a tile of so many words of which so many have it.
+bool is_dense(std::size_t words, std::size_t that_have_it);
+
 /// The maximum entries of a tile of several words. A dense column takes at most 5 times the space of its entries, so
 /// that the postings of a tile are numbered in 32 bits.
 inline constexpr std::uint64_t max_entries_of_a_tile = std::uint64_t{1} << 29;
 
-/// Tiles of all words with entries. The first ones, with the longest rows, are small: a tile is compared with itself in
-/// both directions, and most of the work lies there.
+/// The positions of each tile. The first ones, with the longest rows, are small: a tile is compared with itself in both
+/// directions, and most of the work lies there.
+std::vector<item_range> ranges_of_tiles(const bound_rows& rows,
+                                        std::uint64_t max_entries = max_entries_of_a_tile);
+std::vector<bound_tile> make_tiles(cpu_place& place, const bound_rows& rows, std::uint32_t columns,
+                                   std::span<const item_range> words);
+/// Tiles of all words with entries.
 std::vector<bound_tile> cut_into_tiles(cpu_place& place, const bound_rows& rows, std::uint32_t columns,
                                        std::uint64_t max_entries = max_entries_of_a_tile);
 

@@ -15,6 +15,7 @@
 #include <cstring>
 #include <functional>
 #include <mutex>
+#include <span>
 #include <vector>
 
 #include "device/cpu/pipeline.hpp"
@@ -22,6 +23,7 @@
 #include "device/progress_meter.hpp"
 #include "ops/word_similarity/bounds/bound_rows.hpp"
 #include "ops/word_similarity/bounds/candidate_lists.hpp"
+#include "ops/word_similarity/bounds/shared_search.hpp"
 #include "ops/word_similarity/exact/best_words.hpp"
 #include "ops/word_similarity/exact/terms.hpp"
 #include "ops/word_similarity/similarity_methods.hpp"
@@ -95,101 +97,126 @@ struct workspace {
     std::vector<found_pair> found;
 };
 
+/// How the exact rows are ordered.
+enum class row_order { by_word, by_position };
+
 template <class Terms>
 class pair_search {
   public:
-    pair_search(cpu_place& place, const fixed_rows& exact, const Terms& terms,
-                const similarity_options& options, const pair_share& share)
+    static constexpr std::uint32_t rows_at_once = 256;  ///< of a piece of work
+
+    /// `tiles`: all, or consecutive ones from number `first_tile` on. What is passed outlives the search.
+    pair_search(cpu_place& place, const fixed_rows& exact, row_order order, const Terms& terms,
+                std::uint32_t top, const bound_rows& rows, std::span<const bound_tile> tiles,
+                std::size_t first_tile = 0)
         : place_(place),
           exact_(exact),
+          order_(order),
           terms_(terms),
-          share_(share),
-          top_(options.top),
-          products_(options.measure == similarity_measure::cosine),
-          rows_(place, exact, options.measure),
-          tiles_(cut_into_tiles(place, rows_, exact.column_count)),
+          top_(top),
+          rows_(rows),
+          tiles_(tiles),
+          first_tile_(first_tile),
           lists_(place, rows_, top_) {
         std::size_t max = 0;
         for (const bound_tile& tile : tiles_) max = std::max(max, tile.size());
         capacity_ = (max + kernel_group - 1) / kernel_group * kernel_group;
     }
 
+    /// Of all pairs.
     neighbour_lists find(const neighbour_sink* sink) {
-        for (std::size_t t = 0; t < tiles_.size(); ++t)
-            for (std::size_t begin = tiles_[t].words.begin; begin < tiles_[t].words.end;
+        // Its own tile first: rows of similar length are the most similar, and raise the thresholds.
+        return find_in(
+            ranges_of_rows(), [](std::size_t own) { return own + 1; }, sink);
+    }
+    /// Of the pairs of words of one tile.
+    neighbour_lists find_in_own_tiles() {
+        return find_in(
+            ranges_of_rows(), [](std::size_t) { return std::size_t{1}; }, nullptr);
+    }
+    /// Of the pairs of these parts; `least`, by position, has lower bounds of the scores of all words' last neighbours.
+    neighbour_lists find_in_parts(std::span<const tile_part> parts, std::span<const float> least) {
+        for (std::size_t row = 0; row < least.size(); ++row) lists_.raise_min(row, least[row]);
+        return find_in(
+            parts, [](std::size_t) { return std::size_t{1}; }, nullptr);
+    }
+
+  private:
+    static constexpr std::size_t pairs_at_once = 1U << 11;  ///< that wait to be put into lists
+
+    /// The rows of every tile with that tile.
+    std::vector<tile_part> ranges_of_rows() const {
+        std::vector<tile_part> ranges;
+        for (std::uint32_t t = 0; t < tiles_.size(); ++t) {
+            const auto end = static_cast<std::uint32_t>(tiles_[t].words.end);
+            for (auto begin = static_cast<std::uint32_t>(tiles_[t].words.begin); begin < end;
                  begin += rows_at_once)
-                ranges_.push_back({t, {begin, std::min(begin + rows_at_once, tiles_[t].words.end)}});
+                ranges.push_back({t, begin, std::min(begin + rows_at_once, end)});
+        }
+        return ranges;
+    }
+
+    /// Each part is compared with `tiles_of(its tile)` tiles: its own and those before.
+    template <class TilesOf>
+    neighbour_lists find_in(std::span<const tile_part> parts, const TilesOf& tiles_of,
+                            const neighbour_sink* sink) {
         // The exact scores of the remaining pairs count as a second pass.
-        std::uint64_t pairs = exact_steps(rows_.size());
-        for (std::size_t s = 0; s < ranges_.size(); ++s)
-            if (share_.has(s)) pairs += ranges_[s].tile + 1;
-        progress_meter meter(place_.ctx(), "similar", pairs, "tiles");
+        std::uint64_t steps = exact_steps(rows_.size());
+        for (const tile_part& part : parts) steps += tiles_of(part.tile);
+        progress_meter meter(place_.ctx(), "similar", steps, "tiles");
         tbb::enumerable_thread_specific<workspace> spaces([this] { return workspace(place_, capacity_); });
-        for_each_index(place_.ctx(), ranges_.size(), [&](std::uint64_t s) {
-            if (!share_.has(s)) return;
-            // Its own tile first: rows of similar length are the most similar, and raise the thresholds.
-            for (std::size_t t = ranges_[s].tile + 1; t-- > 0;) {
-                compare(ranges_[s], t, spaces.local());
+        for_each_index(place_.ctx(), parts.size(), [&](std::uint64_t p) {
+            const tile_part& part = parts[p];
+            for (std::size_t k = 0; k < tiles_of(part.tile); ++k) {
+                compare({part.begin, part.end}, tiles_[part.tile - first_tile_ - k], spaces.local());
                 meter.add(1);
             }
         });
         return score_exactly(meter, sink);
     }
 
-  private:
-    static constexpr std::size_t rows_at_once = 256;        ///< of a piece of work
-    static constexpr std::size_t pairs_at_once = 1U << 11;  ///< that wait to be put into lists
-
-    struct row_range {
-        std::size_t tile;
-        item_range rows;
-    };
-
-    void compare(const row_range& part, std::size_t t, workspace& space) {
+    void compare(item_range part, const bound_tile& tile, workspace& space) {
         place_.ctx().check_stop();
-        const bound_tile& tile = tiles_[t];
         for (std::size_t k = 0; k < tile.size(); ++k)
             space.denominators.data()[k] = rows_.denominator(tile.words.begin + k);
-        read_thresholds(t, space);
-        for (std::size_t a = part.rows.begin; a < part.rows.end; ++a) {
+        read_thresholds(tile, space);
+        for (std::size_t a = part.begin; a < part.end; ++a) {
             // Where the postings are mapped, each entry of the row may touch different pages.
             const std::uint64_t at_once = tile.spilled() ? scattered_values : UINT64_MAX;
             in_checked_parts(place_.ctx(), rows_.begin(a), rows_.end(a), at_once,
                              [&](std::uint64_t begin, std::uint64_t end) {
-                                 if (products_)
+                                 if (rows_.products())
                                      add_bounds<true>(rows_, tile, {begin, end}, space.sums.data());
                                  else
                                      add_bounds<false>(rows_, tile, {begin, end}, space.sums.data());
                              });
             // In the row's own tile only the words before it count.
             const std::size_t size = std::min(tile.words.end, a) - tile.words.begin;
-            take_candidates(t, a, size, space);
+            take_candidates(tile, a, size, space);
             if (space.found.size() > pairs_at_once) {
                 put_into_lists(space);
-                read_thresholds(t, space);
+                read_thresholds(tile, space);
             }
         }
         put_into_lists(space);
     }
 
-    void read_thresholds(std::size_t t, workspace& space) {
-        for (std::size_t k = 0; k < tiles_[t].size(); ++k)
-            space.least.data()[k] = lists_.least(tiles_[t].words.begin + k);
+    void read_thresholds(const bound_tile& tile, workspace& space) {
+        for (std::size_t k = 0; k < tile.size(); ++k)
+            space.least.data()[k] = lists_.least(tile.words.begin + k);
     }
 
-    void take_candidates(std::size_t t, std::size_t a, std::size_t size, workspace& space) {
+    void take_candidates(const bound_tile& tile, std::size_t a, std::size_t size, workspace& space) {
         row_bound row{rows_.denominator(a), lists_.least(a)};
         if (row.least == 0) row.least = first_threshold(a, size, space);
         const std::size_t count =
             collect_reaching(space.sums.data(), space.denominators.data(), space.least.data(), size, row,
                              space.positions.data(), space.bounds.data());
-        if (size < tiles_[t].size())
-            std::fill(space.sums.data() + size, space.sums.data() + tiles_[t].size(), 0U);
+        if (size < tile.size()) std::fill(space.sums.data() + size, space.sums.data() + tile.size(), 0U);
         for (std::size_t k = 0; k < count; ++k)
-            space.found.push_back(
-                {static_cast<std::uint32_t>(a),
-                 static_cast<std::uint32_t>(tiles_[t].words.begin + space.positions.data()[k]),
-                 space.bounds.data()[k]});
+            space.found.push_back({static_cast<std::uint32_t>(a),
+                                   static_cast<std::uint32_t>(tile.words.begin + space.positions.data()[k]),
+                                   space.bounds.data()[k]});
     }
 
     /// For a row without neighbours yet: a lower bound of its K-th score, from the K-th largest of the groups' maximum
@@ -221,9 +248,14 @@ class pair_search {
         space.found.clear();
     }
 
-    double score(std::size_t a, std::size_t b) const {
+    /// Among the exact rows.
+    std::uint32_t row_of(std::uint32_t position) const {
+        return order_ == row_order::by_word ? rows_.word(position) : position;
+    }
+
+    double score(std::uint32_t a, std::uint32_t b) const {
         place_.ctx().check_stop();
-        const std::uint32_t left = rows_.word(a), right = rows_.word(b);
+        const std::uint32_t left = row_of(a), right = row_of(b);
         return terms_.score(merge_rows(exact_, terms_, left, right), left, right);
     }
 
@@ -231,7 +263,8 @@ class pair_search {
     float settle(std::size_t row, std::span<bounded_pair> pairs) const {
         std::vector<std::pair<scored_word, std::uint32_t>> scored;
         for (const bounded_pair& pair : pairs)
-            scored.push_back({{score(row, pair.other), rows_.word(pair.other)}, pair.other});
+            scored.push_back(
+                {{score(static_cast<std::uint32_t>(row), pair.other), rows_.word(pair.other)}, pair.other});
         std::nth_element(scored.begin(), scored.begin() + (top_ - 1), scored.end(),
                          [](const auto& a, const auto& b) { return better(a.first, b.first); });
         for (std::size_t k = 0; k < top_; ++k)
@@ -263,6 +296,14 @@ class pair_search {
         }
     };
 
+    /// work(rows) for all positions in pieces.
+    template <class Work>
+    void for_pieces_of_rows(const Work& work) const {
+        const std::size_t pieces = (rows_.size() + std::size_t{rows_at_once} - 1) / rows_at_once;
+        for_each_index(place_.ctx(), pieces,
+                       [&](std::uint64_t p) { work(piece_of(rows_.size(), pieces, p)); });
+    }
+
     /// Steps of the progress in the second pass, of the first `rows` rows.
     static std::uint64_t exact_steps(std::size_t rows) { return rows / rows_at_once; }
 
@@ -273,14 +314,13 @@ class pair_search {
 
     cpu_place& place_;
     const fixed_rows& exact_;
+    row_order order_;
     const Terms& terms_;
-    const pair_share& share_;
     std::uint32_t top_;
-    bool products_;
-    bound_rows rows_;
-    std::vector<bound_tile> tiles_;
+    const bound_rows& rows_;
+    std::span<const bound_tile> tiles_;
+    std::size_t first_tile_;
     candidate_lists lists_;
-    std::vector<row_range> ranges_;
     std::size_t capacity_ = 0;
 };
 
@@ -288,9 +328,9 @@ class pair_search {
 template <class Terms>
 template <class Work>
 void pair_search<Terms>::for_listed_pairs(const Work& work) {
-    for_each_index(place_.ctx(), ranges_.size(), [&](std::uint64_t s) {
+    for_pieces_of_rows([&](item_range rows) {
         paced_checks checks(place_.ctx(), scattered_values);
-        for (std::size_t row = ranges_[s].rows.begin; row < ranges_[s].rows.end; ++row) {
+        for (std::size_t row = rows.begin; row < rows.end; ++row) {
             const auto a = static_cast<std::uint32_t>(row);
             checks.after(1);
             for (const bounded_pair& pair : lists_.list(a)) {
@@ -303,8 +343,8 @@ void pair_search<Terms>::for_listed_pairs(const Work& work) {
 
 template <class Terms>
 typename pair_search<Terms>::grouped_pairs pair_search<Terms>::group_by_longer_row() {
-    for_each_index(place_.ctx(), ranges_.size(), [&](std::uint64_t s) {
-        for (std::size_t a = ranges_[s].rows.begin; a < ranges_[s].rows.end; ++a) {
+    for_pieces_of_rows([&](item_range rows) {
+        for (std::size_t a = rows.begin; a < rows.end; ++a) {
             place_.ctx().check_stop();
             lists_.drop_below(a);
         }
@@ -351,27 +391,27 @@ neighbour_lists pair_search<Terms>::score_exactly(progress_meter& meter, const n
             std::sort(others.begin(), others.end());
             const auto last = std::unique(others.begin(), others.end());
             if (others.empty()) continue;
-            const std::uint32_t word = rows_.word(a);
-            const std::uint64_t begin = exact_.offsets[word], end = exact_.offsets[word + 1];
+            const std::uint32_t row = row_of(static_cast<std::uint32_t>(a));
+            const std::uint64_t begin = exact_.offsets[row], end = exact_.offsets[row + 1];
             for (std::uint64_t i = begin; i < end; ++i) mine[columns[i]] = values[i];
             for (auto pair = others.begin(); pair < last; ++pair) {
                 place_.ctx().check_stop();  // rows lie anywhere: the first lines of a later one are fetched
                 if (last - pair > ahead) {
-                    const std::uint64_t next = exact_.offsets[rows_.word(pair[ahead])];
+                    const std::uint64_t next = exact_.offsets[row_of(pair[ahead])];
                     for (std::uint64_t k = 0; k < fetched; k += 64 / sizeof(value))
                         __builtin_prefetch(values + next + k);
                     for (std::uint64_t k = 0; k < fetched; k += 64 / sizeof(*columns))
                         __builtin_prefetch(columns + next + k);
                 }
-                const std::uint32_t other = rows_.word(*pair);
+                const std::uint32_t other = row_of(*pair);
                 std::uint64_t shared = 0;
                 for (std::uint64_t i = exact_.offsets[other]; i < exact_.offsets[other + 1]; ++i) {
                     const value left = mine[columns[i]];
                     const std::uint64_t term = terms_.term(left, values[i]);
                     shared += left != 0 ? term : 0;
                 }
-                offer(word, {terms_.score(shared, word, other), other});
-                offer(other, {terms_.score(shared, other, word), word});
+                offer(rows_.word(a), {terms_.score(shared, row, other), rows_.word(*pair)});
+                offer(rows_.word(*pair), {terms_.score(shared, other, row), rows_.word(a)});
             }
             for (std::uint64_t i = begin; i < end; ++i) mine[columns[i]] = 0;
         }

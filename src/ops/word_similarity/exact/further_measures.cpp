@@ -37,10 +37,9 @@ std::vector<double> distribution_addends::units(cpu_place& place, const fixed_ro
 }
 
 neighbour_lists find_by_further_measure(cpu_place& place, const fixed_rows& rows,
-                                        const similarity_options& options, const neighbour_sink* sink,
-                                        const pair_share& share) {
+                                        const similarity_options& options, const neighbour_sink* sink) {
     return with_all_terms(place, rows, options.measure, [&](const auto& terms) {
-        return find_row_by_row(place, rows, terms, options.top, sink, share, {0, rows.words});
+        return find_row_by_row(place, rows, terms, options.top, sink, {}, {0, rows.words});
     });
 }
 

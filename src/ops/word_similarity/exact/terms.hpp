@@ -51,6 +51,27 @@ class lin_terms {
     spilled_array<value> values_;
 };
 
+/// The same without memory for an entry: for few pairs.
+class lin_terms_of_weights {
+  public:
+    using value = float;
+    using sum = std::uint64_t;
+
+    explicit lin_terms_of_weights(const fixed_rows& rows)
+        : sums_(rows.sums), values_(rows.weights), fixed_(rows.bits) {}
+
+    std::span<const value> values() const { return values_; }
+    std::uint64_t term(value a, value b) const { return fixed_(a) + fixed_(b); }
+    double score(std::uint64_t shared, std::size_t a, std::size_t b) const {
+        return lin_score(shared, sums_[a], sums_[b]);
+    }
+
+  private:
+    std::span<const std::uint64_t> sums_;
+    std::span<const value> values_;
+    fixed_scale fixed_;
+};
+
 class cosine_terms {
   public:
     using value = float;
