@@ -42,7 +42,7 @@ void parse_binary_file(const folder_file& file, const corpus_options& options, c
     const document_limit limit = limit_of(options, std::min(budget.bytes, options.document_memory), factor);
     const auto refuse = [&](std::uint64_t bytes) {
         if (limit.is_of_memory && !budget.is_last) throw out_of_memory("a document", bytes, budget.bytes);
-        reject(out, shown, 0, limit.reason());
+        reject(out, shown, 0, limit.reason(bytes / factor));
     };
     if (file.bytes > limit.bytes) return refuse(factor * file.bytes);
     document made;

@@ -75,7 +75,7 @@ bool column_documents::has_budget(std::span<column_entries> entries, std::uint64
     for (const column_entries& each : entries.first(first_kept_))
         if (each.leaf().max_repetition == 0 && each.has_value()) bytes += each.value().size();
     if (bytes > position_.limit.bytes) {
-        reject(out, position_.path, line, position_.limit.reason());
+        reject(out, position_.path, line, position_.limit.reason(bytes));
         return false;
     }
     require_budget(budget, reading_factor * bytes, "a document");

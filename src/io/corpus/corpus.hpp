@@ -139,6 +139,7 @@ struct corpus_options {
     std::uint64_t max_document_bytes = 1 << 30;  ///< a larger one is rejected, and its position reported
     /// Memory limit for reading one document: one that needs more is rejected too.
     std::uint64_t document_memory = UINT64_MAX;
+    double budget_for_a_byte = 0;  ///< of it: the budget of the run, for messages; 0: unknown
     bool take_lists = false;    ///< also read forms whose documents are lists of words; else they are refused
     bool keep_records = false;  ///< fill document::record
     bool follow_links = false;  ///< also read targets of symbolic links outside the folder

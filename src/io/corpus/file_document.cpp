@@ -147,7 +147,10 @@ class file_parser {
         if (read.too_large) {
             if (limit_.is_of_memory && !budget_.is_last)
                 throw out_of_memory("a document", reading_factor * file_.bytes, budget_.bytes);
-            std::string reason = limit_.reason();
+            const bool is_text = kind == file_kind::text || kind == file_kind::unknown;
+            const bool is_size_known =
+                is_text && opened == nullptr && !is_stored_compressed(file_bytes_at(file_.path));
+            std::string reason = limit_.reason(is_size_known ? file_.bytes : 0);
             if (may_hold_separate_lines(kind))
                 reason +=
                     "; if its lines are separate texts, --input-format text-lines makes each a document";

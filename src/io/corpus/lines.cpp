@@ -83,7 +83,7 @@ class blocks : public record_form {
     void parse_block(std::string_view block, const unit_position& position, std::uint64_t line,
                      std::uint64_t record, parsed_unit& out) const {
         if (block.size() > position.limit.bytes) {
-            return reject(out, position.path, line, position.limit.reason());
+            return reject(out, position.path, line, position.limit.reason(block.size()));
         }
         document made;
         made.path = position.path;

@@ -85,7 +85,7 @@ class mail final : public record_form {
     void parse_record(std::string_view record, const std::string& id, const unit_position& position,
                       std::uint64_t line, parsed_unit& out) const {
         if (record.size() > position.limit.bytes)
-            return reject(out, position.path, line, position.limit.reason());
+            return reject(out, position.path, line, position.limit.reason(record.size()));
         const std::string_view message = without_from(record);
         if (message.find_first_not_of(" \t\r\n") == std::string_view::npos) {
             if (message.size() != record.size())

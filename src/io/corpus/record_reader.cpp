@@ -89,8 +89,8 @@ class record_reader final : public corpus_reader {
             end = all ? seen.size() : look == usual ? form_->last_end(seen) : form_->first_end(seen);
             if (end != 0 || all) break;
             if (look > most) {
-                before.push_back({position_.path, position_.first_line, position_.limit.reason(), true});
-                skip_record(bytes);
+                const std::uint64_t line = position_.first_line, size = skip_record(bytes);
+                before.push_back({position_.path, line, position_.limit.reason(size), true});
                 look = usual;
             } else {
                 look = std::min<std::uint64_t>(std::max<std::uint64_t>(2 * look, 64), most + 1);
@@ -143,11 +143,12 @@ class record_reader final : public corpus_reader {
         bytes = std::move(without);
     }
 
-    /// Drops a record that is too large: the buffered bytes, and the rest up to its end.
-    void skip_record(byte_buffer& bytes) {
+    /// Drops a record that is too large: the buffered bytes, and the rest up to its end. Returns its size.
+    std::uint64_t skip_record(byte_buffer& bytes) {
         const std::unique_ptr<record_skipper> skipper = form_->skipper();
         const std::size_t overlap = skipper ? 0 : form_->end_mark_bytes() - 1;
         std::size_t end = 0;
+        std::uint64_t dropped = 0;
         while (true) {
             ctx_.check_stop();
             end = skipper ? skipper->end_in(bytes.bytes()) : form_->end_within(bytes.bytes());
@@ -159,6 +160,7 @@ class record_reader final : public corpus_reader {
             const std::size_t keep = std::min(overlap, bytes.size());
             const std::string tail(bytes.bytes().substr(bytes.size() - keep));
             count_lines(bytes.bytes().substr(0, bytes.size() - keep));
+            dropped += bytes.size() - keep;
             bytes.truncate(0);
             bytes.append(tail);
             fill(bytes, keep + std::max<std::size_t>(unit_bytes_, 64 << 10));
@@ -168,6 +170,7 @@ class record_reader final : public corpus_reader {
         byte_buffer after;
         after.append(bytes.bytes().substr(end));
         bytes = std::move(after);
+        return dropped + end;
     }
 
     void count_lines(std::string_view bytes) {
@@ -266,15 +269,22 @@ void reject_or_put_off(parsed_unit& out, const unit_position& position, std::uin
     reject(out, position.path, line, why.what());
 }
 
-std::string document_limit::reason() const {
-    if (!is_of_memory) return "larger than the limit of " + std::to_string(bytes) + " bytes a document";
-    return "larger than the " + std::to_string(bytes) + " bytes a document that the memory allows";
+std::string document_limit::reason(std::uint64_t document) const {
+    if (!is_of_memory || document > max_bytes)
+        return "larger than the limit of " + std::to_string(is_of_memory ? max_bytes : bytes) +
+               " bytes a document";
+    std::string why = "larger than the " + std::to_string(bytes) + " bytes a document that the memory allows";
+    if (document != 0 && budget_a_byte != 0) {
+        const double mib = static_cast<double>(document) * budget_a_byte / (1 << 20);
+        why += "; --memory " + std::to_string(static_cast<std::uint64_t>(mib) + 1) + "M is enough to read it";
+    }
+    return why;
 }
 
 document_limit limit_of(const corpus_options& options, std::uint64_t memory, std::uint64_t factor) {
     const std::uint64_t max = std::min<std::uint64_t>(options.max_document_bytes, UINT64_MAX / 2);
-    if (memory / factor < max) return {memory / factor, true};
-    return {max, false};
+    if (memory / factor >= max) return {max, false, max, 0};
+    return {memory / factor, true, max, static_cast<double>(factor) * options.budget_for_a_byte};
 }
 
 void add_link(std::vector<std::string>& links, std::string target, const reading_budget& budget) {
@@ -312,7 +322,7 @@ void line_form::parse(std::string_view bytes, const unit_position& position, par
             continue;
         }
         if (record.size() > position.limit.bytes) {
-            reject(out, position.path, number, position.limit.reason());
+            reject(out, position.path, number, position.limit.reason(record.size()));
         } else {
             const std::size_t before = out.documents.size();
             parse_line(line, position, number, out);

@@ -24,9 +24,13 @@ namespace quern::io {
 struct document_limit {
     std::uint64_t bytes = UINT64_MAX;
     bool is_of_memory = false;
+    std::uint64_t max_bytes = UINT64_MAX;  ///< with any memory
+    double budget_a_byte =
+        0;  ///< of a document: the budget of the run with which it is not too large; 0: unknown
 
-    /// "larger than the limit of N bytes a document": one wording for every form.
-    std::string reason() const;
+    /// "larger than the limit of N bytes a document": one wording for every form. `document`: its bytes, if they are known; then
+    /// with a budget that is enough.
+    std::string reason(std::uint64_t document = 0) const;
 };
 
 /// Reading a document takes a multiple of its bytes: the bytes themselves, decoded, and the text cut out of them. Each

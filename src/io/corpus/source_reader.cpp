@@ -90,7 +90,7 @@ class source_reader final : public corpus_reader {
         for (const std::string& link : given.links) bytes += link.size() + sizeof(std::string);
         consumed_ += bytes;
         if (bytes > position_.limit.bytes + sizeof(document))
-            return reject(unit, position_.path, number_, position_.limit.reason());
+            return reject(unit, position_.path, number_, position_.limit.reason(bytes));
         if (!is_utf8(given.id)) return reject(unit, position_.path, number_, "the id is not UTF-8");
         document made;
         made.is_numbered = given.id.empty();

@@ -173,7 +173,7 @@ class csv final : public record_form {
             if (record.ends_with('\r')) record.remove_suffix(1);
             if (record.empty()) continue;
             if (whole.size() > position.limit.bytes) {
-                reject(out, position.path, number, position.limit.reason());
+                reject(out, position.path, number, position.limit.reason(whole.size()));
             } else if (number < rows_.first_row()) {
                 continue;
             } else if (!split_csv(record, separator_, fields)) {

@@ -246,7 +246,7 @@ class trec final : public record_form {
                              std::uint64_t& line, parsed_unit& out) {
         const std::uint64_t after = line + count_line_ends(record);
         if (record.size() > position.limit.bytes) {
-            reject(out, position.path, line, position.limit.reason());
+            reject(out, position.path, line, position.limit.reason(record.size()));
             line = after;
             return;
         }

@@ -271,8 +271,8 @@ class warc_reader final : public corpus_reader {
         const bool has_id = !header.uri.empty();
         const bool fits = length <= position_.limit.bytes;
         if (!has_id || !fits) {
-            unit.add(
-                {position_.path, number_, has_id ? position_.limit.reason() : "no WARC-Target-URI", true});
+            unit.add({position_.path, number_, has_id ? position_.limit.reason(length) : "no WARC-Target-URI",
+                      true});
             if (window_.skip(length) < length) return cut(unit, begin, {}, true);
             return end_record(unit, begin);
         }

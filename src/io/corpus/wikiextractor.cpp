@@ -123,7 +123,7 @@ class wikiextractor final : public record_form {
     static void parse_record(std::string_view record, const unit_position& position, std::uint64_t line,
                              parsed_unit& out) {
         if (record.size() > position.limit.bytes) {
-            return reject(out, position.path, line, position.limit.reason());
+            return reject(out, position.path, line, position.limit.reason(record.size()));
         }
         std::size_t at = find_open(record, 0);
         const std::string_view before = record.substr(0, at);

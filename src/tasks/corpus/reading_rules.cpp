@@ -115,6 +115,8 @@ io::corpus_options corpus_options_for(const corpus_input& input, const context& 
         throw usage_error("input format binary has bytes, not text; only dedup and signature read it");
     corpus.max_document_bytes = is_binary ? max_binary_bytes : max_document_bytes;
     corpus.document_memory = reading_memory_of(ctx).document;
+    corpus.budget_for_a_byte =
+        static_cast<double>(ctx.memory_limit()) / static_cast<double>(corpus.document_memory);
     return corpus;
 }
 
