@@ -10,6 +10,7 @@ namespace quern::near_duplicates_detail {
 void segment_index::fill(cpu_place& place, const texts_by_length& list, std::uint32_t first, bool links) {
     const std::size_t n = keys_.size(), buckets = std::size_t{1} << bits_;
     begins_ = cpu_array<std::uint32_t>(place, buckets + 1, what_for);
+    bits_of_buckets_ = cpu_array<std::uint16_t>(place, buckets, what_for);
     entries_ = cpu_array<entry>(place, n, what_for);
     parities_ = cpu_array<std::uint64_t>(place, n, what_for);
     if (links) {
@@ -30,8 +31,12 @@ void segment_index::fill(cpu_place& place, const texts_by_length& list, std::uin
     for_each_piece(place, pieces, [&](std::size_t p) {
         const item_range own = piece_of(buckets, pieces, p);
         std::fill(next + own.begin, next + own.end, 0);
+        std::fill(bits_of_buckets_.data() + own.begin, bits_of_buckets_.data() + own.end, std::uint16_t{0});
         std::uint32_t count = 0;
-        for_each_own(p, [&](std::size_t, std::size_t bucket) { ++next[bucket], ++count; });
+        for_each_own(p, [&](std::size_t i, std::size_t bucket) {
+            bits_of_buckets_.data()[bucket] |= static_cast<std::uint16_t>(1u << bit_of(keys_.data()[i]));
+            ++next[bucket], ++count;
+        });
         of_piece[p + 1] = count;
     });
     for (std::size_t p = 0; p < pieces; ++p) of_piece[p + 1] += of_piece[p];

@@ -81,7 +81,14 @@ class segment_index {
     struct list {
         std::uint32_t begin, end, bucket;
     };
-    void prefetch(std::uint64_t key) const { __builtin_prefetch(begins_.data() + bucket_of(key)); }
+    void prefetch(std::uint64_t key) const { __builtin_prefetch(bits_of_buckets_.data() + bucket_of(key)); }
+    /// False for most keys that no text has. 2 bytes for each bucket, which stay cached where the lists do not.
+    bool may_have(std::uint64_t key) const {
+        const std::size_t bucket = bucket_of(key);
+        if ((bits_of_buckets_.data()[bucket] >> bit_of(key) & 1u) == 0) return false;
+        __builtin_prefetch(begins_.data() + bucket);
+        return true;
+    }
     list find(std::uint64_t key) const {
         const std::size_t bucket = bucket_of(key);
         const list found{begins_.data()[bucket], begins_.data()[bucket + 1],
@@ -106,6 +113,7 @@ class segment_index {
         std::uint32_t check, number;
     };
     std::size_t bucket_of(std::uint64_t key) const { return key >> (64 - bits_); }
+    unsigned bit_of(std::uint64_t key) const { return key >> (60 - bits_) & 15; }
     std::atomic_ref<std::uint8_t> mark_of(const list& some) const {
         return std::atomic_ref<std::uint8_t>(marks_.data()[some.bucket]);
     }
@@ -115,6 +123,7 @@ class segment_index {
     unsigned bits_ = 0;
     cpu_array<std::uint64_t> keys_, parities_;
     cpu_array<std::uint32_t> begins_;  ///< of the entries of each bucket, and the end
+    cpu_array<std::uint16_t> bits_of_buckets_;
     cpu_array<entry> entries_;
     cpu_array<std::uint8_t> marks_;
 };

@@ -52,6 +52,7 @@ class step_scan {
         if (!begin(row)) return;
         list_keys();
         for (const std::uint64_t key : scratch_.keys) index.prefetch(key);
+        std::erase_if(scratch_.keys, [&](std::uint64_t key) { return !index.may_have(key); });
         scratch_.lists.clear();
         for (const std::uint64_t key : scratch_.keys) scratch_.lists.push_back(index.find(key));
         for (std::size_t i = 0; i < scratch_.keys.size(); ++i)

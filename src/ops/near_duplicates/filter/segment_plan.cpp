@@ -6,18 +6,21 @@
 #include <cmath>
 #include <optional>
 
+#include "ops/near_duplicates/filter/gram_filter.hpp"
 #include "ops/near_duplicates/filter/pair_bounds.hpp"
 
 namespace quern::near_duplicates_detail {
 namespace {
 
 // Measured nanoseconds, on one core of 2024.
-constexpr double to_index_a_segment = 20, to_read_a_text = 60, to_read_a_unit = 1.5, to_look_up = 6;
-constexpr double to_meet_a_text = 2;  ///< in a list
+constexpr double to_index_a_segment = 20, to_read_a_text = 80, to_read_a_unit = 2, to_look_up = 9;
+constexpr double to_meet_a_text = 4;  ///< in a list
 constexpr double to_compare_parities = 0.7;
-constexpr double to_compare_counts = 15;  ///< of a text anywhere
-constexpr double to_scan_a_pair = 3;      ///< by find_by_sketches_cpu.cpp
-constexpr double to_edit = 60, to_edit_a_long_text = 400;
+constexpr double to_compare_counts = 25;  ///< of a text anywhere
+constexpr double to_scan_a_pair = 2.5,
+                 to_filter = 40;  ///< by find_by_sketches_cpu.cpp; if counts of units allow it
+// Edit distances: of links one by one, of pairs as many at once as fit a vector.
+constexpr double to_edit = 1000, to_edit_some_at_once = 200, to_edit_a_long_text = 2000;
 
 constexpr std::uint64_t few_pairs = 20'000;  ///< of a length: not worth a sample
 constexpr std::uint32_t max_segments = 64;
@@ -50,6 +53,8 @@ struct length_sample {
     std::array<double, unit_buckets + 1>
         by_parity{};                ///< pairs whose parities differ in at most so many bits
     std::vector<double> by_counts;  ///< pairs whose counts allow at most so many edits
+    /// Some that the counts allow; of them, those that the scan's filters leave although they are no pair, and pairs.
+    double filtered = 0, left = 0, near = 0;
 
     double parities_allow(std::uint32_t d) const {
         return by_parity[std::min<std::size_t>(2 * std::size_t{d}, unit_buckets)] / pairs;
@@ -61,14 +66,17 @@ struct length_sample {
 
 template <class Unit>
 length_sample sample_of(const unit_texts<Unit>& texts, const sketch_list& sketches,
-                        const texts_by_length& columns, const length_run& run) {
+                        const texts_by_length& columns, const length_run& run, std::uint32_t distance,
+                        primitives::pair_aligner<Unit>& aligner) {
     // Texts of one length are in the order of their hashes: any are a sample.
     const auto wanted = static_cast<std::uint32_t>(std::sqrt(static_cast<double>(run.size())));
     const auto n =
         static_cast<std::uint32_t>(std::min<std::uint64_t>(std::clamp(wanted, 24u, 192u), run.size()));
     length_sample sample(run.length);
     sample.by_counts.resize(max_segments + std::size_t{1});
+    constexpr double max_filtered = 64;
     std::vector<std::vector<Unit>> chosen(n);
+    gram_filter<Unit> grams;
     std::vector<Unit> scratch;
     for (std::uint32_t i = 0; i < n; ++i) {
         const auto text = texts.read(columns.texts[run.range.first + i], scratch);
@@ -83,7 +91,16 @@ length_sample sample_of(const unit_texts<Unit>& texts, const sketch_list& sketch
             std::uint32_t norm = 0;
             unit_norms(sketches[columns.texts[first]].counts.data(),
                        sketches[columns.texts[second]].counts.data(), 1, &norm);
-            ++sample.by_counts[std::min<std::size_t>((norm + 1) / 2, max_segments)];
+            const std::uint32_t edits = (norm + 1) / 2;
+            ++sample.by_counts[std::min(edits, max_segments)];
+            if (edits > distance || sample.filtered >= max_filtered) continue;
+            ++sample.filtered;
+            grams.set(chosen[a]);
+            if (!grams.allows(b, chosen[b], distance)) continue;
+            if (aligner.distance(chosen[a], chosen[b], distance) != primitives::beyond_bound)
+                ++sample.near;
+            else
+                ++sample.left;
         }
     }
     sample.agreed.finish();
@@ -108,17 +125,18 @@ class planner {
           columns_(columns),
           same_(same),
           threshold_(threshold),
-          choice_(choice) {}
+          choice_(choice),
+          aligner_(place_) {}
 
     /// Adds the steps of one length. `rows`: those whose lengths allow a pair.
-    run_costs add(const length_run& run, std::span<const length_run> rows, segment_plan& plan) const {
+    run_costs add(const length_run& run, std::span<const length_run> rows, segment_plan& plan) {
         run_costs costs;
         std::uint64_t all = 0;
         for (const length_run& row : rows) all += pairs(run, row);
         plan.pairs += all;
         std::optional<length_sample> sample;
         if (all >= few_pairs && run.size() > 1 && choice_.by == segment_choice::way::cheapest)
-            sample.emplace(sample_of(texts_, sketches_, columns_, run));
+            sample.emplace(sample_of(texts_, sketches_, columns_, run, distance_of(run, run), aligner_));
         for (std::size_t first = 0; first < rows.size();) {
             const std::uint32_t distance = distance_of(run, rows[first]);
             std::size_t last = first;
@@ -160,9 +178,18 @@ class planner {
         } else if (choice_.by == way::cheapest) {
             const double near = sample ? sample->counts_allow(distance) : 0;
             const double same_parity = sample ? sample->parities_allow(distance) : 0;
-            const double edits = near * (run.length <= 128 ? to_edit : to_edit_a_long_text);
-            costs.scan += all * (to_scan_a_pair + edits);
-            double here = all * (to_compare_parities + same_parity * to_compare_counts + edits);
+            const double edit = run.length > 128    ? to_edit_a_long_text
+                                : choice_.for_links ? to_edit
+                                                    : to_edit_some_at_once;
+            // Where links suffice, pairs are mostly connected already, and cost nothing.
+            double left = 0, edited = 1;
+            if (sample && sample->filtered != 0) {
+                left = (sample->left + (choice_.for_links ? 0 : sample->near)) / sample->filtered;
+                if (choice_.for_links) edited -= sample->near / sample->filtered;
+            }
+            costs.scan += all * (to_scan_a_pair + near * (to_filter + left * to_edit));
+            double here =
+                all * (to_compare_parities + same_parity * to_compare_counts + near * edited * edit);
             if (sample && can_cut) {
                 std::vector<std::uint32_t> cuts = sample->agreed.cuts(distance);
                 double by_segments = to_index_a_segment * static_cast<double>(run.size() * (distance + 1));
@@ -176,9 +203,9 @@ class planner {
                                                            to_look_up * static_cast<double>(lookups));
                 }
                 const double matches = all * sample->agreed.matches(cuts);
-                by_segments +=
-                    matches * (2 * to_meet_a_text + std::max(same_parity, 0.2) * to_compare_counts) +
-                    all * edits;
+                constexpr double alike = 0.3;  // of the pairs that share a segment, at most about
+                by_segments += matches * (to_meet_a_text + std::max(same_parity, alike) * to_compare_counts) +
+                               std::min(matches * alike, all * near) * edited * edit;
                 if (by_segments < here) {
                     here = by_segments;
                     step.cuts = std::move(cuts);
@@ -195,6 +222,8 @@ class planner {
     bool same_;
     const decimal& threshold_;
     const segment_choice& choice_;
+    cpu_place place_{context::cpu(1)};
+    primitives::pair_aligner<Unit> aligner_;
 };
 
 }  // namespace
@@ -204,7 +233,7 @@ segment_plan plan_segments(const unit_texts<Unit>& texts, const sketch_list& ske
                            const texts_by_length& columns, const texts_by_length& rows, bool same,
                            const decimal& threshold, const segment_choice& choice, const context& ctx) {
     const bool is_free = choice.by == segment_choice::way::cheapest;
-    const planner<Unit> of(texts, sketches, columns, same, threshold, choice);
+    planner<Unit> of(texts, sketches, columns, same, threshold, choice);
     const std::vector<length_run> runs = runs_of(columns.lengths),
                                   others = same ? runs : runs_of(rows.lengths);
     segment_plan all, best;

@@ -23,6 +23,7 @@ struct segment_choice {
     std::uint32_t longest = 1000;       ///< units of the shorter text of a pair, at most
     std::uint64_t min_pairs = 100'000;  ///< that lengths allow; fewer are not worth it
     std::uint32_t at_once = std::numeric_limits<std::uint32_t>::max();  ///< texts in an index, at most
+    bool for_links = false;  ///< where links suffice; set by the search
 };
 
 /// Texts of one length, and those that they are compared with, of lengths for which a pair allows this distance.

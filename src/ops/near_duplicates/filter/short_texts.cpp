@@ -24,6 +24,7 @@ short_texts<Unit>::short_texts(cpu_place& place, const unit_texts<Unit>& texts, 
       classes_(classes),
       threshold_(threshold),
       choice_(choice) {
+    choice_.for_links = wants_links(scope);
     const bool is_free = choice.by == segment_choice::way::cheapest;
     const auto lengths = classes.lengths();
     const std::uint64_t longest = lengths_near(threshold, choice.longest).longest;
@@ -34,7 +35,7 @@ short_texts<Unit>::short_texts(cpu_place& place, const unit_texts<Unit>& texts, 
     columns_.emplace(place, sketches, classes, count);
     if (scope.within_new)
         new_plan_ = plan_segments(texts, sketches, columns_->list(), columns_->list(), true, threshold,
-                                  choice, place.ctx());
+                                  choice_, place.ctx());
     if (sketches.first_new() != 0 && !(is_free && count < few_classes)) plan_old();
     if (old_plan_.end == 0 && new_plan_.end == 0) columns_.reset();
 }

@@ -40,7 +40,7 @@ class short_texts {
     const sketch_list& sketches_;
     const text_classes& classes_;
     const decimal& threshold_;
-    const segment_choice choice_;
+    segment_choice choice_;
     std::optional<listed_texts> columns_, old_;
     cpu_array<std::uint32_t> old_lengths_;
     segment_plan old_plan_, new_plan_;
