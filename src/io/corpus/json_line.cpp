@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/ascii.hpp"
 #include "io/corpus/encoding.hpp"
 #include "io/corpus/field_names.hpp"
 #include "io/corpus/json_repairs.hpp"
@@ -351,6 +352,8 @@ std::string read_json_line(std::string_view line, const document_fields& fields,
         if (halves && reason.empty()) repaired = "an escaped lone surrogate replaced";
     }
     if (parser.capacity() > kept_parser_bytes) parser = simdjson::dom::parser();
+    if (!reason.empty() && trimmed(line) == "{")
+        reason += "; an object must be on one line (jq -c . writes it so)";
     return reason;
 }
 

@@ -143,6 +143,18 @@ TEST(jsonl, a_nul_does_not_end_a_line) {
     EXPECT_THAT(issues(all), ElementsAre("1: malformed JSON"));
 }
 
+TEST(jsonl, the_error_for_an_object_over_several_lines_says_what_to_do) {
+    corpus_options options;
+    options.form = corpus_form::jsonl;
+    const temporary_folder folder;
+    const auto first_issue = [&](std::string_view bytes) {
+        return issues(read_all({folder.write("input", bytes)}, options)).front();
+    };
+    EXPECT_TRUE(first_issue("{\r\n  \"text\": \"a\"\n}\n")
+                    .ends_with("; an object must be on one line (jq -c . writes it so)"));
+    EXPECT_FALSE(first_issue("{}x\n").ends_with(")"));
+}
+
 TEST(jsonl, null_is_no_title_and_no_links) {
     const auto all = read("{\"id\":\"a\",\"text\":\"\",\"title\":null,\"links\":null}\n");
     EXPECT_THAT(ids(all), ElementsAre("a"));
