@@ -34,6 +34,8 @@ constexpr std::string_view options_of_a_step[] = {
 
 constexpr unsigned default_shards = 16;
 
+unsigned workers_that_share_memory = 1;  ///< with this process, which reads the same documents as they
+
 /// The N of local:N; nothing for another launcher.
 std::optional<unsigned> local_count(std::string_view launcher) {
     constexpr std::string_view local = "local:";
@@ -179,6 +181,7 @@ bool distribute(const command& self, const command_line& line, cluster_options& 
     if (cluster.launcher.empty() && cluster.step.empty())
         throw usage_error("--share requires --cluster (or quern plan, which only cuts the work into tasks)");
     const std::optional<unsigned> workers = local_count(cluster.launcher);
+    workers_that_share_memory = workers.value_or(1);
     const unsigned shards = cluster.shards != 0 ? cluster.shards : workers.value_or(default_shards);
     const job_plan made{{self.name, line.given_arguments(options_of_a_step), fs::current_path(), shards},
                         plan(shards)};
@@ -197,6 +200,10 @@ bool distribute(const command& self, const command_line& line, cluster_options& 
     }
     require_finished(made, cluster.share, job.ctx);
     return true;
+}
+
+std::string with_memory_of_workers(std::string_view message) {
+    return with_memory_of_all(message, workers_that_share_memory);
 }
 
 int run_step(const job_request& request, std::vector<std::string> more) {

@@ -44,6 +44,9 @@ using plan_of_work = std::function<std::vector<job_task>(unsigned shards)>;
 bool distribute(const command& self, const command_line& line, cluster_options& cluster, session& job,
                 const plan_of_work& plan);
 
+/// A message about a document that is too large for --memory: names one of which every worker of local:N has enough.
+std::string with_memory_of_workers(std::string_view message);
+
 /// Runs another command in the folder and with the arguments of a plan, and with `more` arguments.
 int run_step(const job_request& request, std::vector<std::string> more);
 

@@ -11,6 +11,7 @@
 #include <system_error>
 #include <utility>
 
+#include "cluster.hpp"
 #include "console.hpp"
 #include "output.hpp"
 #include "quern/base/document.hpp"
@@ -48,7 +49,7 @@ ending ending_for(const std::exception_ptr& failure) {
         std::vector<std::string> others;
         for (const input_issue& issue : e.issues()) others.push_back(in_words(issue));
         if (others.size() == 1) others.clear();  // the message contains it
-        return {3, e.what(), std::move(others)};
+        return {3, with_memory_of_workers(e.what()), std::move(others)};
     } catch (const invalid_input& e) {
         return {3, e.what()};
     } catch (const invalid_value& e) {

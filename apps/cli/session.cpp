@@ -415,7 +415,7 @@ std::string in_words(const input_issue& issue) {
     const char* const fate = issue.rejected || issue.incomplete ? ""
                              : issue.truncated                  ? " (kept in part)"
                                                                 : " (repaired)";
-    return fmt::format("{}: {}{}", place, issue.reason, fate);
+    return fmt::format("{}: {}{}", place, with_memory_of_workers(issue.reason), fate);
 }
 
 void report_reading(console& messages, const reading_counts& counts, const std::vector<input_issue>& issues,

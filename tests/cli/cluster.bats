@@ -296,6 +296,23 @@ END
     grep -q -- "--dependency=afterok:[0-9]* -n 3 .*finish.sh" submitted
 }
 
+@test "a document too large for a worker: the --memory that is named is enough for all of them" {
+    python3 -c 'print("\n".join(f"{i:x}" for i in range(300_000)))' >large.txt
+    for command in "decontaminate --against large.txt -o kept" "filter --rules length.min-words=1 -o kept" \
+        "ngrams --order 2 --totals kept"; do
+        read -r name arguments <<<"$command"
+        # shellcheck disable=SC2086 # words of a command
+        run_within() { quern "$name" large.txt --input-format folder $arguments --quiet --cluster local:3 --share "$1" --memory "$2"; }
+        ends_with 3 run_within "small $name" 64M
+        enough=$(grep -o -- "--memory [0-9]*M is enough" <<<"$stderr" | grep -o "[0-9]*M")
+        run_within "large $name" "$enough"
+        rm kept
+        ends_with 3 quern "$name" large.txt --input-format folder ${arguments} --quiet --memory 64M # alone
+        alone=$(grep -o -- "--memory [0-9]*M is enough" <<<"$stderr" | grep -o "[0-9]*M")
+        [ "${enough%M}" -gt $((2 * ${alone%M})) ]
+    done
+}
+
 vectors() {
     python3 - <<'END'
 import random, struct

@@ -164,6 +164,10 @@ std::vector<std::string> gpus_of_workers(unsigned workers, std::string_view visi
 void run_local(const job_plan& plan, const std::filesystem::path& share, const local_workers& workers,
                const context& ctx);
 
+/// A message that says which --memory is enough for one process, with that of so many which have equal parts of it. Others are
+/// returned as they are.
+std::string with_memory_of_all(std::string_view message, unsigned processes);
+
 struct ray_launcher {
     std::string python = "python3";  ///< with the package quern.cluster and Ray
     std::filesystem::path program;   ///< quern, on all nodes

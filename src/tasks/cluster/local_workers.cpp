@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <chrono>
 #include <cstring>
 #include <deque>
@@ -25,6 +26,7 @@
 #include "quern/base/error.hpp"
 #include "quern/tasks/cluster.hpp"
 #include "tasks/cluster/job_files.hpp"
+#include "tasks/shared/sufficient_memory.hpp"
 
 namespace quern {
 namespace {
@@ -209,7 +211,8 @@ class local_run {
         }
         std::string reason = fmt::format("task {} {}", task, how);
         if (was_killed) reason += fmt::format(", {} times", attempts_[task]);
-        if (!last_message.empty()) reason += fmt::format(": {}", last_message);
+        if (!last_message.empty())
+            reason += fmt::format(": {}", with_memory_of_all(last_message, workers_.count));
         reason += fmt::format(" ({}; quern resume {} goes on)", job_files::log(share_, task).string(),
                               share_.string());
         if (was_killed) note(task, how);
@@ -251,6 +254,17 @@ class local_run {
 };
 
 }  // namespace
+
+std::string with_memory_of_all(std::string_view message, unsigned processes) {
+    std::string all(message);
+    const std::size_t end = all.rfind(after_memory), option = all.rfind(before_memory, end);
+    if (end == std::string::npos || option == std::string::npos) return all;
+    const std::size_t begin = option + before_memory.size();
+    std::uint64_t mebibytes = 0;
+    const auto read = std::from_chars(all.data() + begin, all.data() + end, mebibytes);
+    if (read.ec != std::errc() || read.ptr != all.data() + end) return all;
+    return all.replace(begin, end - begin, std::to_string(mebibytes * processes));
+}
 
 void run_local(const job_plan& plan, const fs::path& share, const local_workers& workers,
                const context& ctx) {

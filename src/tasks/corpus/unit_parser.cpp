@@ -10,6 +10,7 @@
 #include "base/listed_words.hpp"
 #include "quern/base/error.hpp"
 #include "tasks/corpus/reading_rules.hpp"
+#include "tasks/shared/sufficient_memory.hpp"
 
 namespace quern {
 namespace {
@@ -52,11 +53,9 @@ class word_counter {
 constexpr std::uint64_t unknown =
     UINT64_MAX;  ///< the memory of words that cannot be separated within the budget
 
-/// The budget, in whole MiB, of which a document's share is `needed`.
-std::string sufficient_memory(std::uint64_t needed, std::uint64_t share, std::uint64_t budget) {
-    const double bytes =
-        static_cast<double>(needed) / static_cast<double>(share) * static_cast<double>(budget);
-    return std::to_string(static_cast<std::uint64_t>(bytes / (1 << 20)) + 1) + "M";
+/// The budget of which a document's share is `needed`.
+double budget_for(std::uint64_t needed, std::uint64_t share, std::uint64_t budget) {
+    return static_cast<double>(needed) / static_cast<double>(share) * static_cast<double>(budget);
 }
 
 }  // namespace
@@ -90,8 +89,7 @@ void unit_parser::reject_what_is_too_much(io::parsed_unit& parsed) {
         std::string why =
             out_of_memory("work on the document", is_known ? needed : all_.bytes + d.text.size(), all_.bytes)
                 .what();
-        if (is_known)
-            why += "; --memory " + sufficient_memory(needed, all_.bytes, ctx_.memory_limit()) + " is enough";
+        if (is_known) why += "; " + sufficient_memory(budget_for(needed, all_.bytes, ctx_.memory_limit()));
         parsed.issues.push_back({d.path, d.line, std::move(why), true});
         --parsed.counts.documents;
         ++parsed.counts.rejected;
