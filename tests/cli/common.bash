@@ -118,6 +118,7 @@ until_done() {
     shift
     said=
     for attempt in $(seq 20); do
+        : >until_done.said # for a process that is killed before it opens the file
         "$QUERN" "$@" --quiet 2>until_done.said 3>&- &
         process=$!
         if [ "$attempt" -lt 5 ]; then
