@@ -127,6 +127,33 @@ few_words() {
     cmp roomy.arpa tight.arpa
 }
 
+@test "a document that is too large: the memory that is named is enough" {
+    repeated 500000 "a " >letters.txt
+    repeated 1000000 "!" >symbols.txt
+    repeated 400000 "x-ray mill " >words.txt
+    repeated 400000 $'a line\n' >lines.txt
+    repeated 500000 "中文" >chinese.txt
+    python3 - <<'END'
+import json
+for name in ("letters", "symbols", "words", "lines", "chinese"):
+    with open(name + ".txt", encoding="utf-8") as text, open(name + ".jsonl", "w", encoding="utf-8") as out:
+        print(json.dumps({"id": name, "text": text.read() * 2}, ensure_ascii=False), file=out)
+END
+    for rules in gopher-quality gopher-repetition fineweb c4; do
+        for document in letters symbols words lines chinese; do
+            memory=2M
+            for step in 1 2 3; do
+                ends_with 3 quern filter "$document.jsonl" --rules "$rules" -o kept.jsonl --force --quiet --memory "$memory" || break
+                [[ $stderr =~ --memory\ ([0-9]+M)\ is\ enough ]]
+                memory=${BASH_REMATCH[1]}
+            done
+            echo "$rules $document: $memory after $step"
+            [ "$memory" != 2M ]
+            within "$memory" 0 filter "$document.jsonl" --rules "$rules" -o kept.jsonl --force --quiet
+        done
+    done
+}
+
 @test "documents of one letter take no more memory" {
     yes a | head -n 1500000 >lines.txt
     yes $'a\n' | head -n 1000000 >paragraphs.txt

@@ -11,6 +11,7 @@
 
 #include "ops/text_quality/characters.hpp"
 #include "ops/text_quality/judge.hpp"
+#include "ops/text_quality/judge_memory.hpp"
 #include "ops/text_quality/masking.hpp"
 #include "quern/base/error.hpp"
 #include "reference/text_quality_reference.hpp"
@@ -235,7 +236,9 @@ TEST(text_quality, every_measure_is_that_of_the_reference) {
 /// A few words at a time.
 class words_in_small_parts final : public blank_words {
   public:
+    int readings = 0;
     void words_in_parts(std::string_view text, take_words take) override {
+        ++readings;
         std::span<const quality_word> rest = words_of(text);
         for (; rest.size() > 7; rest = rest.subspan(7)) take(rest.first(7));
         take(rest);
@@ -258,6 +261,74 @@ TEST(text_quality, words_of_a_long_text_may_come_in_parts) {
         EXPECT_EQ(found.value.numerator, expected.value.numerator) << full_name(rule);
         EXPECT_EQ(found.value.denominator, expected.value.denominator) << full_name(rule);
     }
+}
+
+TEST(text_quality, words_of_a_long_text_are_found_at_most_twice) {
+    std::mt19937_64 chance(10);
+    std::string text;
+    while (text.size() <= 2 << 20) text += made_text(chance);
+    blank_words at_once;
+    const auto readings_for = [&](const std::string& rules, const std::string& failing) {
+        rule_choice alone, choice;
+        alone.add(failing);
+        choice.add(rules + "," + failing);
+        words_in_small_parts in_parts;
+        judge tested(choice, in_parts);
+        const verdict expected = judge(alone, at_once).apply(text);
+        for (int round = 0; round < 2; ++round) {  // again, after it has forgotten the text
+            in_parts.readings = 0;
+            const verdict found = tested.apply(text);
+            EXPECT_EQ(found.rule, expected.rule) << failing;
+            EXPECT_EQ(found.value.numerator, expected.value.numerator) << failing;
+            EXPECT_EQ(found.value.denominator, expected.value.denominator) << failing;
+            tested.forget();
+        }
+        return in_parts.readings;
+    };
+    const std::string passed =
+        "length.min-words=1,gopher-quality.max-hashes=999999,gopher-quality.min-stop-words=1";
+    for (const std::string failing :
+         {"gopher-repetition.max-top-2-gram=0", "gopher-repetition.max-duplicate-10-grams=0",
+          "fineweb.max-line-ends=0", "gopher-quality.min-stop-words=100"})
+        EXPECT_EQ(readings_for(passed, failing), 2) << failing;
+    EXPECT_EQ(readings_for(passed, "gopher-quality.min-words-with-letter=1"), 1);
+    EXPECT_EQ(readings_for(passed + ",gopher-repetition.max-top-3-gram=999", "fineweb.max-line-ends=0"), 2);
+    EXPECT_EQ(readings_for("gopher-repetition.max-top-3-gram=999", "gopher-quality.min-stop-words=100"), 1);
+    EXPECT_EQ(readings_for("fineweb.min-lines=1", "gopher-repetition.max-duplicate-lines=0"), 0);
+
+    rule_choice choice;  // another text between them
+    choice.add(
+        "gopher-quality.min-words=1,refinedweb.one-word-lines,refinedweb.max-dropped-words=1,gopher-"
+        "repetition.max-top-2-gram=0");
+    words_in_small_parts in_parts;
+    judge tested(choice, in_parts);
+    const verdict found = tested.apply(text);
+    ASSERT_TRUE(tested.is_changed());
+    EXPECT_EQ(in_parts.readings, 2);
+    choice = {};
+    choice.add("gopher-repetition.max-top-2-gram=0");
+    const std::string changed(tested.text());
+    EXPECT_EQ(judge(choice, at_once).apply(changed).value.numerator, found.value.numerator);
+}
+
+TEST(text_quality, memory_for_a_text_is_that_of_the_rules) {
+    const auto of = [](const std::string& rules) {
+        rule_choice choice;
+        choice.add(rules);
+        return memory_of(choice);
+    };
+    EXPECT_TRUE(of("gopher-quality").finds_words);
+    EXPECT_EQ(of("gopher-quality").a_word, 0U);
+    EXPECT_EQ(of("gopher-quality,fineweb.min-lines=1").a_byte, 0U);
+    EXPECT_GT(of("gopher-repetition").a_word, 0U);
+    EXPECT_EQ(of("gopher-repetition.max-duplicate-lines").a_word, 0U);
+    EXPECT_FALSE(of("gopher-repetition.max-duplicate-lines").finds_words);
+    EXPECT_GT(of("gopher-repetition.max-duplicate-lines").a_line, 0U);
+    EXPECT_GT(of("fineweb").a_line, 0U);
+    EXPECT_TRUE(of("fineweb.max-line-ends=1").finds_words);
+    EXPECT_GT(of("c4").a_byte, of("refinedweb").a_byte);
+    EXPECT_GT(of("refinedweb").a_byte, 0U);
+    EXPECT_EQ(of("c4-paragraphs").a_byte, 0U);
 }
 
 TEST(text_quality, the_first_failing_rule_is_that_of_the_reference_in_order) {

@@ -12,8 +12,10 @@
 #include <vector>
 
 #include "corpus_fixture.hpp"
+#include "ops/text_quality/judge_memory.hpp"
 #include "quern/base/error.hpp"
 #include "report/json.hpp"
+#include "tasks/filter/document_filter.hpp"
 #include "tasks/filter/filter_words.hpp"
 #include "tasks/filter/removed_examples.hpp"
 
@@ -123,6 +125,51 @@ TEST_F(filter_test, words_of_a_long_text_in_parts_are_those_of_the_whole) {
                       std::tie(b.begin, b.end, b.characters, b.has_letter, b.is_symbol));
         }
     }
+}
+
+TEST_F(filter_test, a_text_has_no_more_words_than_counted_for_its_memory) {
+    static constexpr std::string_view parts[] = {
+        "a",  "Z",  "7",  "_",  "été", "ß",    "Ω",      "ж",      "س",      "א",      "中",
+        "の", "カ", "한", "ก",  ".",   "'",    ":",      ",",      "-",      "!",      "·",
+        "×",  "÷",  " ",  "\n", "\t",  "\r\n", "\u0301", "\u200d", "\u00ad", "\u00a0", "🙂",
+        "İ",  "ŉ",  "ﬁ",  "①",  "½",   "ŀ",    "\x01",   "e",      "e",      " "};
+    testing::made_numbers chance(5);
+    const bad_words none({});
+    for (int round = 0; round < 20'000; ++round) {
+        const std::uint64_t kinds = 1 + chance(std::size(parts)), first = chance(std::size(parts));
+        std::string text;
+        for (std::uint64_t i = chance(60); i > 0; --i)
+            text += parts[(first + chance(kinds)) % std::size(parts)];
+        for (const word_split split : {word_split::unicode, word_split::whitespace}) {
+            filter_words words(split, none);
+            ASSERT_LE(words.words_of(text).size(), text_quality::words_at_most(text).words) << text;
+        }
+    }
+    EXPECT_EQ(text_quality::words_at_most("The mill's wheel, 3 times.").words, 9U);
+    EXPECT_EQ(text_quality::words_at_most("Мельница été").words, 2U);
+    EXPECT_EQ(text_quality::words_at_most("").words, 0U);
+}
+
+TEST_F(filter_test, memory_for_a_document_is_that_of_its_words) {
+    filter_options options = options_for("", "gopher-repetition");
+    const work_on_document work = work_of(options);
+    std::string prose, symbols(3 << 20, '!');
+    while (prose.size() < 3 << 20) prose += "wheels of the water mill turn slowly ";
+    EXPECT_LT(work.of_text(prose), work.a_byte * prose.size() / 5);
+    EXPECT_LE(work.of_text(symbols), work.a_byte * symbols.size());
+    EXPECT_GT(work.of_text(symbols), 60 * symbols.size());
+    options.rules = {};
+    options.rules.add("gopher-quality");
+    EXPECT_LT(work_of(options).of_text(prose), 8 * prose.size());
+    options.mask_emails = true;
+    EXPECT_EQ(
+        work_of(options).of_text(prose) -
+            [&] {
+                filter_options without = options;
+                without.mask_emails = false;
+                return work_of(without).of_text(prose);
+            }(),
+        2 * prose.size());
 }
 
 TEST_F(filter_test, the_same_for_any_threads_and_memory) {

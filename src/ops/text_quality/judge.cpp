@@ -3,7 +3,9 @@
 
 #include <algorithm>
 
+#include "base/release.hpp"
 #include "ops/text_quality/characters.hpp"
+#include "ops/text_quality/chosen_rules.hpp"
 #include "ops/text_quality/rule_numbers.hpp"
 
 namespace quern::text_quality {
@@ -64,11 +66,6 @@ bool is_counter(std::string_view first, std::string_view second) {
     return second.find_first_of("0123456789") == std::string_view::npos;
 }
 
-/// Whether one of the rules [first, end) is on; `rules` are those of their group, from `base` on.
-bool any_on(std::span<const chosen_rule> rules, std::uint32_t base, std::uint32_t first, std::uint32_t end) {
-    return std::ranges::any_of(rules.subspan(first - base, end - first), &chosen_rule::is_on);
-}
-
 }  // namespace
 
 int compare(measured value, const decimal& limit) {
@@ -124,6 +121,7 @@ void append_without_citations(std::string_view line, std::string& out) {
 judge::judge(const rule_choice& choice, text_words& words) : choice_(choice), source_(words) {
     for (const chosen_group& g : choice.groups()) {
         if (quality_groups()[g.group].first != gopher_min_words) continue;
+        if (!g.rules[gopher_min_stop_words - gopher_min_words].is_on) continue;
         const chosen_rule& list = g.rules[rule_numbers::gopher_stop_words - gopher_min_words];
         const auto add = [&](std::string_view word) {
             stop_words_.emplace(word, static_cast<std::uint32_t>(stop_words_.size()));
@@ -137,11 +135,9 @@ verdict judge::apply(std::string_view text) {
     text_ = text;
     is_changed_ = false;
     verdict_ = {};
-    words_.reset();
-    counts_.reset();
-    characters_.reset();
-    for (const chosen_group& group : choice_.groups())
-        if (!apply_group(group)) break;
+    forget_words();
+    for (group_ = 0; group_ < choice_.groups().size(); ++group_)
+        if (!apply_group(choice_.groups()[group_])) break;
     is_changed_ = is_changed_ && text_ != text;
     return verdict_;
 }
@@ -178,26 +174,13 @@ bool judge::passes(std::uint32_t rule, const chosen_rule& setting, measured valu
     return false;
 }
 
-/// Of a text of ordinary length they are found once; of a longer one again, rather than all kept.
-void judge::each_words(text_words::take_words take) {
-    constexpr std::size_t max_at_once = 1 << 20;
-    if (text_.size() > max_at_once) return source_.words_in_parts(text_, take);
-    if (!words_) words_ = source_.words_of(text_);
-    take(*words_);
-}
-
-const judge::word_counts& judge::counted() {
-    if (counts_) return *counts_;
-    word_counts all;
-    each_words([&](std::span<const quality_word> words) {
-        for (const quality_word& w : words) {
-            ++all.words;
-            all.plain += w.is_symbol ? 0 : 1;
-            all.plain_characters += w.is_symbol ? 0 : w.characters;
-            all.with_letter += w.has_letter ? 1 : 0;
-        }
-    });
-    return counts_.emplace(all);
+void judge::forget() {
+    text_ = {};
+    forget_words();
+    release(made_);
+    release(next_);
+    parts_ = {};
+    ngrams_ = {};
 }
 
 std::uint64_t judge::characters_of_text() {
@@ -214,20 +197,6 @@ bool judge::apply_length(limits chosen, std::uint32_t first) {
     const auto mean = [&] { return measured{counted().plain_characters, counted().plain}; };
     return check(min_characters, length) && check(max_characters, length) && check(min_words, plain) &&
            check(max_words, plain) && check(min_mean_word_length, mean) && check(max_mean_word_length, mean);
-}
-
-std::uint64_t judge::different_stop_words() {
-    seen_.assign(stop_words_.size(), false);
-    std::uint64_t found = 0;
-    each_words([&](std::span<const quality_word> words) {
-        for (const quality_word& w : words) {
-            const auto at = stop_words_.find(text_.substr(w.begin, w.end - w.begin));
-            if (at == stop_words_.end() || seen_[at->second]) continue;
-            seen_[at->second] = true;
-            ++found;
-        }
-    });
-    return found;
 }
 
 bool judge::apply_gopher_quality(limits chosen) {
@@ -289,9 +258,7 @@ bool judge::apply_repetition(limits chosen) {
     if (!parts_pass(duplicate_paragraphs, trimmed(text_), 2) || !parts_pass(duplicate_lines, text_, 1))
         return false;
     if (!any_on(chosen, base, top_2_gram, duplicate_10_grams + 1)) return true;
-    ngrams_.begin(text_);
-    each_words([&](std::span<const quality_word> words) { ngrams_.add(words); });
-    ngrams_.end_words();
+    find_ngrams();
     for (std::uint32_t rule = top_2_gram; rule <= duplicate_10_grams; ++rule) {
         if (!chosen[rule - base].is_on) continue;
         ngrams_.go_to(2 + rule - top_2_gram);
@@ -307,9 +274,7 @@ void judge::take_next() {
     made_.swap(next_);
     text_ = made_;
     is_changed_ = true;
-    words_.reset();
-    counts_.reset();
-    characters_.reset();
+    forget_words();
 }
 
 bool judge::apply_c4(limits chosen) {

@@ -31,7 +31,7 @@ struct verdict {
 };
 
 /// One thread at a time. Contract class: exact. Cost: one pass over the text for each group; words are found if a rule needs
-/// them. Memory: up to 64 bytes for each byte of a text.
+/// them, those of a long text at most twice between groups that drop lines. Memory: judge_memory.hpp.
 class judge {
   public:
     /// `choice` and `words` must outlive it. The lists of rule_kind::words must be read: chosen_rule::words.
@@ -43,6 +43,8 @@ class judge {
     std::string_view text() const { return text_; }
     /// Whether that is another text.
     bool is_changed() const { return is_changed_; }
+    /// Releases what a long text needed, and forgets it.
+    void forget();
 
   private:
     using limits = std::span<const chosen_rule>;
@@ -59,13 +61,23 @@ class judge {
     struct word_counts {
         std::uint64_t words = 0, plain = 0, plain_characters = 0, with_letter = 0;
     };
-    void each_words(text_words::take_words take);
+    /// Whether the text is too long to keep its words.
+    bool is_long() const;
+    void find_words();
+    void count_long();
+    void read_long();
+    void count(std::span<const quality_word> words);
+    void find_stop_words(std::span<const quality_word> words);
+    bool counts_ngrams_of_this_text() const;
     const word_counts& counted();
     std::uint64_t characters_of_text();
     std::uint64_t different_stop_words();
+    void find_ngrams();
+    void forget_words();
     void take_next();
 
     const rule_choice& choice_;
+    std::size_t group_ = 0;  ///< that is applied
     text_words& source_;
     std::string_view text_;
     std::string made_, next_;  ///< the text without dropped lines
@@ -75,8 +87,10 @@ class judge {
     std::optional<std::uint64_t> characters_;
     repeated_parts parts_;
     repeated_ngrams ngrams_;
+    bool has_ngrams_ = false;  ///< of `text_`
     std::unordered_map<std::string_view, std::uint32_t> stop_words_;
     std::vector<bool> seen_;
+    std::optional<std::uint64_t> stop_words_found_;
     verdict verdict_;
 };
 

@@ -2,6 +2,7 @@
 // A text as its words, for the quality rules. The caller splits it, with the module text.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -15,6 +16,9 @@ struct quality_word {
     std::uint32_t characters;    ///< code points
     bool has_letter, is_symbol;  ///< symbol: all its characters are punctuation
 };
+
+/// The words of a longer text are found in parts, rather than kept.
+inline constexpr std::size_t longest_text_at_once = 1 << 20;
 
 /// What the rules need of a text besides its bytes.
 class text_words {

@@ -99,6 +99,7 @@ void unit_parser::reject_what_is_too_much(io::parsed_unit& parsed) {
 
 std::uint64_t unit_parser::work_on(const document& d, std::uint64_t max) {
     const std::uint64_t bytes = d.text.size(), at_least = work_.a_byte * bytes;
+    if (work_.of_text && at_least > max) return std::min(at_least, work_.of_text(d.text));
     if (work_.a_word == 0 && work_.a_distinct_word == 0) return at_least;
     const std::uint64_t at_most = d.listed == word_listing::counts
                                       ? UINT64_MAX  // a line may be any number of words

@@ -7,7 +7,9 @@
 #include <oneapi/tbb/enumerable_thread_specific.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <string_view>
 
 #include "device/cpu/pipeline.hpp"
 #include "io/corpus/corpus.hpp"
@@ -23,6 +25,9 @@ struct work_on_document {
     std::uint64_t a_byte = 2;  ///< of the text
     std::uint64_t a_word = 0;  ///< per occurrence
     std::uint64_t a_distinct_word = 0;
+    /// Instead of the words, for a document that `a_byte` finds too large: the bytes that its text needs, never too few. Cost: a
+    /// pass or two.
+    std::function<std::uint64_t(std::string_view)> of_text = {};
 };
 
 class unit_parser {

@@ -17,6 +17,7 @@
 #include "io/corpus/folder_walk.hpp"
 #include "io/corpus/record_text.hpp"
 #include "io/corpus/table_columns.hpp"
+#include "ops/text_quality/judge_memory.hpp"
 #include "ops/text_quality/masking.hpp"
 #include "quern/base/error.hpp"
 #include "quern/base/rows.hpp"
@@ -217,6 +218,35 @@ filter_options with_percentile_limits(const filter_options& options, const conte
     return limited;
 }
 
+work_on_document work_of(const filter_options& options) {
+    const text_quality::judge_memory rules = text_quality::memory_of(options.rules);
+    // The text, its record, and the record that is written, twice while it grows.
+    constexpr std::uint64_t of_document = 4, of_language = 1, of_mask = 2, of_model = 64;
+    const std::uint64_t a_byte = of_document + rules.a_byte + (options.languages.empty() ? 0 : of_language) +
+                                 (options.mask_emails ? of_mask : 0) + (options.mask_ips ? of_mask : 0) +
+                                 (options.perplexity.empty() ? 0 : of_model);
+    work_on_document work;
+    constexpr std::uint64_t bytes_of_a_word =
+        2 * sizeof(text_quality::quality_word) + 2 * sizeof(text::token) + 2;
+    work.a_byte = a_byte + rules.a_word + rules.a_line + (rules.finds_words ? bytes_of_a_word : 0);
+    work.of_text = [=](std::string_view text) {
+        std::uint64_t bytes = a_byte * text.size();
+        if (rules.a_line != 0) bytes += rules.a_line * text_quality::lines_at_most(text);
+        if (!rules.finds_words) return bytes;
+        const text_quality::word_bounds most = text_quality::words_at_most(text);
+        return bytes + rules.a_word * most.words + filter_words::memory_of_words(text, most);
+    };
+    return work;
+}
+
+void document_filter::worker::forget(std::size_t bytes) {
+    if (bytes <= text_quality::longest_text_at_once) return;
+    words.forget();
+    rules.forget();
+    release(masked);
+    release(again);
+}
+
 document_filter::document_filter(const filter_options& options, context& ctx)
     : options_(options),
       rules_(with_lists(options.rules)),
@@ -291,17 +321,18 @@ std::vector<judged> document_filter::apply(std::span<document* const> documents,
         ctx.check_stop();
         document& d = *documents[i];
         judged& made = results[i];
-        if (judge_by_rules(d, mine, made)) continue;
+        const std::size_t bytes = d.text.size();
+        const bool is_removed = judge_by_rules(d, mine, made);
         const std::string_view text = mine.rules.text();
-        made.is_changed = mine.rules.is_changed();
-        if (!series) {
-            mask(d, text, mine, made);
-            continue;
+        if (!is_removed) made.is_changed = mine.rules.is_changed();
+        if (!is_removed && !series) mask(d, text, mine, made);
+        if (!is_removed && series) {
+            document scored;
+            scored.text = text;
+            series->add(scored);
+            left.push_back({i, made.is_changed ? std::move(scored.text) : std::string()});
         }
-        document scored;
-        scored.text = text;
-        series->add(scored);
-        left.push_back({i, made.is_changed ? std::move(scored.text) : std::string()});
+        mine.forget(bytes);
     }
     if (!series) return results;
     const std::vector<std::vector<text_score>> scores = series->finish();

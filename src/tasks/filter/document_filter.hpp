@@ -18,6 +18,7 @@
 #include "quern/base/context.hpp"
 #include "quern/base/document.hpp"
 #include "quern/tasks/filter.hpp"
+#include "tasks/corpus/unit_parser.hpp"
 #include "tasks/filter/filter_words.hpp"
 #include "tasks/language_model/text_scorer.hpp"
 
@@ -39,6 +40,9 @@ nlohmann::json parameters_of(const filter_options& options, const context& ctx);
 /// The options with the limits that their percentiles mean: `below` just above the one, so that it is kept, and `above`. Scores
 /// the documents of the reference, 8 bytes each. Throws usage_error if none has words; as perplexity() does.
 filter_options with_percentile_limits(const filter_options& options, const context& ctx);
+
+/// The memory for a document: with most rules a few bytes for each of its text, with those of n-grams tens for each word.
+work_on_document work_of(const filter_options& options);
 
 class document_filter {
   public:
@@ -69,6 +73,8 @@ class document_filter {
     struct worker {
         explicit worker(const document_filter& owner)
             : words(owner.options_.words, owner.bad_), rules(owner.rules_, words) {}
+        /// Releases what a text of so many bytes needed, if that was much.
+        void forget(std::size_t bytes);
         filter_words words;
         text_quality::judge rules;
         std::string masked, again;

@@ -180,8 +180,7 @@ class filter_run {
     }
 
     void read_from(const io::corpus_place& start, reading_record earlier) {
-        constexpr std::uint64_t memory_of_judge = 64;  // bytes, see text_quality::judge
-        admitted_corpus corpus(options_, {.a_byte = memory_of_judge}, {}, ctx_,
+        admitted_corpus corpus(options_, work_of(options_), {}, ctx_,
                                {.stage = "filter", .keep_records = kept_ || folder_, .start = start});
         corpus.record() = std::move(earlier);
         take_earlier([&](std::string_view id) { corpus.know(id); });

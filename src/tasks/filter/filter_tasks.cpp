@@ -71,8 +71,7 @@ void run_filter_task(const filter_options& options, const task_file& file, task_
     document_filter filter(mine, judging);
     filter.begin();
     const auto corpus = open_documents(mine, corpus_options_for(mine, judging), judging);
-    constexpr std::uint64_t memory_of_judge = 64;  // bytes, as in filter()
-    unit_parser parser(judging, {.a_byte = memory_of_judge});
+    unit_parser parser(judging, work_of(mine));
     results.begin("verdicts");
     std::uint64_t documents = 0;
 

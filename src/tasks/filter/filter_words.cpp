@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/hash.hpp"
+#include "base/release.hpp"
 #include "base/utf8.hpp"
 #include "ops/text_quality/characters.hpp"
 #include "text/letters.hpp"
@@ -11,6 +12,9 @@
 
 namespace quern {
 namespace {
+
+constexpr std::size_t part_bytes = 1 << 18;     ///< of a long text, whose words are found at once
+constexpr std::size_t words_at_once = 1 << 16;  ///< of a long text, that are passed on
 
 /// Where the run of word characters that begins at `at` ends.
 std::size_t run_end(std::string_view text, std::size_t at) {
@@ -102,6 +106,12 @@ void filter_words::add(std::string_view text, std::size_t begin, std::size_t end
         word.is_symbol = word.is_symbol && text_quality::is_punctuation(c);
     }
     words_.push_back(word);
+    if (take_ != nullptr && words_.size() == words_at_once) pass_on();
+}
+
+void filter_words::pass_on() {
+    (*take_)(words_);
+    words_.clear();
 }
 
 void filter_words::add_symbols(std::string_view text, std::size_t begin, std::size_t end) {
@@ -139,14 +149,36 @@ std::span<const text_quality::quality_word> filter_words::words_of(std::string_v
 }
 
 void filter_words::words_in_parts(std::string_view text, take_words take) {
-    constexpr std::size_t part_bytes = 1 << 18;
+    words_.clear();
+    take_ = &take;
     for (std::size_t at = 0; at < text.size();) {
         const std::size_t end = text::cut_text(text, at, part_bytes).at;
-        words_.clear();
         add_words(text, at, end);
-        take(words_);
+        pass_on();
         at = end;
     }
+    take_ = nullptr;
+}
+
+void filter_words::forget() {
+    release(words_);
+    release(tokens_.words);
+    release(tokens_.tokens);
+}
+
+std::uint64_t filter_words::memory_of_words(std::string_view text, const text_quality::word_bounds& most) {
+    // Lists count twice while they grow.
+    constexpr std::uint64_t a_word = 2 * sizeof(text_quality::quality_word),
+                            a_token = 2 * sizeof(text::token), a_byte = 2;
+    if (text.size() <= text_quality::longest_text_at_once)
+        return a_word * most.words + a_token * (most.words - most.symbols) + a_byte * text.size();
+    std::uint64_t longest = 0;
+    for (std::size_t at = 0; at < text.size();) {
+        const std::size_t end = text::cut_text(text, at, part_bytes).at;
+        longest = std::max<std::uint64_t>(longest, end - at);
+        at = end;
+    }
+    return a_word * words_at_once + a_token * std::min(most.words - most.symbols, longest) + a_byte * longest;
 }
 
 filter_words::letter_counts filter_words::letters_of(std::string_view text) {

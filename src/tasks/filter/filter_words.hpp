@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "ops/text_quality/judge_memory.hpp"
 #include "ops/text_quality/words.hpp"
 #include "quern/ops/text_quality.hpp"
 #include "quern/text/analyzer.hpp"
@@ -39,11 +40,16 @@ class filter_words final : public text_quality::text_words {
     void words_in_parts(std::string_view text, take_words take) override;
     bool has_bad_word(std::string_view text) override { return bad_.is_in(text); }
     letter_counts letters_of(std::string_view text) override;
+    /// Releases what a long text needed.
+    void forget();
+    /// The most bytes that the words of a text need, of which there are at most so many.
+    static std::uint64_t memory_of_words(std::string_view text, const text_quality::word_bounds& most);
 
   private:
     /// Adds the words of a part, which begins at `from` of the text.
     void add_words(std::string_view text, std::size_t from, std::size_t to);
     void add(std::string_view text, std::size_t begin, std::size_t end);
+    void pass_on();
     void add_symbols(std::string_view text, std::size_t begin, std::size_t end);
 
     word_split split_;
@@ -51,6 +57,7 @@ class filter_words final : public text_quality::text_words {
     text::analyzer analyzer_;
     text::token_list tokens_;
     std::vector<text_quality::quality_word> words_;
+    const take_words* take_ = nullptr;  ///< receives the words of parts
 };
 
 }  // namespace quern

@@ -88,7 +88,7 @@ struct index_source {
 
 /// The memory of indexing for a document: its text three times, its postings, its words while they are numbered, sorted
 /// and coded.
-inline constexpr work_on_document work_of_index{.a_byte = 3, .a_word = 4, .a_distinct_word = 200};
+inline const work_on_document work_of_index{.a_byte = 3, .a_word = 4, .a_distinct_word = 200};
 
 /// Reads a corpus into `pieces` and the document and text sections of `store`. `text`: the word rules. Throws as
 /// `build` does.
