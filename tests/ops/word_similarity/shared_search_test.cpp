@@ -107,7 +107,8 @@ void check(const context_matrix& matrix, std::uint32_t top, std::uint32_t column
         const neighbour_lists expected = similar_words(matrix.view(), options, context::cpu(2));
         options.method = similarity_method::automatic;
         for (const std::uint64_t shares : {1u, 2u, 3u, 5u, 16u})
-            expect_same(found_by(shares, matrix, options, 1 + shares % 3).merged, expected);
+            expect_same(found_by(shares, matrix, options, 1 + static_cast<unsigned>(shares % 3)).merged,
+                        expected);
     }
 }
 
