@@ -26,12 +26,13 @@ struct similar_request {
 /// Replaces the dash of a -word, which would be parsed as an option.
 constexpr char minus_mark = '\x02';
 
-/// "-word" becomes an argument; -o, -k (also -k10), -h and everything after "--" stay unchanged.
+/// "-word" becomes an argument; -o, -k (also -k10, -k=10), -h and everything after "--" stay unchanged.
 std::vector<std::string> with_minus_words(std::vector<std::string> arguments) {
     for (std::string& argument : arguments) {
         if (argument == "--") break;
         if (argument.size() < 2 || argument[0] != '-' || argument[1] == '-') continue;
         if (argument == "-o" || argument == "-k" || argument == "-h") continue;
+        if (argument.starts_with("-o=") || argument.starts_with("-k=")) continue;
         const bool top =
             argument[1] == 'k' && argument.find_first_not_of("0123456789", 2) == std::string::npos;
         if (!top) argument[0] = minus_mark;

@@ -24,6 +24,9 @@ space() { words village.txt -o village --stop-words en --min-count 2 "$@"; }
     grep -q '^coffee	' rows
     sort -s -t "$(printf '\t')" -k 2,2gr rows | cmp - rows
     [ "$(quern similar village tea --quiet -k 2)" = "$(head -n 2 rows)" ]
+    [ "$(quern similar village tea --quiet -k=2)" = "$(head -n 2 rows)" ]
+    quern similar village tea --quiet -o=named
+    cmp named rows
     [ "$(quern similar village TEA --quiet)" = "$(cat rows)" ]
     quern similar village tea --quiet --format jsonl | grep -q '^{"word":"coffee","score":0.*}$'
     quern similar village tea --quiet -o file
