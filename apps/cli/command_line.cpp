@@ -493,7 +493,7 @@ std::vector<std::string> command_line::given_arguments(std::span<const std::stri
         if (std::ranges::find(except, name) != except.end()) continue;
         const auto known = state_->options.find(name);
         if (known != state_->options.end() && !known->second.takes_value) {
-            given.push_back(name);
+            given.push_back(option->as<bool>() ? name : name + "=false");
             continue;
         }
         for (const std::string& value : option->results())

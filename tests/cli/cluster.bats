@@ -95,6 +95,15 @@ with_a_kill() {
     cmp whole.jsonl parts.jsonl
 }
 
+@test "a switch that is off stays off in tasks" {
+    mkdir linked
+    cp corpus/s1.jsonl linked/
+    ln -s "$PWD/corpus/s0.jsonl" linked/s0.jsonl
+    quern filter linked "${rules[@]}" --follow-links=false -o alone.jsonl --quiet
+    quern filter linked "${rules[@]}" --follow-links=false -o tasks.jsonl --quiet --cluster local:2 --share job
+    cmp alone.jsonl tasks.jsonl
+}
+
 @test "plan, tasks in any order, finish" {
     filter -o whole.jsonl --quiet
     quern plan filter corpus/s*.jsonl "${rules[@]}" -o kept.jsonl --share job --shards 3 --quiet
