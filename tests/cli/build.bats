@@ -387,4 +387,8 @@ unchanged_files() { counted "$1" unchanged_files; }
     ends_with 2 quern build mills.jsonl -o store --vectors missing.npy
     says "missing.npy: no such file (expected vectors of documents)"
     [[ $stderr != *done* ]]
+    ends_with 2 quern build mills.jsonl -o store --vectors .
+    says ". is a folder (expected a file with vectors of documents)"
+    ends_with 2 quern build mills.jsonl -o store --vectors "$(printf 'x%.0s' {1..300})"
+    says ": File name too long (expected vectors of documents)"
 }

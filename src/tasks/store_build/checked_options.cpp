@@ -70,6 +70,20 @@ bool are_same(std::vector<std::string> a, std::vector<std::string> b) {
     return a == b;
 }
 
+/// They are read after all other stages.
+void require_file_of_vectors(const fs::path& file) {
+    if (file.empty()) return;
+    std::error_code unseen;
+    const fs::file_status status = fs::status(file, unseen);
+    if (fs::is_directory(status))
+        throw usage_error(
+            fmt::format("{} is a folder (expected a file with vectors of documents)", file.string()));
+    if (!fs::exists(status))
+        throw usage_error(
+            fmt::format("{}: {} (expected vectors of documents)", file.string(),
+                        status.type() == fs::file_type::none ? unseen.message() : "no such file"));
+}
+
 }  // namespace
 
 std::optional<std::string> with_own_option(std::string_view reason, const std::vector<std::string>& indexed) {
@@ -93,10 +107,7 @@ build_options checked_options(const build_options& request, const context& ctx) 
         !request.deleted_ids.empty() && request.inputs.empty() && request.source == nullptr;
     if (!only_deletes) require_documents(request);
     if (request.store.empty()) throw usage_error("no store given");
-    // They are read after all other stages.
-    if (!request.vectors.file.empty() && !fs::exists(request.vectors.file))
-        throw usage_error(
-            fmt::format("{}: no such file (expected vectors of documents)", request.vectors.file.string()));
+    require_file_of_vectors(request.vectors.file);
     build_options options = request;
     options.update = options.changes_store();
     check_indexed(options);
