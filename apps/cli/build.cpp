@@ -133,7 +133,8 @@ int run_build(const command& self, const std::vector<std::string>& arguments) {
         "Delete the documents whose ids FILE lists, one on each line, from the existing store; - is standard "
         "input. CORPUS is then optional; if given, it is added afterwards.",
         "", [&](const std::string& value) {
-            for (numbered_line& id : lines_of_file(value)) options.deleted_ids.push_back(std::move(id.text));
+            for (numbered_line& id : lines_of_file(file_name(value)))
+                options.deleted_ids.push_back(std::move(id.text));
             deletes = true;
         });
     line.flag("--sync",

@@ -398,7 +398,11 @@ void command_line::declare_row(const option_description& row, const std::string&
     }
     const bool has_both = row.letter != 0 && row.name.size() != 1;
     option(has_both ? fmt::format("-{},{}", row.letter, name) : name, std::string(row.value), std::move(help),
-           "", [row, set = std::move(set)](const std::string& text) { set(parse_value(row, text)); });
+           "", [row, set = std::move(set)](const std::string& text) {
+               const bool is_file =
+                   row.kind == option_kind::text && (row.value == "FILE" || row.value == "MODEL");
+               set(parse_value(row, is_file ? file_name(text) : text));
+           });
     if (!row.names.empty()) offer(name, row.names);
 }
 

@@ -29,7 +29,7 @@ void declare(command_line& line, request& request) {
     line.option(
         "--topic-weights", "FILE",
         "Lines of a topic and a weight for each run, separated by tabs: replace --weight for that topic.", "",
-        [&](const std::string& text) { request.requested.topic_weights = text; });
+        [&](const std::string& text) { request.requested.topic_weights = file_name(text); });
     line.option("ranks", request.requested);
     line.option("constant", options);
     line.option("depth", options);

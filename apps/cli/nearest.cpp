@@ -31,16 +31,16 @@ void declare(command_line& line, request& request) {
                   request.vectors);
     line.option(
         "--queries", "FILE", "Query vectors, of the same dimension.", "",
-        [&](const std::string& text) { requested.queries = text; }, true);
+        [&](const std::string& text) { requested.queries = file_name(text); }, true);
     line.section("Retrieval options");
     line.option("top", requested, "10; all with --radius");
     line.option("radius", requested);
     line.option("metric", requested, "l2; hamming for bits");
     line.option("--allow", "FILE",
                 "Search only these ids: one per line, or a NumPy array of ids or of one boolean per row.", "",
-                [&](const std::string& text) { requested.allowed = text; });
+                [&](const std::string& text) { requested.allowed = file_name(text); });
     line.option("--truth", "FILE", "The known nearest ids (.ivecs, .ibin, .npy, text): reports the recall.",
-                "", [&](const std::string& text) { requested.truth = text; });
+                "", [&](const std::string& text) { requested.truth = file_name(text); });
     line.option("method", requested);
     line.option("tensor", requested);
     line.flag("--names", "Write words instead of numbers if the files contain them (word2vec, GloVe).",

@@ -50,7 +50,7 @@ void declare(command_line& line, request& request) {
                 "The known words, as written by quern dictionary, with its text options; every other word "
                 "becomes <unk>.",
                 "every word of the corpus",
-                [&](const std::string& value) { request.requested.dictionary = value; });
+                [&](const std::string& value) { request.requested.dictionary = file_name(value); });
     line.section("Of the whole collection (also writes rows only with --output; - is standard output)");
     line.option("--totals", "FILE", "Counts: words, tab, count; sorted by n, then by words.", "",
                 [&](const std::string& value) { request.requested.totals = output_name(value); });

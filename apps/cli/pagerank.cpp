@@ -36,11 +36,11 @@ void declare(command_line& line, rank_request& request) {
     line.option("--personalize", "FILE",
                 "Teleport to these nodes only: lines of an id, or of an id, a tab and a weight. An id that "
                 "is not a node is an error.",
-                "", [&](const std::string& text) { request.rank.preference = text; });
+                "", [&](const std::string& text) { request.rank.preference = file_name(text); });
     line.option("--warm", "FILE",
                 "Start from these ranks (id, tab, rank: an earlier result). Nodes without a line start at 0; "
                 "lines of ids that the graph lacks are ignored.",
-                "", [&](const std::string& text) { request.rank.start = text; });
+                "", [&](const std::string& text) { request.rank.start = file_name(text); });
     line.option("weighted", request.rank);
     line.option("storage", rank);
     line.option("precision", rank);

@@ -85,7 +85,7 @@ void declare(command_line& line, search_request& request) {
         "--query-vector", "FILE|JSON",
         "Hybrid search: the vector of the query, a JSON list or a file with one vector; with --topics a file "
         "with one for each topic, by id (JSON lines) or in order. Requires vectors of documents.",
-        "", [&](const std::string& value) { request.query_vector = value; });
+        "", [&](const std::string& value) { request.query_vector = file_name(value); });
     line.option(
         "--vectors", "FILE",
         "Hybrid search: a vector for each document, instead of those that quern build --vectors kept.", "",
@@ -101,7 +101,7 @@ void declare(command_line& line, search_request& request) {
         "Run every query of FILE: lines of id, tab, text; JSON lines; or TREC topics. Writes a TREC run. A "
         "GPU (--device) processes many topics at a time, but not with --prior, --expand, --feedback, "
         "--dependence, --like or --order.",
-        "", [&](const std::string& value) { request.topics = value; });
+        "", [&](const std::string& value) { request.topics = file_name(value); });
     line.option("--topic-fields", "FIELDS",
                 "Fields of TREC topics that make the query: title, desc, narr, separated by commas.", "title",
                 [&](const std::string& value) { request.topic_fields = value; });

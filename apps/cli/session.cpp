@@ -117,7 +117,7 @@ void declare_limits(command_line& line, common_options& common, const offers& of
         line.hint("--gpu-memory", "this command runs on the CPU only");
     }
     line.option("--tmp", "DIR", "Folder for temporary files beyond the memory budget.", "$TMPDIR, else /tmp",
-                [&](const std::string& text) { common.scratch = parse_folder(text); });
+                [&](const std::string& text) { common.scratch = parse_folder(file_name(text)); });
     if (!offered.scratch) line.unlist("--tmp");
     if (offered.seed) {
         line.option(seed_option, common);

@@ -52,9 +52,9 @@ void declare(command_line& line, similar_request& request) {
     line.option("--pairs", "FILE",
                 "Lines of two words separated by a tab: writes both and their score, nan if one is unknown. "
                 "- is standard input.",
-                "", [&](const std::string& text) { request.pairs = text; });
+                "", [&](const std::string& text) { request.pairs = file_name(text); });
     line.option("--within", "FILE", "Only neighbours from this list, one word per line.", "",
-                [&](const std::string& text) { request.within = text; });
+                [&](const std::string& text) { request.within = file_name(text); });
     line.flag(
         "--all-words",
         "Also write stop words, such as of and the. Without it they are excluded unless --within lists them.",

@@ -17,7 +17,7 @@ void declare(command_line& line, common_options& common, std::string& matrix, sp
                   matrix);
     line.section("Product");
     line.option("--vector", "FILE", "x: one value per line, or a Matrix Market array of one column.",
-                "all ones", [&](const std::string& text) { options.vector = text; });
+                "all ones", [&](const std::string& text) { options.vector = file_name(text); });
     line.option("storage", options.multiply);
     line.option("precision", options);
     line.option("repeat", options.multiply);

@@ -199,6 +199,28 @@ commands() { quern --help | sed -n '/^Commands:/,/^$/s/^  \([a-z]*\) .*/\1/p'; }
     [ -z "$stderr" ]
 }
 
+@test "the name of a file is not empty" {
+    printf '{"id":"a","text":"x"}\n' >a.jsonl
+    refused "--personalize: the name is empty" pagerank graph.tsv --personalize=
+    refused "--warm: the name is empty" pagerank graph.tsv --warm=
+    refused "--dictionary: the name is empty" ngrams a.jsonl --dictionary=
+    refused "--limit-vocabulary: the name is empty" ngrams a.jsonl --limit-vocabulary=
+    refused "--topic-weights: the name is empty" fuse run run --topic-weights=
+    for name in --queries --allow --truth; do
+        refused "$name: the name is empty" nearest set.txt $name=
+    done
+    refused "--pairs: the name is empty" similar space --pairs=
+    refused "--within: the name is empty" similar space word --within=
+    refused "--topics: the name is empty" search store --topics=
+    refused "--query-vector: the name is empty" search store word --query-vector=
+    refused "--vector: the name is empty" spmv matrix.mtx --vector=
+    refused "--delete: the name is empty" build -o store --delete=
+    refused "--perplexity: the name is empty" filter a.jsonl --rules c4 --perplexity=
+    refused "--tmp: the name is empty" dedup a.jsonl --tmp=
+    echo 'warm = ""' >c.toml
+    refused "c.toml:1: --warm: the name is empty" pagerank graph.tsv --config c.toml
+}
+
 @test "an unknown key of a configuration is reported with its line" {
     printf '# mine\n[pagerank]\n\ndampng = 0.5\n' >c.toml
     refused "c.toml:4: 'dampng' is not an option of quern pagerank; did you mean 'damping'?" pagerank graph.tsv --config c.toml
