@@ -307,19 +307,24 @@ END
 
 @test "a document too large for a worker: the --memory that is named is enough for all of them" {
     python3 -c 'print("\n".join(f"{i:x}" for i in range(300_000)))' >large.txt
-    for command in "decontaminate --against large.txt -o kept" "filter --rules length.min-words=1 -o kept" \
-        "ngrams --order 2 --totals kept"; do
-        read -r name arguments <<<"$command"
+    for command in "64M decontaminate --against large.txt -o kept" "40M filter --rules length.min-words=1 -o kept" \
+        "64M ngrams --order 2 --totals kept"; do
+        read -r small name arguments <<<"$command"
         # shellcheck disable=SC2086 # words of a command
         run_within() { quern "$name" large.txt --input-format folder $arguments --quiet --cluster local:3 --share "$1" --memory "$2"; }
-        ends_with 3 run_within "small $name" 64M
+        ends_with 3 run_within "small $name" "$small"
         enough=$(grep -o -- "--memory [0-9]*M is enough" <<<"$stderr" | grep -o "[0-9]*M")
         run_within "large $name" "$enough"
         rm kept
-        ends_with 3 quern "$name" large.txt --input-format folder ${arguments} --quiet --memory 64M # alone
+        ends_with 3 quern "$name" large.txt --input-format folder ${arguments} --quiet --memory "$small" # alone
         alone=$(grep -o -- "--memory [0-9]*M is enough" <<<"$stderr" | grep -o "[0-9]*M")
         [ "${enough%M}" -gt $((2 * ${alone%M})) ]
     done
+    # Too large for a worker alone.
+    filter_large() { quern filter large.txt --input-format folder --rules length.min-words=1 --quiet "$@"; }
+    ends_with 2 filter_large -o workers --cluster local:3 --share job --memory 64M
+    says "make a plan in another folder, with more --memory if no folder was changed"
+    filter_large -o alone --memory 64M
 }
 
 vectors() {

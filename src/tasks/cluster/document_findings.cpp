@@ -61,7 +61,8 @@ void document_findings::refuse() const {
     throw usage_error(job_.string() +
                       ": the tasks judged other documents than the corpus has now (a folder was changed, or "
                       "--memory of a worker was "
-                      "too small for a document); make a plan in another folder");
+                      "too small for a document); make a plan in another folder, with more --memory if no "
+                      "folder was changed");
 }
 
 void document_findings::take(std::span<const std::uint64_t> hashes, std::uint64_t parsed,
