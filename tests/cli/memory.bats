@@ -37,6 +37,16 @@ same_but_statistics() { # same_but_statistics FOLDER OTHER
     diff -r --exclude=stats.json "$1" "$2"
 }
 
+@test "pairs of texts that need an edit distance take no more memory" {
+    python3 -c 'import random
+random.seed(7)
+for i in range(4000):
+    print("{\"id\":\"%d\",\"text\":\"%s\"}" % (i, "".join(random.sample("ab" * 15, 30))))' >corpus.jsonl # 8 million pairs, of equal counts
+    quern dedup corpus.jsonl --threshold 0.09 --pairs roomy --quiet
+    within 24M 0 dedup corpus.jsonl --threshold 0.09 --pairs tight --quiet --threads 2
+    cmp roomy tight
+}
+
 @test "words beyond memory are counted, weighted and compared on disk, with the same bytes" {
     zipf 1500 400 >corpus.jsonl
     quern words corpus.jsonl -o roomy --memory 1G --quiet

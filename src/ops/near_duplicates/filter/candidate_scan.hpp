@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/grouped.hpp"
+#include "base/release.hpp"
 #include "device/cpu/parallel.hpp"
 #include "device/progress_meter.hpp"
 #include "ops/near_duplicates/texts/old_texts.hpp"
@@ -40,9 +41,13 @@ inline void report_candidates(const context& ctx, std::uint64_t before, std::uin
 template <class Scan>
 void scan_pieces(cpu_place& place, std::size_t pieces, const Scan& scan, const take_candidates& take,
                  std::vector<text_copy>& copies, duplicate_counts& counts, progress_meter& meter) {
-    constexpr std::size_t max_waiting = std::size_t{1} << 22;  // for their edit distances, about
+    // For their edit distances, about; they and what pieces find meanwhile are an eighth of the memory.
+    const auto max_waiting = static_cast<std::size_t>(std::clamp<std::uint64_t>(
+        place.memory().limit() / 16 / sizeof(candidate), std::size_t{1} << 16, std::size_t{1} << 22));
     constexpr std::size_t taken_at_once = std::size_t{1} << 16;
-    const std::size_t at_once = std::size_t{256} * place.threads();
+    // Pieces at once: more and more, if the largest of the last ones leaves room for the candidates of so many.
+    const std::size_t min_pieces = place.threads(), max_pieces = 256 * min_pieces;
+    std::size_t at_once = min_pieces;
     std::vector<candidate> waiting;
     const auto flush = [&] {
         report_candidates(place.ctx(), counts.candidates, waiting.size(), meter.done() - counts.candidates,
@@ -57,18 +62,23 @@ void scan_pieces(cpu_place& place, std::size_t pieces, const Scan& scan, const t
         }
         waiting.clear();
     };
-    for (std::size_t begin = 0; begin < pieces; begin += at_once) {
-        std::vector<scanned> results(std::min(at_once, pieces - begin));
+    for (std::size_t begin = 0, size = 0; begin < pieces; begin += size) {
+        size = std::min(at_once, pieces - begin);
+        std::vector<scanned> results(size);
         for_each_piece(place, results.size(), [&](std::size_t p) {
             place.ctx().check_stop();
             results[p] = scan(begin + p);
         });
-        for (const scanned& result : results) {
+        std::size_t largest = 0;
+        for (scanned& result : results) {
             counts.compared += result.compared;
-            waiting.insert(waiting.end(), result.found.begin(), result.found.end());
             copies.insert(copies.end(), result.copies.begin(), result.copies.end());
+            if (waiting.size() + result.found.size() > max_waiting) flush();
+            waiting.insert(waiting.end(), result.found.begin(), result.found.end());
+            largest = std::max(largest, result.found.size());
+            release(result.found);
         }
-        if (waiting.size() >= max_waiting) flush();
+        at_once = std::clamp(std::min(2 * at_once, max_waiting / (largest + 1)), min_pieces, max_pieces);
     }
     flush();
 }
