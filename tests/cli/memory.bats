@@ -47,6 +47,20 @@ for i in range(4000):
     cmp roomy tight
 }
 
+@test "many old short texts are compared within little memory" {
+    python3 -c 'import random
+random.seed(5)
+for i in range(603000):
+    line = "".join(random.choices("abcdefghijklmnopqrstuvwxyz ", k=random.randint(20, 50)))
+    print("{\"id\":\"%d\",\"text\":\"%s\"}" % (i, line))' >corpus.jsonl
+    head -n 600000 corpus.jsonl >old.jsonl
+    tail -n 3500 corpus.jsonl >new.jsonl # 500 of them are old
+    quern dedup old.jsonl --store seen --threshold 0.01 -o kept.jsonl --quiet
+    quern dedup new.jsonl --against seen --pairs roomy --quiet
+    within 32M 0 dedup new.jsonl --against seen --pairs tight --quiet --threads 2
+    cmp roomy tight
+}
+
 @test "words beyond memory are counted, weighted and compared on disk, with the same bytes" {
     zipf 1500 400 >corpus.jsonl
     quern words corpus.jsonl -o roomy --memory 1G --quiet

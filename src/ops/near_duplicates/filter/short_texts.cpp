@@ -11,6 +11,8 @@ namespace {
 
 /// Old texts are read for a join, but not for a scan of few pairs.
 constexpr std::uint32_t few_classes = 1000;
+/// Of memory for each listed text, three times what it takes: the scan makes do with less.
+constexpr std::uint64_t bytes_needed = 64;
 
 }  // namespace
 
@@ -31,7 +33,7 @@ short_texts<Unit>::short_texts(cpu_place& place, const unit_texts<Unit>& texts, 
     const auto count =
         static_cast<std::uint32_t>(std::ranges::upper_bound(lengths, longest) - lengths.begin());
     if (std::uint64_t{count} * count < choice.min_pairs && sketches.first_new() == 0) return;
-    if (count > place.memory().left() / 64) return;  // the scan makes do with less
+    if (count > place.memory().left() / bytes_needed) return;
     columns_.emplace(place, sketches, classes, count);
     if (scope.within_new)
         new_plan_ = plan_segments(texts, sketches, columns_->list(), columns_->list(), true, threshold,
@@ -42,7 +44,7 @@ short_texts<Unit>::short_texts(cpu_place& place, const unit_texts<Unit>& texts, 
 
 template <class Unit>
 void short_texts<Unit>::plan_old() {
-    list_old();
+    if (!list_old()) return;
     old_plan_ = plan_segments(texts_, sketches_, columns_->list(), old_->list(), false, threshold_, choice_,
                               place_.ctx());
     if (old_plan_.end != 0) return;
@@ -50,9 +52,10 @@ void short_texts<Unit>::plan_old() {
     old_lengths_ = {};
 }
 
-/// The old texts without an earlier equal one that are short enough for a pair, by length.
+/// The old texts without an earlier equal one that are short enough for a pair, by length. False if there is little memory for
+/// them.
 template <class Unit>
-void short_texts<Unit>::list_old() {
+bool short_texts<Unit>::list_old() {
     const std::uint64_t longest = lengths_near(threshold_, choice_.longest).longest;
     std::vector<std::uint32_t> next(longest + 2);
     const auto for_each_short = [&](const auto& work) {
@@ -63,6 +66,7 @@ void short_texts<Unit>::list_old() {
     };
     for_each_short([&](std::uint32_t, std::uint32_t length) { ++next[length + std::size_t{1}]; });
     std::partial_sum(next.begin(), next.end(), next.begin());
+    if (next.back() > place_.memory().left() / bytes_needed) return false;
     const cpu_array<std::uint32_t> order(place_, next.back(), "short texts");
     old_lengths_ = cpu_array<std::uint32_t>(place_, next.back(), "short texts");
     for_each_short([&](std::uint32_t text, std::uint32_t length) {
@@ -70,6 +74,7 @@ void short_texts<Unit>::list_old() {
         order.data()[next[length]++] = text;
     });
     old_.emplace(place_, sketches_, order.span(), old_lengths_.span());
+    return true;
 }
 
 template <class Unit>

@@ -32,7 +32,7 @@ class short_texts {
 
   private:
     void plan_old();
-    void list_old();
+    bool list_old();
     void find_copies(std::vector<text_copy>& copies) const;
 
     cpu_place& place_;
