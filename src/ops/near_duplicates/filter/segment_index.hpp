@@ -52,6 +52,7 @@ class segment_index {
     /// Bytes of memory for each text, and for all together, at most.
     static constexpr std::uint64_t bytes_of_a_text(std::size_t segments) { return 40 * segments; }
     static constexpr std::uint64_t more_bytes = 4096;
+    static constexpr std::uint64_t max_segments = 0xffffffff;  ///< of all texts together
     static constexpr std::uint32_t long_list =
         64;  ///< of texts, so that it is worth knowing that all are connected
 

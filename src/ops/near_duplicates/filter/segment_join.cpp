@@ -310,7 +310,9 @@ void join_segments(cpu_place& place, const unit_texts<Unit>& texts, const sketch
         const std::uint64_t fit =
             (place.memory().left() / 2 - std::min(place.memory().left() / 2, segment_index::more_bytes)) /
             segment_index::bytes_of_a_text(step.cuts.size());
-        const auto size = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(fit, 1, choice.at_once));
+        const std::uint64_t most =
+            std::min<std::uint64_t>(choice.at_once, segment_index::max_segments / (step.cuts.size() - 1));
+        const auto size = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(fit, 1, most));
         cut_rows(all, size, [&](class_range some) {
             step.columns = some;
             segment_index index(place, texts, columns, some, step.cuts, found.search != nullptr);
