@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/release.hpp"
 #include "quern/ops/ngram_likelihood.hpp"
 #include "tasks/words/number_stream.hpp"
 
@@ -57,8 +58,8 @@ class collection_counts {
     void finish() {
         for (of_length& of : lengths_) {
             flush(of);
-            of.fresh = {};
-            of.fresh_histories = {};
+            release(of.fresh);
+            release(of.fresh_histories);
         }
     }
 
@@ -85,6 +86,8 @@ class collection_counts {
                 });
             }
             flush(left);
+            release(left.fresh);
+            release(left.fresh_histories);
             old = std::move(left);
         }
     }
