@@ -39,6 +39,8 @@ class row_column {
                                                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
                                              : ::mremap(data_, bytes_of(size_), bytes, MREMAP_MAYMOVE);
         if (grown == MAP_FAILED) throw std::bad_alloc();
+        // A huge page would take the memory of what was not written, too.
+        if (data_ == nullptr) ::madvise(grown, bytes, MADV_NOHUGEPAGE);
         data_ = static_cast<T*>(grown);
         size_ = size;
     }
