@@ -22,6 +22,10 @@ constexpr double to_scan_a_pair = 2.5,
 // Edit distances: of links one by one, of pairs as many at once as fit a vector.
 constexpr double to_edit = 1000, to_edit_some_at_once = 200, to_edit_a_long_text = 2000;
 
+// Where links suffice and so many of all pairs of a length are near-duplicates, nearly all texts get connected, and the scan skips
+// whole blocks of them.
+constexpr double many_pairs = 0.05, to_skip_a_pair = 0.1;
+
 constexpr std::uint64_t few_pairs = 20'000;  ///< of a length: not worth a sample
 constexpr std::uint32_t max_segments = 64;
 
@@ -187,7 +191,11 @@ class planner {
                 left = (sample->left + (choice_.for_links ? 0 : sample->near)) / sample->filtered;
                 if (choice_.for_links) edited -= sample->near / sample->filtered;
             }
-            costs.scan += all * (to_scan_a_pair + near * (to_filter + left * to_edit));
+            const double near_pairs =
+                sample && sample->filtered != 0 ? near * sample->near / sample->filtered : 0;
+            costs.scan += choice_.for_links && near_pairs >= many_pairs
+                              ? all * to_skip_a_pair
+                              : all * (to_scan_a_pair + near * (to_filter + left * to_edit));
             double here =
                 all * (to_compare_parities + same_parity * to_compare_counts + near * edited * edit);
             if (sample && can_cut) {
