@@ -74,8 +74,12 @@ own_setup() {
     truncate -s 2147483648 in/large
     ends_with 3 quern dedup --binary in --memory 64G --quiet
     says "in/large: larger than the limit of 2147483647 bytes a document"
+    ends_with 3 quern dedup --binary in --memory 1G --quiet # no memory is enough
+    says "in/large: larger than the limit of 2147483647 bytes a document"
+    truncate -s 1500000000 in/large
     ends_with 3 quern dedup --binary in --memory 1G --quiet
     says "bytes a document that the memory allows"
+    truncate -s 2147483648 in/large
     quern dedup --binary in --memory 64G --quiet --max-errors 1 -o kept
     [ "$(wc -l <kept)" -eq 4 ]
 }
