@@ -70,7 +70,7 @@ std::string json_line(const nb::handle id, const nb::handle text) {
     return line + "}";
 }
 
-/// Why the line is no document, if it is none.
+/// The reason why the line is not a document; empty if it is one.
 std::string_view reason_of(const duplicate_stream::stream_result& found) {
     if (found.is_document) return {};
     return found.why.empty() ? std::string_view("the document is empty") : std::string_view(found.why);

@@ -40,7 +40,7 @@ class number_stream {
         spill(values);
     }
     /// The same, and empties `values`, whose memory stays with the caller if they go to the scratch file. For values that several
-    /// threads append in turn: each would take fresh memory from a heap of its own.
+    /// threads append in turn: each would take fresh memory from its own heap.
     void append_from(std::vector<Value>& values) {
         if (spill_ == nullptr) {
             append(std::exchange(values, {}));

@@ -27,7 +27,7 @@ struct probe_scratch {
     std::vector<std::uint64_t> keys;
     std::vector<segment_index::list> lists;
     std::vector<std::uint32_t> met;    ///< columns whose parities allow a pair
-    std::vector<std::uint32_t> apart;  ///< where links suffice: columns that are no pair with the row
+    std::vector<std::uint32_t> apart;  ///< where links suffice: columns too far from the row
     primitives::pair_aligner<Unit> aligner;
 };
 

@@ -57,7 +57,7 @@ struct length_sample {
     std::array<double, unit_buckets + 1>
         by_parity{};                ///< pairs whose parities differ in at most so many bits
     std::vector<double> by_counts;  ///< pairs whose counts allow at most so many edits
-    /// Some that the counts allow; of them, those that the scan's filters leave although they are no pair, and pairs.
+    // Of pairs that the counts allow, some: all of these, those too far apart that the scan's filters leave, near-duplicates.
     double filtered = 0, left = 0, near = 0;
 
     double parities_allow(std::uint32_t d) const {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A column of waiting rows, in pages of its own. Threads fill such columns and others free them: in the heaps of the C library the
+// A column of waiting rows, in separate pages. Threads fill such columns and others free them: in the heaps of the C library the
 // freed ones stay between others, and add up to more than all rows that wait.
 #pragma once
 
