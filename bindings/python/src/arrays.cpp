@@ -285,6 +285,14 @@ nb::object empty_array(std::span<const std::uint64_t> shape, number_type type, v
     return array;
 }
 
+nb::object list_as_array(nb::handle given, const char* type) {
+    if (!nb::isinstance<nb::list>(given) && !nb::isinstance<nb::tuple>(given)) return nb::borrow(given);
+    const nb::object numpy = nb::module_::import_("numpy");
+    if (type != nullptr || nb::len(given) == 0)
+        return numpy.attr("asarray")(given, nb::str(type == nullptr ? "int64" : type));
+    return numpy.attr("asarray")(given);
+}
+
 void refuse_type(std::string_view name, std::string_view expected, std::string_view got) {
     const std::string text =
         std::string(name) + ": expected " + std::string(expected) + ", got " + std::string(got);

@@ -66,6 +66,9 @@ std::span<const Number> numbers_of(host_array& kept, std::string_view name);
 std::span<const std::uint64_t> whole_numbers_of(host_array& kept, std::vector<std::uint64_t>& widened,
                                                 std::string_view name);
 
+/// A list or tuple as an array of the type, by default of the one that fits; anything else as it is.
+nanobind::object list_as_array(nanobind::handle given, const char* type = nullptr);
+
 /// Throws TypeError "x: expected …, got …".
 [[noreturn]] void refuse_type(std::string_view name, std::string_view expected, std::string_view got);
 /// A message for logging.getLogger("quern").

@@ -11,15 +11,6 @@ namespace nb = nanobind;
 namespace quern::python {
 namespace {
 
-/// A list or tuple as an array of a type; null: the one that fits.
-nb::object as_array(nb::handle given, const char* type) {
-    if (!nb::isinstance<nb::list>(given) && !nb::isinstance<nb::tuple>(given)) return nb::borrow(given);
-    const nb::object numpy = nb::module_::import_("numpy");
-    if (type != nullptr || nb::len(given) == 0)
-        return numpy.attr("asarray")(given, nb::str(type == nullptr ? "int64" : type));
-    return numpy.attr("asarray")(given);
-}
-
 /// (ids, scores) of a mapping of ids to scores, or of a list of entries (id, score), which are tuples or, as from JSON,
 /// lists; else what is given. A list of two such entries is two entries; a pair of ids and scores is a tuple.
 nb::object pair_of(nb::handle given, const std::string& name) {
@@ -59,7 +50,7 @@ void read_list(held_list& into, nb::handle whole, std::size_t position) {
             nb::cast<std::string>(nb::type_name(given.type())));
     const nb::object ids = given[0], scores = given[1];
     into.score_array =
-        contiguous(read_array(as_array(scores, "float64"), name + " scores"), name + " scores");
+        contiguous(read_array(list_as_array(scores, "float64"), name + " scores"), name + " scores");
     if (into.score_array.type != number_type::f32 && into.score_array.type != number_type::f64)
         refuse_type(name + " scores", "float64 or float32", name_of(into.score_array.type));
     if (into.score_array.dimensions() != 1)
@@ -75,7 +66,7 @@ void read_list(held_list& into, nb::handle whole, std::size_t position) {
         }
         count = into.texts.size();
     } else {
-        into.id_array = read_array(as_array(ids, nullptr), name + " ids");
+        into.id_array = read_array(list_as_array(ids), name + " ids");
         if (into.id_array.type == number_type::u32) {
             into.narrow = numbers_of<std::uint32_t>(into.id_array, name + " ids");
             count = into.narrow.size();

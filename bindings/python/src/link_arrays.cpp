@@ -53,12 +53,6 @@ std::vector<std::string_view> texts_of(nb::handle given, std::vector<nb::object>
     return texts;
 }
 
-nb::object list_as_array(nb::handle given) {
-    if (!nb::isinstance<nb::list>(given) && !nb::isinstance<nb::tuple>(given)) return nb::borrow(given);
-    if (nb::len(given) == 0) return nb::module_::import_("numpy").attr("empty")(0, "int64");
-    return nb::module_::import_("numpy").attr("asarray")(given);
-}
-
 void ends::read(nb::handle given, std::string_view name) {
     array = read_array(list_as_array(given), name);
     const bool is_int32 = array.type == number_type::i32 && array.dimensions() == 1;

@@ -24,7 +24,6 @@ std::span<const double> weights_of(nanobind::handle given, host_array& kept, std
 /// Texts of a list, a column of pandas or Arrow, or a NumPy array of str or objects, held by `kept`.
 std::vector<std::string_view> texts_of(nanobind::handle given, std::vector<nanobind::object>& kept,
                                        std::string_view name);
-nanobind::object list_as_array(nanobind::handle given);
 
 /// An end of all links.
 struct ends {
