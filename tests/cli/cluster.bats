@@ -531,6 +531,11 @@ END
     with_a_kill ngrams slow.jsonl --order 3 --arpa parts.arpa --shards 3
     cmp whole.arpa parts.arpa
     tail -n 1 alone | cmp - <(tail -n 1 said)
+    printf 'the <s> mill\n\n<unk> river\n' >marks.txt
+    quern ngrams marks.txt slow.jsonl --sentences --tokenized --totals whole.tsv 2>alone
+    quern ngrams marks.txt slow.jsonl --sentences --tokenized --totals parts.tsv --cluster local:2 --share marks --shards 2 2>said
+    cmp whole.tsv parts.tsv
+    grep "2 words of the texts were excluded" alone | cmp - <(grep excluded said)
     refused "rows of documents are not distributed (expected --totals or --arpa, without --output)" ngrams corpus --cluster local:2 --share no
     refused "rows of documents are not distributed" ngrams corpus --totals t.tsv -o - --cluster local:2 --share no
     refused "(expected --ids scoped or generate)" ngrams corpus --totals t.tsv --ids global --cluster local:2 --share no

@@ -50,15 +50,21 @@ class ngrams_tasks : public testing::corpus_fixture {
     struct texts {
         std::string totals, arpa;
         std::uint64_t documents = 0, distinct = 0, rejected = 0;
+        std::uint64_t words = 0, sentences = 0;
         std::vector<ngram_totals> of_lengths;
+        std::string messages;
         bool operator==(const texts&) const = default;
     };
     texts made_by(ngrams_options options, bool wants_model, unsigned threads = 2) const {
         texts made;
         options.take_totals = [&](std::string_view part) { made.totals += part; };
         if (wants_model) options.take_arpa = [&](std::string_view part) { made.arpa += part; };
-        const ngrams_result result = ngrams(options, context_with(threads), {});
+        context ctx = context_with(threads);
+        ctx.on_log = [&](log_level, std::string_view message) { made.messages += message; };
+        const ngrams_result result = ngrams(options, ctx, {});
         made.documents = result.documents;
+        made.words = result.words;
+        made.sentences = result.sentences;
         made.distinct = result.distinct;
         made.rejected = result.counts.rejected;
         made.of_lengths = result.totals;
@@ -152,14 +158,15 @@ TEST_F(ngrams_tasks, share_the_sentences_of_a_large_document) {
     std::string text;
     while (text.size() < 3 * ngram_part::shared_text_bytes / 2) {
         for (std::uint64_t w = random(12); w-- > 0;)
-            text += "w" + std::to_string(random(1 + random(900))) + " ";
+            text += "w" + std::to_string(random(1 + random(900))) + (random(500) == 0 ? " <s> " : " ");
         text += "\n";
     }
     ngrams_options options;
-    options.inputs = {written(text, "large.txt"), written("w1 w2\n\nw3 w1 w2\n", "small.txt")};
+    options.inputs = {written(text, "large.txt"), written("w1 w2\n\nw3 <unk> w1 w2\n", "small.txt")};
     options.tokenized = options.sentences = true;
     options.ngrams.order = 3;
     options.ngrams.smoothing = ngram_smoothing::kneser_ney;
+    EXPECT_THAT(made_by(options, true).messages, HasSubstr("words of the texts were excluded"));
     expect_same(options);
     const auto share = ran(options, 3);
     std::vector<std::uintmax_t> sizes;
@@ -248,8 +255,19 @@ TEST_F(ngrams_tasks, refuse_another_corpus_or_damaged_results) {
     EXPECT_THROW(made_by(merged, true), damaged_store);
     write_file(file, whole + "\xff\xff\xff\xff\x7f\x01");  // a position after the last word
     EXPECT_THROW(made_by(merged, true), damaged_store);
-    ngrams_options longer = merged;
     write_file(file, whole);
+    for (const std::string name : {"vocabulary", "ids", "words"}) {
+        const auto words = file_of_result(merged.counts_of_job, 0, name);
+        const std::string kept = testing::read_file(words);
+        for (const std::string& damaged : {std::string(), kept.substr(0, kept.size() - 1), kept + "\x01",
+                                           std::string(kept.size(), '\xff')}) {
+            write_file(words, damaged);
+            EXPECT_THROW(made_by(merged, true), error) << name << " of " << damaged.size() << " bytes";
+        }
+        write_file(words, kept);
+    }
+    static_cast<void>(made_by(merged, true));
+    ngrams_options longer = merged;
     longer.ngrams.order = 3;
     EXPECT_THROW(made_by(longer, true), damaged_store);
 }

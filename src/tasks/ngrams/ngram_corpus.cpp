@@ -3,7 +3,8 @@
 //   cut (in order) → parse (parallel) → admit: ids (in order) → analyse and number within the unit (parallel)
 //       → number globally (in order; distinct words only) → renumber (parallel) → append (in order).
 // Ids by bytes are known only when all words are: then the numbers are rewritten in a second pass. A dictionary is
-// queried once for each distinct word, in its own order.
+// queried once for each distinct word, in its own order. After a job, documents are only admitted, and the numbers come from its
+// tasks.
 #include "tasks/ngrams/ngram_corpus.hpp"
 
 #include <fmt/format.h>
@@ -23,6 +24,7 @@
 #include "tasks/corpus/document_cuts.hpp"
 #include "tasks/corpus/document_words.hpp"
 #include "tasks/corpus/sentence_words.hpp"
+#include "tasks/ngrams/part_words.hpp"
 #include "tasks/ngrams/word_numbers.hpp"
 #include "tasks/ngrams/word_ranks.hpp"
 #include "tasks/words/number_stream.hpp"
@@ -56,6 +58,7 @@ class corpus_reading {
                    scratch_folder& scratch, table_share& share, const context& ctx, const ngram_part* part)
         : known_(known),
           part_(part),
+          job_(known == nullptr && part == nullptr ? options.counts_of_job : std::filesystem::path()),
           tokenized_(options.tokenized),
           marks_(options.sentences),
           has_titles_(options.titles),
@@ -74,12 +77,10 @@ class corpus_reading {
     ngram_corpus read() {
         pipeline<unit_in_work> line(units_at_once(ctx_));
         corpus_.begin(line);
-        if (part_ != nullptr) {
-            line.in_order([this](unit_in_work& unit) {
-                unit.first_document = admitted_;
-                admitted_ += unit.parsed.documents.size();
-            });
-        }
+        line.in_order([this](unit_in_work& unit) {
+            unit.first_document = admitted_;
+            admitted_ += unit.parsed.documents.size();
+        });
         line.in_parallel([this](unit_in_work& unit) {
             unit.is_long =
                 std::ranges::any_of(unit.parsed.documents, [this](const document& d) { return is_long(d); });
@@ -99,16 +100,17 @@ class corpus_reading {
             corpus_.run(line);
         else  // the run that reads the whole corpus refuses what is too much
             run_parallel(with_threads_that_read(ctx_), [&] { line.run(); });
+        if (!job_.empty()) take_words_of_job();
         made_.input_bytes = corpus_.consumed_bytes();
         made_.record = std::move(corpus_.record());
         made_.spilled_bytes = ranks_.spilled_bytes() + names_.spilled_bytes() + sentences_.spilled_bytes();
-        if (skipped_marks_ != 0 && part_ == nullptr)
+        if (made_.skipped_marks != 0 && part_ == nullptr)
             ctx_.log(
                 log_level::warning,
                 fmt::format("{} word{} of the texts {} excluded: <s>, </s> and <unk> are the model's own, "
                             "and it cannot hold white space in a word",
-                            skipped_marks_, skipped_marks_ == 1 ? "" : "s",
-                            skipped_marks_ == 1 ? "was" : "were"));
+                            made_.skipped_marks, made_.skipped_marks == 1 ? "" : "s",
+                            made_.skipped_marks == 1 ? "was" : "were"));
 
         keep_names();
         keep_sentences();
@@ -123,7 +125,19 @@ class corpus_reading {
     }
 
   private:
+    void take_words_of_job() {
+        const words_of_job::taking take = [this](words_block& block) {
+            sentences_.append(std::move(block.sentence_lengths));
+            numbers_.append(std::move(block.numbers));
+            for (const std::uint64_t words : block.lengths)
+                made_.documents.push_back(made_.documents.back() + words);
+        };
+        made_.skipped_marks =
+            words_of_job({job_, admitted_, marks_, ranks_, scratch_, share_, ctx_}, take).read();
+    }
+
     void analyse(unit_in_work& unit) {
+        if (!job_.empty()) return release(unit.parsed.documents);
         std::uint64_t letters = 0;
         for (const document& d : unit.parsed.documents) letters += d.text.size();
         unit.numbers.reserve(letters / letters_a_word / (part_ == nullptr ? 1 : part_->parts));
@@ -158,7 +172,7 @@ class corpus_reading {
     /// Whether all threads read it, in pieces: between sentences with marks, else between words.
     bool is_long(const document& d) const {
         constexpr std::size_t pieces = 16;
-        return d.text.size() > pieces * piece_bytes_of_document && part_ == nullptr &&
+        return d.text.size() > pieces * piece_bytes_of_document && part_ == nullptr && job_.empty() &&
                (!marks_ || (!d.verbatim && !has_titles_));
     }
 
@@ -226,6 +240,7 @@ class corpus_reading {
     void add_own_sentences(const document& d, std::uint64_t number, unit_in_work& unit) {
         unit_in_work whole;
         add_sentences(d, whole);
+        if (number % part_->parts == part_->part) unit.skipped_marks += whole.skipped_marks;
         std::vector<std::uint32_t> number_of;
         for (std::uint32_t i = 0; i < whole.distinct.size(); ++i)
             number_of.push_back(unit.distinct.add(whole.distinct.word(i)));
@@ -259,7 +274,7 @@ class corpus_reading {
         const auto open = [&] {
             if (std::exchange(is_open, true)) return;
             begin = unit.numbers.size();
-            unit.numbers.push_back(unit.distinct.add(begin_mark));
+            unit.numbers.push_back(unit.distinct.add(begin_mark_word));
         };
         const auto add = [&](std::string_view word) {
             open();
@@ -271,7 +286,7 @@ class corpus_reading {
         const auto end = [&] {
             open();
             is_open = false;
-            unit.numbers.push_back(unit.distinct.add(end_mark));
+            unit.numbers.push_back(unit.distinct.add(end_mark_word));
             if (unit.numbers.size() - begin > UINT32_MAX)
                 throw out_of_memory("the words of a sentence", unit.numbers.size() - begin, UINT32_MAX);
             unit.sentence_lengths.push_back(static_cast<std::uint32_t>(unit.numbers.size() - begin));
@@ -283,13 +298,14 @@ class corpus_reading {
     }
     /// Whether a model in the ARPA format can hold it as a word of a text.
     static bool is_writable(std::string_view word) {
-        if (word.front() == '<' && (word == begin_mark || word == end_mark || word == unknown_ngram_word))
+        if (word.front() == '<' &&
+            (word == begin_mark_word || word == end_mark_word || word == unknown_ngram_word))
             return false;
         return std::ranges::none_of(word, [](char c) { return is_space(c) || c == '\0'; });
     }
 
     void append(unit_in_work& unit) {
-        skipped_marks_ += unit.skipped_marks;
+        made_.skipped_marks += unit.skipped_marks;
         sentences_.append(std::move(unit.sentence_lengths));
         numbers_.append(std::move(unit.numbers));
         names_.append(std::move(unit.names));
@@ -355,7 +371,9 @@ class corpus_reading {
     /// Where the id of a mark goes; null for other words.
     std::uint32_t* mark_of(std::string_view word) {
         if (!marks_ || !word.starts_with('<')) return nullptr;
-        return word == begin_mark ? &made_.begin_mark : word == end_mark ? &made_.end_mark : nullptr;
+        return word == begin_mark_word ? &made_.begin_mark
+               : word == end_mark_word ? &made_.end_mark
+                                       : nullptr;
     }
 
     void renumber(const scratch_table<std::uint32_t>& rank_of) {
@@ -374,10 +392,10 @@ class corpus_reading {
     }
 
     static constexpr std::uint64_t letters_a_word = 6;  ///< of English, so that no capacity is wasted
-    static constexpr std::string_view begin_mark = "<s>", end_mark = "</s>";
 
     const word_dictionary* known_;
-    const ngram_part* part_;  ///< null: the whole corpus
+    const ngram_part* part_;           ///< null: the whole corpus
+    const std::filesystem::path job_;  ///< its tasks have the words; empty: none
     std::uint64_t admitted_ = 0;
     bool tokenized_, marks_;
     const bool has_titles_;  ///< in front of the texts
@@ -390,7 +408,6 @@ class corpus_reading {
     word_numbers numbers_;
     number_stream<char> names_;
     number_stream<std::uint32_t> sentences_;  ///< lengths
-    std::uint64_t skipped_marks_ = 0;
     admitted_corpus corpus_;
     document_words words_;
 };

@@ -29,6 +29,9 @@ struct words_in_document {
     friend bool operator==(const words_in_document&, const words_in_document&) = default;
 };
 
+/// Words that mark a sentence.
+inline constexpr std::string_view begin_mark_word = "<s>", end_mark_word = "</s>";
+
 struct ngram_corpus {
     scratch_table<std::uint32_t> words;
     std::vector<std::uint64_t> documents{0};  ///< the beginning of each among the words, and the end
@@ -48,6 +51,7 @@ struct ngram_corpus {
     std::vector<words_in_document> segments;  ///< of a part: what `words` has, in order
 
     std::uint64_t distinct = 0, distinct_unknown = 0, unknown = 0;
+    std::uint64_t skipped_marks = 0;  ///< words of the texts that a model with marks cannot hold
     std::uint64_t input_bytes = 0, spilled_bytes = 0;
     reading_record record;
 
@@ -75,7 +79,8 @@ struct ngram_corpus {
 };
 
 /// `text`: the word rules. `known`: a dictionary of the known words; null: all are known. Tables use memory of `share`,
-/// and `scratch` beyond it. `part`: null for the whole corpus.
+/// and `scratch` beyond it. `part`: null for the whole corpus. With the counts of a job and without a dictionary the words come from its tasks
+/// (part_words.hpp), and documents have no names.
 ngram_corpus read_ngram_corpus(const ngrams_options& options, const text_options& text,
                                const word_dictionary* known, scratch_folder& scratch, table_share& share,
                                const context& ctx, const ngram_part* part = nullptr);

@@ -33,6 +33,7 @@
 #include "tasks/ngrams/model_pruning.hpp"
 #include "tasks/ngrams/ngram_corpus.hpp"
 #include "tasks/ngrams/part_counts.hpp"
+#include "tasks/ngrams/part_words.hpp"
 #include "tasks/ngrams/row_text.hpp"
 #include "tasks/ngrams/text_batches.hpp"
 #include "tasks/ngrams/total_lines.hpp"
@@ -138,6 +139,7 @@ class ngrams_run {
               });
         counts.finish();
         write_part_counts(corpus_, counts, result_.totals, results, ctx_);
+        if (options_.dictionary.empty()) write_part_words(corpus_, scratch_, tables_, results, ctx_);
     }
 
   private:

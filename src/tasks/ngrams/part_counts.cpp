@@ -9,11 +9,10 @@
 #include <string>
 #include <utility>
 
-#include "base/checked_varint.hpp"
 #include "base/varint.hpp"
-#include "io/files/mapped_file.hpp"
-#include "quern/base/error.hpp"
+#include "tasks/ngrams/number_file.hpp"
 #include "tasks/ngrams/part_merge.hpp"
+#include "tasks/ngrams/part_words.hpp"
 
 namespace quern {
 namespace {
@@ -24,36 +23,13 @@ std::string name_of_counts(unsigned n) {
     return fmt::format("ngrams-{}", n);
 }
 
-[[noreturn]] void refuse_other_words(const fs::path& job) {
-    throw usage_error(
-        job.string() +
-        ": the tasks counted other documents than the corpus has now (a folder was changed, or --memory of a "
-        "worker was too small for a document); make a plan in another folder");
-}
-
-/// A result of a task.
-class number_file {
-  public:
-    explicit number_file(const fs::path& file) : file_(file, io::mapped_file::access::sequential) {}
-    bool is_at_end() const { return at_ == file_.size(); }
-    std::uint64_t next() {
-        std::uint64_t value = 0;
-        if (!read_checked_varint(file_.text(), at_, value)) refuse("ends early");
-        return value;
-    }
-    [[noreturn]] void refuse(const std::string& why) const { refuse_counts(file_.path(), why); }
-
-  private:
-    io::mapped_file file_;
-    std::size_t at_ = 0;
-};
-
 /// Reads `words` of a task whose inputs begin with document `first`.
 counted_part read_part(const fs::path& job, std::uint32_t task, std::uint64_t first,
                        const ngram_corpus& corpus) {
     number_file file(file_of_result(job, task, "words"));
     counted_part part;
     part.documents = file.next();
+    file.next();  // what marks excluded
     if (part.documents > corpus.document_count() - first) refuse_other_words(job);
     std::uint64_t document = 0;
     for (std::uint64_t left = file.next(); left != 0; --left) {
@@ -133,6 +109,7 @@ void write_part_counts(const ngram_corpus& part, collection_counts& counts,
     }
     results.begin("words");
     append_varint(bytes, part.document_count());
+    append_varint(bytes, part.skipped_marks);
     append_varint(bytes, part.segments.size());
     std::uint64_t before = 0;
     for (const words_in_document& of : part.segments) {

@@ -2,8 +2,8 @@
 // The n-grams that a task counted in a part of a corpus, as its results, and the merge of those of all tasks:
 //
 //   ngrams-N   of each n-gram of N words, in order, the position among those words and the count
-//   words      the number of documents of the inputs; the words that the task has (words_in_document); of each length the totals and
-//              the number of blocks of ngrams-N, of ngrams_of_block n-grams each, with their bytes
+//   words      the number of documents of the inputs, and of words that marks excluded; the words that the task has (words_in_document);
+//              of each length the totals and the number of blocks of ngrams-N, of ngrams_of_block n-grams each, with their bytes
 //
 // All numbers are variable-length integers. What is merged has positions in the words of the whole corpus, so that it is what
 // counting the whole gives.
