@@ -15,6 +15,7 @@
 #include "quern/base/pdf_program.hpp"
 #include "quern/base/resident_memory.hpp"
 #include "quern/base/text_option_table.hpp"
+#include "quern/base/threads_within.hpp"
 #include "quern/tasks/input_names.hpp"
 #include "signals.hpp"
 #include "source_permissions.hpp"
@@ -69,8 +70,9 @@ constexpr auto format_option =
                                         "space), jsonl (one JSON object per line) or table "
                                         "(aligned, for people).");
 constexpr auto force_option = option_for<&common_options::force>("force", "Replace existing output.");
-constexpr auto threads_option = option_for<&common_options::threads>(
-    "threads", "N", {.min = 1, .max = 4096, .all = 0}, "Threads to use.");
+constexpr auto threads_option =
+    option_for<&common_options::threads>("threads", "N", {.min = 1, .max = 4096, .all = 0},
+                                         "Threads to use; fewer where --memory is less than 8 MiB for each.");
 constexpr auto seed_option = option_for<&common_options::seed>(
     "seed", "N", {}, "Seed of the random numbers: of word vectors, of tests by randomization.");
 constexpr auto quiet_option = option_for<&common_options::quiet>(
@@ -286,6 +288,7 @@ session::session(const command& self, const common_options& common)
     ctx.device = common.device;
     ctx.threads = common.threads;
     ctx.memory_bytes = common.memory;
+    ctx = with_threads_within_memory(ctx);
     keep_resident_memory_below(ctx.memory_limit());
     ctx.gpu_memory_bytes = common.gpu_memory;
     ctx.scratch = common.scratch;

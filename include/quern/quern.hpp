@@ -25,6 +25,7 @@
 #include "quern/base/terminal_text.hpp"
 #include "quern/base/text_option_table.hpp"
 #include "quern/base/text_options.hpp"
+#include "quern/base/threads_within.hpp"
 #include "quern/base/value_precision.hpp"
 #include "quern/base/vectors.hpp"
 #include "quern/ops/collocation.hpp"

@@ -68,6 +68,9 @@ for i in range(603000):
     same_but_statistics roomy tight
     json tight/stats.json 'd["counts"]["spilled_bytes"] > 1 << 20' | grep True
     json roomy/stats.json 'd["counts"]["spilled_bytes"]' | grep -x 0
+    within 8M 0 words corpus.jsonl -o tight --force --quiet --threads 64 # more than there is memory for
+    same_but_statistics roomy tight
+    [ "$(json tight/stats.json 'd["threads"]')" -eq 2 ]
     quern words corpus.jsonl -o roomy --force --measure lsa --vectors 12 --lsa-of documents --memory 1G --quiet
     for threads in 1 8; do # what is counted against the budget does not depend on which thread does what
         within 8M 0 words corpus.jsonl -o tight --force --measure lsa --vectors 12 --lsa-of documents --quiet \

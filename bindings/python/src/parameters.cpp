@@ -335,7 +335,8 @@ void set_common(run_options& run, std::string_view name, nb::handle given) {
 std::vector<parameter_text> common_texts(bool has_seed) {
     std::vector<parameter_text> texts{
         {"threads", "int", "0",
-         "Threads; 0: all cores that this process may use. The result is the same for any number."},
+         "Threads; 0: all cores that this process may use. Fewer where `memory` is less than 8 MiB for "
+         "each. The result is the same for any number."},
         {"memory", "int | str | None", "None",
          "Memory budget of the process, in bytes or as \"8G\". Default: three quarters of the limit."},
         {"gpu_memory", "int | str | None", "None",

@@ -15,6 +15,7 @@
 
 #include "parameters.hpp"
 #include "quern/base/error.hpp"
+#include "quern/base/threads_within.hpp"
 #include "texts.hpp"
 
 namespace nb = nanobind;
@@ -40,7 +41,7 @@ class exchange final : public calling_thread {
   public:
     explicit exchange(const run_options& options)
         : progress_(options.progress),
-          ctx_(options.ctx),
+          ctx_(with_threads_within_memory(options.ctx)),
           stop_(options.stop == nullptr ? own_stop_ : *options.stop) {
         stop_ = 0;
         ctx_.stop_signal = &stop_;

@@ -20,6 +20,7 @@
 #include "ops/ngram_likelihood/rows/joined_rows.hpp"
 #include "quern/base/choose_device.hpp"
 #include "quern/base/error.hpp"
+#include "quern/base/threads_within.hpp"
 #include "quern/tasks/dictionary.hpp"
 #include "quern/tasks/ngrams_tasks.hpp"
 #include "quern/tasks/output_file.hpp"
@@ -76,14 +77,10 @@ class text_target {
     std::uint64_t bytes_ = 0;
 };
 
-/// One thread for every 4 MiB of the budget, at most: each has buffers that the budget does not divide. With the budget as a
-/// number: otherwise the system would be queried for every document.
+/// With the budget as a number: otherwise the system would be queried for every document.
 context with_threads_that_fit(const context& ctx) {
-    constexpr std::uint64_t bytes_of_thread = 4 << 20;
-    context fitting = ctx;
+    context fitting = with_threads_within_memory(ctx);
     fitting.memory_bytes = ctx.memory_limit();
-    const std::uint64_t most = std::max<std::uint64_t>(1, ctx.memory_limit() / bytes_of_thread);
-    fitting.threads = static_cast<unsigned>(std::min<std::uint64_t>(ctx.thread_count(), most));
     return fitting;
 }
 
