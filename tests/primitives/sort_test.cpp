@@ -306,6 +306,19 @@ TEST(cpu_sort_test, says_what_memory_it_needs) {
     EXPECT_EQ(place.memory().used(), 0u);
 }
 
+TEST(cpu_sort_test, fewer_threads_sort_where_memory_is_scarce) {
+    context ctx = context::cpu(8);
+    const auto keys = random_values<std::uint64_t>(400'000, 5);
+    ctx.memory_bytes = 400'000 * sizeof(std::uint64_t) + (7 << 20);  // of a copy, and of one thread or two
+    cpu_place place(ctx);
+    auto sorted = keys;
+    primitives::sort_keys(place, std::span(sorted));
+    auto expected = keys;
+    std::ranges::sort(expected);
+    EXPECT_TRUE(sorted == expected);
+    EXPECT_EQ(place.memory().used(), 0u);
+}
+
 TEST(cpu_sort_test, the_same_bits_for_any_number_of_threads) {
     const auto keys = random_values<float>(large_size(), 77, 2);
     const auto values = distinct_values<std::uint64_t>(keys.size());

@@ -106,11 +106,13 @@ class sorter {
           flip_(flip),
           items_(place, keys.size(), "sorting: the pairs once more"),
           past_caches_(keys.size() * sizeof(item) >= past_caches_bytes) {
-        const std::size_t threads = place.threads();
+        const std::size_t of_buckets = 2 * std::min(keys.size(), max_in_bucket),
+                          of_lines = bucket_map<bits>::max_buckets * lines_together<Key, Value>;
+        const std::size_t each = of_buckets * sizeof(item) + of_lines * sizeof(line);
+        const std::size_t threads = std::clamp<std::size_t>(place.memory().left() / each, 1, place.threads());
         for (std::size_t t = 0; t < threads; ++t) {
-            scratch_.emplace_back(place, 2 * std::min(keys.size(), max_in_bucket), "sorting: buckets");
-            lines_.emplace_back(place, bucket_map<bits>::max_buckets * lines_together<Key, Value>,
-                                "sorting: lines of the buckets");
+            scratch_.emplace_back(place, of_buckets, "sorting: buckets");
+            lines_.emplace_back(place, of_lines, "sorting: lines of the buckets");
         }
     }
 
@@ -160,7 +162,7 @@ class sorter {
     template <class Work>
     void for_each_taken(std::size_t pieces, const Work& work) {
         std::atomic<std::size_t> next{0};
-        for_each_piece(place_, std::min<std::size_t>(pieces, place_.threads()), [&](std::size_t thread) {
+        for_each_piece(place_, std::min<std::size_t>(pieces, scratch_.size()), [&](std::size_t thread) {
             for (std::size_t p = next++; p < pieces; p = next++) {
                 place_.ctx().check_stop();
                 work(thread, p);
