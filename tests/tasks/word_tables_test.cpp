@@ -3,9 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <fstream>
 #include <random>
 #include <string>
 
+#include "tasks/ngrams/ngram_corpus.hpp"
 #include "tasks/ngrams/ngram_words.hpp"
 #include "tasks/ngrams/total_lines.hpp"
 #include "tasks/ngrams/word_numbers.hpp"
@@ -65,6 +68,31 @@ TEST(word_numbers, of_no_words) {
     table_share share(0);
     EXPECT_EQ(word_numbers(scratch, "words", 0).take(place, share, [](std::span<std::uint32_t>) {}).size(),
               0U);
+}
+
+TEST(ngram_corpus, takes_no_more_memory_for_tables_than_what_was_read_leaves) {
+    const quern::testing::temporary_folder folder;
+    const auto file = folder.path() / "corpus.tsv";
+    constexpr std::uint64_t documents = 120'000, mib = 1 << 20;
+    {
+        std::ofstream out(file);
+        for (std::uint64_t i = 0; i < documents; ++i) out << i << "\ta b.\n";
+    }
+    ngrams_options options;
+    options.inputs = {file};
+    options.input_format = "tsv";
+    options.sentences = true;
+    for (const bool has_room : {false, true}) {
+        context ctx = context_in(folder.path());
+        // The places of words and ids take half of 4 MiB, the numbers of words a quarter.
+        ctx.memory_bytes = (has_room ? 64 : 4) * mib;
+        scratch_folder scratch(ctx);
+        table_share share(2 * mib);
+        const ngram_corpus corpus = read_ngram_corpus(options, {}, nullptr, scratch, share, ctx);
+        EXPECT_EQ(corpus.sentences, documents);
+        EXPECT_EQ(corpus.sentence_starts.spilled_bytes(), has_room ? 0 : 8 * (documents + 1));
+        EXPECT_EQ(share.left() + share.taken(), 2 * mib);
+    }
 }
 
 TEST(total_lines, of_more_ngrams_than_a_block_from_a_mapped_text) {

@@ -8,6 +8,7 @@
 #include "tasks/ngrams/ngram_corpus.hpp"
 
 #include <fmt/format.h>
+#include <malloc.h>
 
 #include <algorithm>
 #include <atomic>
@@ -112,9 +113,12 @@ class corpus_reading {
                             made_.skipped_marks, made_.skipped_marks == 1 ? "" : "s",
                             made_.skipped_marks == 1 ? "was" : "were"));
 
+        const withheld_share for_what_was_read(share_, memory_beyond_half());
+        ::malloc_trim(0);  // the tables come on top of what the threads' heaps still hold of the units
         keep_names();
         keep_sentences();
         const scratch_table<std::uint32_t> rank_of = rank();
+        ::malloc_trim(0);
         renumber(rank_of);
         for (const std::uint64_t bytes :
              {std::max(numbers_.spilled_bytes(), made_.words.spilled_bytes()), made_.letters.spilled_bytes(),
@@ -314,6 +318,14 @@ class corpus_reading {
             made_.documents.push_back(made_.documents.back() + words);
         for (const std::uint64_t letters : unit.name_lengths)
             made_.name_ends.push_back((made_.name_ends.empty() ? 0 : made_.name_ends.back()) + letters);
+    }
+
+    /// What was read stays while the tables are made, which may have half of the budget.
+    std::uint64_t memory_beyond_half() const {
+        const std::uint64_t held = numbers_.memory_bytes() + ranks_.memory_bytes() + names_.memory_bytes() +
+                                   sentences_.memory_bytes() + made_.memory_bytes();
+        const std::uint64_t half = ctx_.memory_limit() / 2;
+        return held - std::min(held, half);
     }
 
     void keep_names() {

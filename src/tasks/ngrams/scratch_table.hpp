@@ -31,9 +31,26 @@ class table_share {
         taken_ -= bytes;
     }
     std::uint64_t taken() const { return taken_; }
+    std::uint64_t left() const { return left_; }
 
   private:
     std::uint64_t left_, taken_ = 0;
+};
+
+/// A part of a share, at most all that is left, that no table takes while this object lives.
+class withheld_share {
+  public:
+    withheld_share(table_share& share, std::uint64_t bytes)
+        : share_(share), bytes_(std::min(bytes, share.left())) {
+        share_.takes(bytes_);
+    }
+    withheld_share(const withheld_share&) = delete;  // given back once
+    withheld_share& operator=(const withheld_share&) = delete;
+    ~withheld_share() { share_.give_back(bytes_); }
+
+  private:
+    table_share& share_;
+    std::uint64_t bytes_;
 };
 
 /// Not initialised.

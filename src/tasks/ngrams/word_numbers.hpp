@@ -47,6 +47,7 @@ class word_numbers {
         write(begin, numbers);
     }
 
+    std::uint64_t memory_bytes() const { return held_; }
     std::uint64_t spilled_bytes() const { return spilled_; }
 
     /// All numbers in order, once: renumber(in place) is called for parts of them, by all threads. Nothing may be appended

@@ -24,6 +24,10 @@ class word_ranks {
 
     std::uint64_t numbers() const { return base_ + words_.words().size(); }  ///< assigned so far
     std::uint64_t letters() const;  ///< bytes of all words with a number, at most
+    /// With what for_each() sorts them by.
+    std::uint64_t memory_bytes() const {
+        return words_.words().memory_bytes() + 16 * std::uint64_t{words_.words().size()};
+    }
     std::uint64_t runs() const { return words_.runs(); }
     std::uint64_t spilled_bytes() const { return words_.spilled_bytes(); }
 
