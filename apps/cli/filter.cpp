@@ -148,7 +148,13 @@ void write_rules(const session& job, output& to) {
 
 void read_rules_of(filter_request& request) {
     if (!request.rules_file.empty()) request.options.rules = read_rules(request.rules_file);
-    for (const std::string& list : request.rules) request.options.rules.add(list);
+    for (const std::string& list : request.rules) {
+        try {
+            request.options.rules.add(list);
+        } catch (const usage_error& failure) {
+            throw usage_error(fmt::format("--rules: {}", failure.what()));
+        }
+    }
 }
 
 std::string outcome_of(const filter_result& result, const filter_options& options) {

@@ -124,6 +124,9 @@ PY
 
 @test "invalid requests are refused" {
     refused "there is nothing to do (expected --rules" crawl.jsonl
+    refused "there is nothing to do: every rule is off" crawl.jsonl --rules length.min-words=off
+    refused "there is nothing to do: every rule is off" crawl.jsonl --rules gopher-quality.min-words=off
+    refused "--rules: a name is empty" crawl.jsonl --rules=
     refused "CORPUS is required" --rules c4
     refused "there is no rule or group 'gopher'" crawl.jsonl --rules gopher
     refused "invalid value 'phones' (expected one of emails, ips)" crawl.jsonl --mask phones

@@ -53,14 +53,30 @@ namespace {
 
 using state = filter_result::state;
 
+/// Whether a rule may remove or change a document. Parameters and lists of words with a default are always on.
+bool has_rule(const rule_choice& rules) {
+    return std::ranges::any_of(rules.groups(), [](const chosen_group& g) {
+        const quality_group& group = quality_groups()[g.group];
+        for (std::size_t i = 0; i < g.rules.size(); ++i) {
+            const quality_rule& rule = quality_rules()[group.first + i];
+            const bool is_setting =
+                rule.kind == rule_kind::parameter || (rule.kind == rule_kind::words && rule.has_default);
+            if (g.rules[i].is_on && !is_setting) return true;
+        }
+        return false;
+    });
+}
+
 void check_request(const filter_options& options) {
     require_documents(options);
     check_ranges(options);
     if (options.kept && !options.kept_folder.empty())
         throw usage_error("the kept documents can go to a file or to a folder, not to both");
-    if (options.rules.empty() && options.languages.empty() && options.perplexity.empty() &&
+    if (!has_rule(options.rules) && options.languages.empty() && options.perplexity.empty() &&
         !options.mask_emails && !options.mask_ips)
-        throw usage_error("there is nothing to do (expected rules, a language, a perplexity or a mask)");
+        throw usage_error(options.rules.empty()
+                              ? "there is nothing to do (expected rules, a language, a perplexity or a mask)"
+                              : "there is nothing to do: every rule is off (expected one that is on)");
     const bool has_percentile = options.below_percentile || options.above_percentile;
     if (has_percentile && (options.below || options.above))
         throw usage_error("limits of a perplexity are values or percentiles, not both");
