@@ -189,12 +189,19 @@ struct command_line::state {
                 if (!found->second.takes_value || has_value) continue;
                 if (++i == typed_arguments.size()) refuse(fmt::format("{}: the value is missing", argument));
                 const std::string& value = typed_arguments[i];
-                if (value.starts_with("--") && options.contains(name_in(value)))  // of an unset variable
-                    refuse(fmt::format("{}: the value is missing before {}", argument, shown(value)));
+                refuse_option_as_value(argument, value);
                 made.push_back(guarded(value));
             }
         }
         return made;
+    }
+
+    /// A value that is an option of this command, after an unset variable or a forgotten name.
+    void refuse_option_as_value(const std::string& name, const std::string& value) const {
+        const bool is_long = value.starts_with("--"), is_short = value.size() == 2 && value[0] == '-';
+        if ((!is_long && !is_short) || !options.contains(name_in(value))) return;
+        refuse(fmt::format("{}: the value is missing before {}{}", name, shown(value),
+                           is_short ? fmt::format("; a file of that name is ./{}", value) : ""));
     }
 
     /// After `--name=` CLI11 would take the next argument for the value.

@@ -181,6 +181,8 @@ commands() { quern --help | sed -n '/^Commands:/,/^$/s/^  \([a-z]*\) .*/\1/p'; }
     done
     refused "-o: the value is missing before --quiet" dedup a.jsonl -o --quiet
     refused "--output: the value is missing before --threads=2" dedup a.jsonl --output --threads=2
+    refused "-o: the value is missing before -o; a file of that name is ./-o" dedup a.jsonl -o -o
+    refused "-o: the value is missing before -k; a file of that name is ./-k" search store word -o -k 5
     [ ! -e --quiet ]
     ends_with 0 quern dedup a.jsonl -o=c.jsonl
     cmp a.jsonl c.jsonl
