@@ -135,7 +135,9 @@ class file_parser {
                 return !in_place && !binary;
             });
         if (binary) {
-            ++out_.counts.skipped[skipped_kind(file_.relative)];
+            // Its name does not say it where a name of that kind promises text.
+            ++out_.counts
+                  .skipped[skipped_kind(file_.relative) + (kind != file_kind::unknown ? " (binary)" : "")];
             return;
         }
         if (in_place) {

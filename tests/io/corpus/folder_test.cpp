@@ -121,7 +121,7 @@ TEST(folder, a_file_of_a_terabyte_without_bytes_costs_nothing) {
     options.document_memory = 4 << 20;
     const auto all = read_all({folder.path()}, options);
     EXPECT_THAT(ids(all), ElementsAre("b.txt"));
-    EXPECT_EQ(all.counts.rejected + all.counts.skipped.at("file: .txt"), 1U);
+    EXPECT_EQ(all.counts.rejected + all.counts.skipped.at("file: .txt (binary)"), 1U);
 }
 
 TEST(folder, files_of_bytes_are_documents_as_they_are) {
@@ -205,15 +205,16 @@ TEST(folder, counts_what_it_leaves_out) {
     folder.write(".hidden.txt", "x");
     folder.write(".git/config", "x");
     folder.write("zero.txt", std::string("ab\0cd", 5));
+    folder.write("controls.md", "a\x01 \x02");
     folder.write("image.png", "\x89PNG\r\n\x1A\n\0\0\0");
     folder.write("table.csv", "a,b\n");
     folder.write("kept.txt", "kept");
     const auto all = read_all({folder.path()});
     EXPECT_THAT(ids(all), ElementsAre("kept.txt"));
     EXPECT_THAT(all.issues, IsEmpty());
-    EXPECT_THAT(all.counts.skipped,
-                ElementsAre(Pair("file: .csv", 1), Pair("file: .png", 1), Pair("file: .txt", 1),
-                            Pair("hidden file", 1), Pair("hidden folder", 1)));
+    EXPECT_THAT(all.counts.skipped, ElementsAre(Pair("file: .csv", 1), Pair("file: .md (binary)", 1),
+                                                Pair("file: .png", 1), Pair("file: .txt (binary)", 1),
+                                                Pair("hidden file", 1), Pair("hidden folder", 1)));
 }
 
 TEST(folder, reads_every_file_once_through_links) {
