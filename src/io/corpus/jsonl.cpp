@@ -125,7 +125,7 @@ class jsonl final : public line_form {
             return reject(out, position.path, number, std::move(reason));
         }
         if (!repaired.empty()) repair(out, position.path, number, std::move(repaired));
-        document made;
+        document& made = out.documents.emplace_back();  // in place: it is large to move
         made.path = position.path;
         made.line = number;
         made.is_numbered = !found.id.value;
@@ -134,7 +134,6 @@ class jsonl final : public line_form {
         if (found.title.value) made.title = std::move(*found.title.value);
         made.links = std::move(found.links);
         made.fields = std::move(kept.fields);
-        keep(out, std::move(made), position.path, number);
     }
 
     document_fields fields_;
