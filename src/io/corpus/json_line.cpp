@@ -323,6 +323,11 @@ std::string read_fast(simdjson::dom::parser& parser, std::string_view line, cons
     return {};
 }
 
+/// Without them strings are parts of the line, which the parser has found to be UTF-8.
+bool has_escapes(std::string_view line) {
+    return line.find('\\') != std::string_view::npos;
+}
+
 bool all_utf8(const line_members& found) {
     const auto good = [](const std::optional<std::string>& text) { return !text || is_utf8(*text); };
     return good(found.id.value) && good(found.text.value) && good(found.title.value) &&
@@ -342,7 +347,8 @@ std::string read_json_line(std::string_view line, const document_fields& fields,
     if (!fast && !found.budget.is_last) throw out_of_memory("a line", line.size(), found.budget.bytes);
     std::string reason = fast ? read_fast(parser, line, fields, found, code) : std::string();
     const bool refused = !fast || code == simdjson::NUMBER_ERROR || code == simdjson::DEPTH_ERROR ||
-                         code == simdjson::STRING_ERROR || (reason.empty() && !all_utf8(found));
+                         code == simdjson::STRING_ERROR ||
+                         (reason.empty() && has_escapes(line) && !all_utf8(found));
     if (refused) {
         std::string copy(line);
         const bool halves = mend_surrogates(copy);
