@@ -145,6 +145,16 @@ RC_GTEST_PROP(snippet_test, is_the_same_from_pieces, ()) {
     RC_ASSERT(finder.passage(text, 40) == snippet_of(text, wanted, 40));
 }
 
+TEST(snippet_test, cuts_a_match_much_longer_than_the_passage) {
+    const std::string blob(300'000, 'a');  // such as a picture in base64
+    EXPECT_EQ(snippet_of("see " + blob + " here", {blob}, 240), "… " + blob.substr(0, 480) + " …");
+    std::vector<std::string> phrase;
+    std::string text = "the";
+    for (int i = 0; i < 100; ++i) text += ' ' + phrase.emplace_back("word" + std::to_string(i));
+    for (std::size_t max = 1; max < 300; ++max)
+        EXPECT_LE(snippet_of(text, {}, max, {phrase}).size(), 2 * max + 50) << max;
+}
+
 TEST(snippet_test, cuts_between_characters_without_spaces) {
     std::string text;
     for (int i = 0; i < 100; ++i) text += "漢字";

@@ -122,9 +122,10 @@ std::string snippet_finder::passage(std::string_view text, std::size_t max_bytes
     // The remaining length goes before and after the matches, a third and two thirds.
     const std::size_t spare = max_bytes > core.end - core.begin ? max_bytes - (core.end - core.begin) : 0;
     std::size_t begin = core.begin > spare / 3 ? back_to_word(text, core.begin - spare / 3) : 0;
-    std::size_t end = begin + max_bytes;
-    if (end < core.end) end = core.end;
-    end = end >= text.size() ? text.size() : std::max<std::size_t>(core.end, back_to_word_end(text, end));
+    // A match that is much longer, such as a word of encoded bytes, is cut.
+    const std::size_t shown = std::min<std::size_t>(core.end, core.begin + 2 * max_bytes);
+    std::size_t end = back_to_word_end(text, std::max(begin + max_bytes, shown));
+    end = std::max<std::size_t>(end, shown == core.end ? core.end : core.begin);
     while (begin < end && is_space(text[begin])) ++begin;
     while (end > begin && is_space(text[end - 1])) --end;
 

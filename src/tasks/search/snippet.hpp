@@ -40,8 +40,8 @@ class snippet_finder {
 /// a blank, or a character.
 std::size_t first_piece(std::string_view text, std::size_t max);
 
-/// A passage of at most about `max_bytes` of `text`, in one line, cut at words, with "…" where something is omitted. It
-/// maximises, in this order: the total weight of its distinct terms; their nearness (by powers of two); the total
+/// A passage of at most about `max_bytes` of `text` (twice as much for one long match), in one line, cut at words, with "…"
+/// where something is omitted. It maximises, in this order: the total weight of its distinct terms; their nearness (by powers of two); the total
 /// weight of all matches; then the first is chosen. Without matches, the beginning of the text.
 ///
 /// `words` are those of the text (from the store's analyzer). O(words + matches).
