@@ -157,6 +157,15 @@ TEST(markup, latex_loses_its_commands) {
               "y\n\na+b\n\nshown");
 }
 
+TEST(markup, latex_ends_where_tex_stops_reading) {
+    EXPECT_EQ(read_as("x.tex",
+                      "\\begin{document}\nmill \\verb|\\end{document}|\n\\end {document}\n"
+                      "old draft\n\\section{Old}")
+                  .text,
+              "mill \\end{document}");
+    EXPECT_EQ(read_as("y.tex", "last chapter\n\\end{document}\nrest").text, "last chapter");
+}
+
 TEST(markup, notebooks_show_their_sources) {
     const document read = read_as(
         "n.ipynb",

@@ -165,7 +165,7 @@ class source_reader {
         if (is_sign) return;
         if (name == "begin") return begin_environment();
         if (name == "end") {
-            group(text_, at_);
+            if (group(text_, at_) == "document") at_ = text_.size();  // TeX reads no further
             return out_.want(html_text::paragraph);
         }
         constexpr std::array headings = {"part"sv,          "chapter"sv,   "section"sv,      "subsection"sv,
