@@ -121,7 +121,7 @@ class Retriever(pt.Transformer):
 
     def fuse_rank_cutoff(self, k: int) -> Retriever:
         """This retriever with at most `k` results per topic."""
-        if self.k != "all" and int(self.k) <= k:
+        if self.k not in ("all", None) and int(self.k) <= k:
             return self
         options = {**self._options, "k": k}
         return Retriever(self.store, fields=self.fields, **options)

@@ -50,7 +50,9 @@ std::string type_of(const option_description& option) {
         case option_kind::name:
             return literal(option.names);
         case option_kind::whole:
-            return option.whole.all ? "int | Literal['all']" : "int";
+            return none_is_all(option) ? "int | Literal['all'] | None"
+                   : option.whole.all  ? "int | Literal['all']"
+                                       : "int";
         case option_kind::integer:
             return "int";
         case option_kind::number:
@@ -158,7 +160,12 @@ parameter_text text_of(const option_description& option, const option_value& val
     return text;
 }
 
+bool none_is_all(const option_description& option) {
+    return option.name == "k" && option.whole.all;
+}
+
 option_value value_of(const option_description& option, nb::handle given) {
+    if (given.is_none() && none_is_all(option)) return parse_value(option, "all");
     const auto fail = [&] { refuse_value(option.name, given, expected_value(option)); };
     option_value value;
     const auto parsed = [&](std::string_view text) {

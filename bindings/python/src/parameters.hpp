@@ -40,6 +40,8 @@ struct parameter_text {
 parameter_text text_of(const option_description& option, const option_value& value);
 /// Throws usage_error if the value is not of the option's kind or out of its range.
 option_value value_of(const option_description& option, nanobind::handle given);
+/// Whether None is not the default of an option, but all: of k, as in all functions that have one.
+bool none_is_all(const option_description& option);
 
 /// The text with options written as in Python: `max_errors` for --max-errors.
 std::string as_python(std::string_view text);
@@ -105,11 +107,12 @@ class parameters {
                 [&row](Request& requested, nanobind::handle given) {
                     row.set(member<Members...>(requested), value_of(row, given));
                 });
+            setters_.back().takes_none = none_is_all(row);
         }
         return *this;
     }
     parameters& add(parameter_text text, setter set) {
-        setters_.emplace_back(text.name, std::move(set));
+        setters_.push_back({text.name, std::move(set)});
         texts_.add(std::move(text));
         return *this;
     }
@@ -124,15 +127,15 @@ class parameters {
         return *this;
     }
 
-    /// None leaves the default. Throws TypeError for an unknown name, usage_error for a value.
+    /// None leaves the default, except where it means all. Throws TypeError for an unknown name, usage_error for a value.
     Request read(const nanobind::kwargs& given) const {
         texts_.check_names(given, function_);
         Request requested;
         const nanobind::dict elsewhere = configured();
-        for (const auto& [name, set] : setters_) {
+        for (const auto& [name, set, takes_none] : setters_) {
             const nanobind::str key(name.c_str());
             if (given.contains(key)) {
-                if (!given[key].is_none()) set(requested, given[key]);
+                if (takes_none || !given[key].is_none()) set(requested, given[key]);
             } else if (elsewhere.contains(key)) {
                 set(requested, elsewhere[key]);
             }
@@ -146,9 +149,9 @@ class parameters {
         Request requested;
         if (given.empty()) return requested;
         texts_.check_names(given, function_);
-        for (const auto& [name, set] : setters_) {
+        for (const auto& [name, set, takes_none] : setters_) {
             const nanobind::str key(name.c_str());
-            if (given.contains(key) && !given[key].is_none()) set(requested, given[key]);
+            if (given.contains(key) && (takes_none || !given[key].is_none())) set(requested, given[key]);
         }
         return requested;
     }
@@ -171,7 +174,12 @@ class parameters {
 
     std::string function_;
     parameter_texts texts_;
-    std::vector<std::pair<std::string, setter>> setters_;
+    struct parameter {
+        std::string name;
+        setter set;
+        bool takes_none = false;
+    };
+    std::vector<parameter> setters_;
 };
 
 }  // namespace quern::python

@@ -567,6 +567,17 @@ def test_ctrl_c_ends_a_search(made, interrupt):
         made.search_many(topics, k="all", threads=1)
 
 
+def test_none_is_the_whole_ranking(made):
+    everything = made.search("mill", k="all")
+    assert len(everything) > 10
+    assert made.search("mill", k=None).fingerprint == everything.fingerprint
+    topics = {"1": "mill"}
+    assert len(made.search_many(topics, k=None).table) == len(everything)
+    assert made.complete("", k=None) is not None
+    with pytest.raises(quern.UsageError, match="k: invalid value"):
+        made.search("mill", k="none")
+
+
 def test_progress(made):
     calls = []
     made.search_many({str(n): " ".join(WORDS) for n in range(1000)}, threads=1, progress=lambda *now: calls.append(now))
