@@ -318,6 +318,13 @@ class schema_parser {
             case type::integer: {
                 const auto bits = static_cast<std::uint32_t>(details.number<std::int32_t>(0, 0));
                 const bool is_signed = details.number<std::uint8_t>(1, 0) != 0;
+                if (bits == 128) {  // of polars, as a decimal without a fraction, unless it may exceed one
+                    its.width = 16;
+                    its.converts = conversion::from_little_endian;
+                    leaf = {physical_type::fixed_bytes, 16, {.what = meaning::other}};
+                    if (is_signed) leaf.means = {.what = meaning::decimal, .precision = 39};
+                    return;
+                }
                 if (bits != 8 && bits != 16 && bits != 32 && bits != 64)
                     throw fault("integers of " + std::to_string(bits) + " bits");
                 take_integer(bits, {.what = meaning::integer,

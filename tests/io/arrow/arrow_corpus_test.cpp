@@ -90,6 +90,17 @@ TEST(arrow, every_type_is_written_exactly_or_named) {
     EXPECT_THAT(last.documents[2].fields, HasSubstr(R"("small":-0.1,"large":-1)"));
 }
 
+TEST(arrow, integers_of_128_bits_have_all_their_digits) {
+    const parsed_unit all = read_all({file("special_128_bits.arrow")}, everything());
+    std::vector<std::string> fields;
+    for (const document& d : all.documents) fields.push_back(d.fields);
+    EXPECT_THAT(fields, ElementsAre(R"({"n":170141183460469231731687303715884105727,"last":"a"})",
+                                    R"({"n":null,"last":"b"})",
+                                    R"({"n":-170141183460469231731687303715884105728,"last":"c"})",
+                                    R"({"n":-1,"last":"d"})"));
+    EXPECT_EQ(all.counts.skipped.at("column without a form in JSON: u"), 1U);  // without sign
+}
+
 TEST(arrow, dictionaries_grow_and_are_replaced) {
     const parsed_unit all = read_all({file("special_dictionaries.arrows")});
     std::vector<std::string> texts;

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """make_files.py: writes the files of tests/io/arrow/files, with pyarrow (26.0.1 wrote those that are there).
 
+special_128_bits.arrow, which polars 2.1.0 wrote, needs polars: pyarrow has no such integers.
+
 Every NAME.arrow and NAME.arrows (a stream) but those of `special` has the rows of tests/io/parquet/make_files.py, and so the
 documents of tests/io/parquet/files/expected.jsonl, stored in another way.
 """
@@ -10,6 +12,7 @@ import decimal
 import importlib.util
 import pathlib
 
+import polars
 import pyarrow as pa
 
 HERE = pathlib.Path(__file__).parent
@@ -79,6 +82,11 @@ def special():
     write("special_large", pa.table({"text": [f"{i} " + "text " * 200 for i in range(400)]}), codec="zstd", rows=400)
     write("special_nested_text", pa.table({"text": [[{"role": "user", "content": "hello"}]] * 3}))
     write("special_nothing", pa.table({"text": pa.array([], pa.string())}))
+    wide = polars.DataFrame({"text": ["one", "two", "three", "four"],
+                             "n": polars.Series([2**127 - 1, None, -2**127, -1], dtype=polars.Int128),
+                             "u": polars.Series([2**128 - 1, None, 0, 5], dtype=polars.UInt128),
+                             "last": ["a", "b", "c", "d"]})
+    wide.write_ipc(FOLDER / "special_128_bits.arrow", compat_level=polars.CompatLevel.oldest())
 
 
 def main():
