@@ -86,6 +86,39 @@ model() {
     says "the model has no <s> and </s>; use --marks no"
 }
 
+@test "a length without n-grams: the back-off weights before it count" {
+    cat >pruned.arpa <<'END'
+\data\
+ngram 1=4
+ngram 2=2
+ngram 3=0
+
+\1-grams:
+-99	<s>	-0.25
+-1	</s>
+-0.5	a	-0.125
+-0.75	b
+
+\2-grams:
+-0.25	<s> a	-0.0625
+-0.5	a b
+
+\3-grams:
+
+\end\
+END
+    echo 'a b' >text.txt
+    quern model pruned.arpa -o pruned.model --quiet
+    for model in pruned.arpa pruned.model; do  # log10 of a: -0.25; of b: -0.0625 - 0.5; of </s>: -1
+        [ "$(quern perplexity $model text.txt --tokenized --sentences --quiet | cut -f 4)" = -1.8125 ]
+    done
+    sed 's/-0.0625/0/' pruned.arpa >weightless.arpa
+    [ "$(quern perplexity weightless.arpa text.txt --tokenized --sentences --quiet | cut -f 4)" = -1.75 ]
+    quern info pruned.model --quiet >/dev/null
+    quern verify pruned.model --quiet >/dev/null
+    quern perplexity pruned.arpa --generate 3 --quiet >/dev/null
+}
+
 @test "models that are not whole are refused with their line" {
     model
     echo '{"id":"x","text":"a"}' >x.jsonl

@@ -171,7 +171,7 @@ class arpa_reader {
             list.words.insert(list.words.end(), words.begin(), words.end());
             list.logarithms.push_back(std::min(logarithm, 0.0F));
             const std::string_view back_off = next_field(line);
-            if (n < sizes_.size())
+            if (n < declared_)
                 list.back_offs.push_back(back_off.empty() ? 0 : number(back_off, "a back-off weight"));
             if (!next_field(line).empty()) refuse(fmt::format("more than {} words and two numbers", n));
         }
@@ -200,6 +200,15 @@ class arpa_reader {
         return number;
     }
 
+    /// Lengths declared without n-grams are dropped, except one after n-grams with back-off weights, which count only then.
+    void keep_last_back_offs() {
+        std::vector<float>& weights = lists_.back().back_offs;
+        if (std::ranges::all_of(weights, [](float weight) { return weight == 0; }))
+            weights.clear();
+        else
+            lists_.emplace_back().n = static_cast<unsigned>(sizes_.size()) + 1;
+    }
+
     word_model finished() {
         model_.unknown = model_.words.find("<unk>");
         if (model_.unknown == word_model::none) model_.unknown = model_.words.find("<UNK>");
@@ -208,6 +217,7 @@ class arpa_reader {
         constexpr float impossible = -90;
         model_.ends_sentences =
             model_.end != word_model::none && lists_[0].logarithms[model_.end] > impossible;
+        keep_last_back_offs();
         back_off_model::repeated_ngram repeated;
         model_.ngrams = back_off_model(std::move(lists_), repeated);
         if (repeated.n != 0)
