@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A signature from its text, as nanobind keeps it."""
+"""A signature from its text, as nanobind keeps it, and what a call lacks by it."""
 
 from __future__ import annotations
 
@@ -67,3 +67,20 @@ def declared_class(made: Any) -> inspect.Signature:
     """That of __init__, without `self`."""
     whole = declared(made.__init__)
     return whole.replace(parameters=list(whole.parameters.values())[1:], return_annotation=inspect.Signature.empty)
+
+
+def what_is_wrong(function: Any, arguments: tuple[Any, ...], options: dict[str, Any]) -> str:
+    """Why a call does not fit its function; nanobind shows the whole signature instead."""
+    try:
+        signature = declared(function)
+        bound = signature.bind(*arguments, **options).arguments
+    except AttributeError:
+        return "an argument is missing or has a wrong type"
+    except TypeError as why:
+        return str(why)
+    types = {name: str(signature.parameters[name].annotation) for name in bound if name != "self"}
+    for name, expected in types.items():
+        if bound[name] is None and "None" not in expected:
+            return f"{name}: None is not accepted" + (f" (expected {expected})" if expected not in ("object", "Any") else "")
+    given = ", ".join(f"{name}: {type(bound[name]).__name__}" for name in types)
+    return f"an argument has a wrong type: got {given} (expected {', '.join(f'{name}: {types[name]}' for name in types)})"

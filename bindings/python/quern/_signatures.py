@@ -48,7 +48,14 @@ class _OfClass:
 
 def _wrapper(name: str, function: Any) -> Any:
     def call(*arguments: Any, **options: Any) -> Any:
-        return function(*arguments, **options)
+        try:
+            return function(*arguments, **options)
+        except TypeError as why:
+            if "(): incompatible function arguments" not in str(why):
+                raise
+            from ._signature_text import what_is_wrong
+
+            raise TypeError(f"{name}(): {what_is_wrong(function, arguments, options)}") from None
 
     call.__name__, call.__qualname__ = name.rpartition(".")[2], name
     call.__module__, call.__doc__ = "quern", function.__doc__

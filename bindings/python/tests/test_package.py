@@ -13,6 +13,7 @@ import pickle
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 
 import numpy
 import pytest
@@ -203,3 +204,23 @@ def test_signatures_have_defaults_and_types() -> None:
             super().__init__()
 
     assert list(inspect.signature(Own).parameters) == ["path"]
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: quern.build(["a"]), "build(): missing a required argument: 'store'"),
+        (lambda: quern.filter_rules(3), "filter_rules(): too many positional arguments"),
+        (lambda: quern.open(None), "open(): path: None is not accepted (expected str | os.PathLike[str])"),
+        (lambda: quern.Dictionary.build(["a"]), "Dictionary.build(): missing a required argument: 'path'"),
+        (
+            lambda: quern.DuplicateStream().add_many(5),
+            "DuplicateStream.add_many(): an argument has a wrong type: got documents: int "
+            "(expected documents: Iterable[str | tuple[str | int | None, str]])",
+        ),
+    ],
+)
+def test_a_call_that_does_not_fit_is_told_why(call: Callable[[], object], message: str) -> None:
+    with pytest.raises(TypeError) as refused:
+        call()
+    assert str(refused.value) == message
