@@ -62,9 +62,10 @@ def _said(log: bytes) -> str:
     return lines[-1] if lines else "no message"
 
 
-def _run_program(command: Sequence[str]) -> tuple[int, str]:
+def _run_program(command: Sequence[str], sees_gpus: bool) -> tuple[int, str]:
     """Runs a program to its end; returns its exit code and its last message. It ends when the task is cancelled, and when this
     process dies: whoever runs the task again must not find it at work."""
+    environment = os.environ if sees_gpus else {**os.environ, "CUDA_VISIBLE_DEVICES": ""}
     library, parent = ctypes.CDLL(None), os.getpid()
 
     def end_with_parent() -> None:
@@ -73,7 +74,7 @@ def _run_program(command: Sequence[str]) -> tuple[int, str]:
             os._exit(128 + signal.SIGTERM)
 
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-                               preexec_fn=end_with_parent)
+                               env=environment, preexec_fn=end_with_parent)
     try:
         log = process.communicate()[1]
     finally:
@@ -86,11 +87,11 @@ def _run_program(command: Sequence[str]) -> tuple[int, str]:
     return process.returncode, _said(log)
 
 
-def _run_task(file: str, task: int, program: str | None, arguments: Sequence[str]) -> str:
+def _run_task(file: str, task: int, program: str | None, arguments: Sequence[str], sees_gpus: bool) -> str:
     """Runs one task file in a process of this node; returns the node's name. Waits while a lost node still has its lock."""
     last = time.monotonic() + _LOCK_SECONDS
     while True:
-        code, said = _run_program([program or _program.path(), "task", file, "--quiet", *arguments])
+        code, said = _run_program([program or _program.path(), "task", file, "--quiet", *arguments], sees_gpus)
         if code != 2 or f"task {task} is running" not in said or time.monotonic() > last:
             break
         time.sleep(1)
@@ -197,7 +198,7 @@ def run_job(
     num_cpus, memory: of each task: what Ray reserves, and what the task uses. Memory in bytes; None: nine tenths of the part
         of a node's memory that num_cpus is of its cores.
     num_gpus: of each task; Ray gives it GPUs of its own, which it numbers from 0. None: 1 if the planned command has --device cuda or
-        cuda:all, one more than the highest N of cuda:N, else none.
+        cuda:all, one more than the highest N of cuda:N, else none: the task then sees no GPU, and --device auto takes the CPU.
     max_retries: times that a task is tried again whose worker or node dies.
     progress: called with the numbers of done tasks and of all, without later steps of an iteration, which may not be needed.
     finish: runs `quern finish` on this machine at the end.
@@ -219,7 +220,9 @@ def run_job(
         if is_ours:
             ray.init(address=address, include_dashboard=False if is_here else None, log_to_driver=False)
         try:
-            gpus = _gpus_of(here) if num_gpus is None else num_gpus
+            wanted_gpus = _gpus_of(here)
+            gpus = wanted_gpus if num_gpus is None else num_gpus
+            sees_gpus = gpus > 0 or wanted_gpus > 0  # else --device auto would take one that other tasks have reserved
             memory = _memory_share(ray, num_cpus) if memory is None else memory
             _warn_of_small_nodes(ray, {"CPU": num_cpus, "GPU": gpus, "memory": memory or 0}, not is_here)
             arguments = ["--threads", str(max(int(num_cpus), 1))]
@@ -229,7 +232,7 @@ def run_job(
                                                    retry_exceptions=[_Killed])
 
             def submit(task: Any, number: int) -> Any:
-                return task.remote(os.path.join(here, "tasks", f"{number:04}.json"), number, program, arguments)
+                return task.remote(os.path.join(here, "tasks", f"{number:04}.json"), number, program, arguments, sees_gpus)
 
             def told() -> None:
                 nonlocal done, ran

@@ -74,7 +74,7 @@ class FakeRay(types.ModuleType):
 
     def get(self, reference: tuple[Any, ...]) -> Any:
         function, arguments = reference
-        function_arguments = arguments[:3] + (tuple(arguments[3]),)
+        function_arguments = (*arguments[:3], tuple(arguments[3]), *arguments[4:])
         for left in reversed(range(self.options["max_retries"] + 1)):
             self.runs += 1
             try:
@@ -101,7 +101,7 @@ def ray(monkeypatch: pytest.MonkeyPatch) -> FakeRay:
     def remote(function: Callable[..., str]) -> Any:
         made = original(function)
         inner = made.remote
-        made.remote = lambda *arguments: inner(*arguments[:3], HashableList(arguments[3]))
+        made.remote = lambda *arguments: inner(*arguments[:3], HashableList(arguments[3]), *arguments[4:])
         return made
 
     fake.remote = remote  # type: ignore[method-assign]
@@ -145,6 +145,22 @@ def test_a_task_has_its_part_of_a_nodes_memory(job: pathlib.Path, program: str, 
     monkeypatch.setattr(ray, "nodes", lambda: [{"Alive": True, "Resources": resources} for resources in each])
     quern.cluster.run_job(job, num_cpus=2, program=program)
     assert ray.options["memory"] == int(0.9 * (2 << 30))
+
+
+@pytest.mark.parametrize(("gpus", "seen"), [(None, ""), (1, "7")])
+def test_a_task_without_a_gpu_sees_none(job: pathlib.Path, program: str, ray: FakeRay, monkeypatch: pytest.MonkeyPatch, gpus: int | None,
+                                        seen: str) -> None:
+    """--device auto would take one that Ray has given to another task."""
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "7")
+    monkeypatch.setattr(ray, "nodes", lambda: [{"Alive": True, "Resources": {"CPU": 1.0, "GPU": 1.0, "memory": float(1 << 30)}}])
+    noting = job.parent / "noting-quern"
+    noting.write_text(f"""#!/bin/bash
+[ "$1" != task ] || echo "$CUDA_VISIBLE_DEVICES" >>"{job.parent}/gpus"
+exec "{program}" "$@"
+""", encoding="utf-8")
+    noting.chmod(0o755)
+    assert quern.cluster.run_job(job, num_gpus=gpus, program=str(noting)).ran == 3
+    assert (job.parent / "gpus").read_text(encoding="utf-8").splitlines() == [seen] * 3
 
 
 def test_a_killed_worker_is_tried_again(job: pathlib.Path, program: str, ray: FakeRay) -> None:
