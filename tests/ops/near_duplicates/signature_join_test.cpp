@@ -88,9 +88,15 @@ class signature_join_test : public on_place<Tested> {
                                    signature_view{letters.view(), offsets.view(), levels.view()}, bounds,
                                    scope, counts);
         } else {
-            return join_signatures(this->place(),
-                                   device_signatures{letters.view(), offsets.view(), levels.view()}, bounds,
-                                   scope, counts);
+            const device_signatures view{letters.view(), offsets.view(), levels.view()};
+            duplicate_counts by_segments;
+            const pairs found = as_pairs(
+                join_signatures(this->place(), view, bounds, scope, by_segments, segments_use::always));
+            const auto all = join_signatures(this->place(), view, bounds, scope, counts, segments_use::never);
+            EXPECT_EQ(found, as_pairs(all)) << "by segments";
+            EXPECT_EQ(by_segments.compared, counts.compared);
+            EXPECT_EQ(by_segments.candidates, counts.candidates);
+            return all;
         }
     }
 
@@ -239,6 +245,35 @@ TYPED_TEST(signature_join_test, everything_is_near_everything) {
             ASSERT_TRUE(found[next].a == a && found[next].b == b);
 }
 
+TYPED_TEST(signature_join_test, long_signatures_share_segments) {
+    // Sizes around those of warps and queues; signatures at both block sizes; more thresholds than one.
+    for (const std::size_t size : {2u, 31u, 33u, 257u}) {
+        this->expect_reference(make_signatures(20 + size, size, 100, 64), with(duplicate_method::signature));
+        this->expect_reference(make_signatures(21 + size, size, 60, 3), with(duplicate_method::signature));
+    }
+    const auto made = make_signatures(19, 300, 70, 64);
+    duplicate_options options = with(duplicate_method::signature, 256);
+    for (const decimal threshold : {decimal{1, 1000}, decimal{2, 100}, decimal{5, 100}, decimal{6, 100}}) {
+        options.threshold = threshold;
+        this->expect_reference(made, options);
+        this->expect_reference(made, options, {150, false});
+        this->expect_reference(made, options, {299, true});
+    }
+}
+
+TYPED_TEST(signature_join_test, equal_long_signatures_exceed_a_queue) {
+    constexpr std::uint32_t count = 3000;
+    std::mt19937_64 random(20);
+    std::string one(70, '\0'), half(40, '\0');
+    for (char& c : one) c = static_cast<char>(random() % 64);
+    for (char& c : half) c = static_cast<char>(random() % 64);
+    made_signatures made;
+    for (std::uint32_t i = 0; i < count; ++i) made.add(5, one, half);
+    duplicate_counts counts;
+    EXPECT_EQ(this->join(made, with(duplicate_method::signature), {}, counts).size(),
+              std::size_t{count} * (count - 1) / 2);
+}
+
 TYPED_TEST(signature_join_test, every_instruction_set_gives_the_same) {
     if (!std::is_same_v<typename TestFixture::place_type, cpu_place>) GTEST_SKIP() << "of the CPU";
     const auto made = make_signatures(14, 400, 12, 6), longer = make_signatures(15, 60, 300, 20);
@@ -274,7 +309,7 @@ TYPED_TEST(signature_join_test, several_places_join_the_same) {
     const duplicate_options options = with(duplicate_method::signature);
     const signature_bounds bounds(options.slack, options.threshold, options.signature_length);
     for (const std::size_t size : {0u, 1u, 2u, 40u, 1200u}) {
-        const auto made = make_signatures(17, size, 12, 5);
+        const auto made = make_signatures(17, size, size < 1000 ? 70 : 12, 5);
         const signature_view view{made.letters, made.offsets, made.levels};
         for (const duplicate_scope scope : {duplicate_scope{}, {300, true}, {700, false}}) {
             if (scope.first_new > size) continue;
@@ -287,6 +322,9 @@ TYPED_TEST(signature_join_test, several_places_join_the_same) {
                     << size << " texts, " << count << " places";
                 EXPECT_EQ(counts.compared, of_one.compared);
                 EXPECT_EQ(counts.candidates, of_one.candidates);
+                EXPECT_EQ(
+                    as_pairs(join_signatures(places, view, bounds, scope, counts, segments_use::always)),
+                    expected);
             }
         }
     }

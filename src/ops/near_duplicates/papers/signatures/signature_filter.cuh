@@ -98,6 +98,15 @@ __device__ inline tile_rows rows_of(const join_data& data, const tile_list& tile
             static_cast<std::uint32_t>(min(begin + tiles.columns, std::uint64_t{whole.last}))};
 }
 
+/// Pairs of texts, a << 32 | b.
+struct found_pairs {
+    std::uint64_t* pairs;
+    counter* count;
+};
+/// Appends the pairs of the queue that are near, in any order. `longest`: the letters of a signature, at most.
+void measure_pairs(cuda_place& place, const join_data& data, unsigned longest, const pair_queue& queue,
+                   const found_pairs& found);
+
 /// Appends to the queue, except two signatures at their own block sizes, which were compared in segment 0.
 __device__ inline void append_pair(const join_data& data, const pair_queue& queue, std::uint32_t row,
                                    std::uint32_t other) {

@@ -64,16 +64,21 @@ std::vector<candidate> join_signatures(cpu_place& place, const signature_view& s
                                        const signature_bounds& bounds, const duplicate_scope& scope,
                                        duplicate_counts& counts);
 
+/// Whether candidates are found by the segments that signatures share, where these are long enough, or by comparing all.
+enum class segments_use { where_cheaper, always, never };
+
 /// Signatures in device memory, laid out as signature_view.
 struct device_signatures {
     device_span<const std::uint8_t> letters;
     device_span<const std::uint64_t> offsets;
     device_span<const std::uint8_t> levels;
 };
-/// The same on CUDA. Synchronises. Memory: 200 bytes per text for signatures of up to 128 letters, and a queue.
+/// The same on CUDA. Synchronises. Memory: 200 bytes per text for signatures of up to 128 letters, and a queue; 1 KB per
+/// text more by segments, which are not used if that is not left.
 std::vector<candidate> join_signatures(cuda_place& place, const device_signatures& signatures,
                                        const signature_bounds& bounds, const duplicate_scope& scope,
-                                       duplicate_counts& counts);
+                                       duplicate_counts& counts,
+                                       segments_use use = segments_use::where_cheaper);
 
 /// One join in tiles. Places of one type cut it alike, so each tile may be joined on any of them.
 class signature_tiles {
@@ -83,16 +88,26 @@ class signature_tiles {
     virtual std::uint64_t compared() const = 0;  ///< pairs, in all tiles
     /// The candidates of tiles [begin, end), in any order, some repeated. Synchronises.
     virtual std::vector<candidate> join(std::uint64_t begin, std::uint64_t end) = 0;
+    /// Appends the candidates that a part of `parts`, 4 to 32 and the same in every call, of all segments finds. False if tiles are to be joined
+    /// instead; then some may have been found.
+    virtual bool join_by_segments(unsigned /*part*/, unsigned /*parts*/, segments_use /*use*/,
+                                  std::vector<candidate>& /*all*/) {
+        return false;
+    }
+    /// Leaves the tiles of those pairs that segments do not find. Places must agree on it.
+    virtual void keep_short_rows() {}
 };
 /// The signatures, in host memory, and what else is passed outlive the tiles. There are some texts.
 std::unique_ptr<signature_tiles> tiles_of_join(cpu_place& place, const signature_view& signatures,
                                                const signature_bounds& bounds, const duplicate_scope& scope);
 std::unique_ptr<signature_tiles> tiles_of_join(cuda_place& place, const signature_view& signatures,
                                                const signature_bounds& bounds, const duplicate_scope& scope);
-/// As join_signatures(), by several places. Each holds all signatures and takes one range of tiles after another.
+/// As join_signatures(), by several places. Each holds all signatures and takes one range of tiles, or of segments, after
+/// another.
 std::vector<candidate> join_signatures(place_set& places, const signature_view& signatures,
                                        const signature_bounds& bounds, const duplicate_scope& scope,
-                                       duplicate_counts& counts);
+                                       duplicate_counts& counts,
+                                       segments_use use = segments_use::where_cheaper);
 
 /// Sorts and drops repeats.
 inline void sort_candidates(std::vector<candidate>& all) {

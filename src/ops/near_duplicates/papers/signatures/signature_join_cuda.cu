@@ -7,8 +7,7 @@
 #include <bit>
 #include <optional>
 
-#include "ops/near_duplicates/papers/signatures/signature_filter.cuh"
-#include "ops/near_duplicates/papers/signatures/signature_join_bits.hpp"
+#include "ops/near_duplicates/papers/signatures/segment_index.cuh"
 #include "ops/near_duplicates/papers/signatures/thesis_kernels.hpp"
 #include "primitives/scan/scan.hpp"
 #include "primitives/sort/sort.hpp"
@@ -62,13 +61,14 @@ __device__ std::uint32_t first_not_below(const join_data& data, std::uint32_t ke
 
 /// Kind 0: later rows of its own list. Kind 1: new rows for an old one and old rows for a new one, longer or, for one of
 /// the two, of equal length. Every two rows that may be compared are in one window of one of them, the shorter or earlier one.
-/// A signature at its own block size has a window beyond segment 0 only as far as there are doubles.
+/// A signature at its own block size has a window beyond segment 0 only as far as there are doubles. `limit`: the longest row
+/// that may be in a window.
 __device__ window window_of(const join_data& data, const std::int32_t* longest_double, std::uint32_t row,
-                            unsigned kind, bool within_new) {
+                            unsigned kind, bool within_new, int limit) {
     const std::uint32_t key = data.keys[row];
     const unsigned segment = segment_in(key), length = length_in(key);
     const bool is_new = is_new_in(key);
-    int longest = data.longest[length];
+    int longest = min(data.longest[length], limit);
     if (segment != 0 && (data.sources[row] & 1) == 0)
         longest = min(longest, longest_double[2 * segment + ((kind == 0) == is_new ? 1 : 0)]);
     if (longest < static_cast<int>(length)) return {0, 0};
@@ -83,11 +83,9 @@ __device__ window window_of(const join_data& data, const std::int32_t* longest_d
 /// One block per group of rows, one thread per row. Computes both windows of each row, the span of the group's windows
 /// (from a multiple of the alignment on), the maximum tiles in a span of each band, and the pairs in the windows of segment
 /// 0. Groups past the rows have empty spans.
-__global__ __launch_bounds__(group_rows) void find_windows_kernel(join_data data,
-                                                                  const std::int32_t* longest_double,
-                                                                  bool within_new, std::uint32_t columns,
-                                                                  window* windows, window* spans,
-                                                                  std::uint32_t* tiles, counter* compared) {
+__global__ __launch_bounds__(group_rows) void find_windows_kernel(
+    join_data data, const std::int32_t* longest_double, bool within_new, int limit, std::uint32_t columns,
+    window* windows, window* spans, std::uint32_t* tiles, counter* compared) {
     __shared__ std::uint32_t first[2], last[2];
     __shared__ counter pairs;
     if (threadIdx.x < 2) {
@@ -98,7 +96,7 @@ __global__ __launch_bounds__(group_rows) void find_windows_kernel(join_data data
     __syncthreads();
     const std::uint32_t row = blockIdx.x * group_rows + threadIdx.x;
     for (unsigned kind = 0; kind < 2 && row < data.rows; ++kind) {
-        const window w = window_of(data, longest_double, row, kind, within_new);
+        const window w = window_of(data, longest_double, row, kind, within_new, limit);
         windows[std::size_t{kind} * data.rows + row] = w;
         if (w.first >= w.last) continue;
         atomicMin(&first[kind], w.first);
@@ -116,61 +114,6 @@ __global__ __launch_bounds__(group_rows) void find_windows_kernel(join_data data
     if (threadIdx.x == 0 && pairs != 0) atomicAdd(compared, pairs);
 }
 
-/// The positions of each letter in a pattern, by the six bits of its letters, so that it stays in registers.
-template <unsigned Words>
-struct letter_planes {
-    std::uint64_t planes[6][Words];
-    constexpr std::uint64_t operator()(std::uint8_t letter, unsigned word) const {
-        std::uint64_t differs = 0;
-        for (unsigned b = 0; b < 6; ++b)
-            differs |= planes[b][word] ^ (std::uint64_t{0} - (letter >> b & std::uint64_t{1}));
-        return ~differs;
-    }
-};
-
-/// One thread per pair of the queue, then the next one a whole grid later. Appends (a << 32 | b) of the candidates.
-template <unsigned Words>
-__global__ void measure_pairs_kernel(join_data data, pair_queue queue, std::uint64_t* found,
-                                     counter* found_count) {
-    const counter count = min(*queue.count, queue.capacity);
-    for (counter p = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x; p < count;
-         p += std::uint64_t{gridDim.x} * blockDim.x) {
-        source_pair pair = queue.pairs[p];
-        std::uint64_t begin_a = data.offsets[pair.a], begin_b = data.offsets[pair.b];
-        auto length_a = static_cast<unsigned>(data.offsets[pair.a + 1] - begin_a),
-             length_b = static_cast<unsigned>(data.offsets[pair.b + 1] - begin_b);
-        if (length_a > length_b) {  // the shorter one is the pattern
-            std::uint64_t begin = begin_a;
-            begin_a = begin_b;
-            begin_b = begin;
-            const unsigned length = length_a;
-            length_a = length_b;
-            length_b = length;
-        }
-        const int bound = data.largest[length_a + length_b];
-        int distance = static_cast<int>(length_b);
-        if (length_a != 0) {
-            letter_planes<Words> pattern;
-#pragma unroll
-            for (unsigned w = 0; w < Words; ++w) {
-#pragma unroll
-                for (unsigned b = 0; b < 6; ++b) pattern.planes[b][w] = 0;
-                const unsigned end = min(length_a, 64 * (w + 1));
-                for (unsigned i = 64 * w; i < end; ++i) {
-                    const std::uint64_t letter = data.letters[begin_a + i];
-#pragma unroll
-                    for (unsigned b = 0; b < 6; ++b)
-                        pattern.planes[b][w] |= (letter >> b & 1) << (i - 64 * w);
-                }
-            }
-            distance = bit_distance<Words>(pattern, length_a, data.letters + begin_b, length_b, bound);
-        }
-        if (distance > bound) continue;
-        const std::uint64_t a = min(pair.a, pair.b) / 2, b = max(pair.a, pair.b) / 2;
-        found[atomicAdd(found_count, counter{1})] = a << 32 | b;
-    }
-}
-
 cuda::launch_shape one_thread_each(std::uint64_t items) {
     return {cuda::blocks_for(items, threads), threads};
 }
@@ -181,8 +124,9 @@ class device_join {
     device_join(cuda_place& place, const device_signatures& signatures, const signature_bounds& bounds,
                 const duplicate_scope& scope)
         : place_(place),
-          texts_(static_cast<std::uint32_t>(signatures.levels.size())),
-          longest_length_(bounds.length()) {
+          bounds_(bounds),
+          scope_(scope),
+          texts_(static_cast<std::uint32_t>(signatures.levels.size())) {
         const std::uint32_t rows = 3 * texts_;
         keys_ = make_array<std::uint32_t>(place, rows, "the rows of the signatures");
         sources_ = make_array<std::uint32_t>(place, rows, "the rows of the signatures");
@@ -203,8 +147,7 @@ class device_join {
                      longest_double_.data());
         primitives::sort_pairs(place, keys_.span(), sources_.span(),
                                {primitives::order::ascending, key_bits});
-        filter_.emplace(place, data_, bounds);
-        make_tiles(scope.within_new);
+        compared_ = make_tiles(bounds.length());
 
         const std::uint64_t one_tile = std::uint64_t{group_rows} * columns();
         const std::uint64_t enough = std::clamp(std::uint64_t{16} * texts_, min_queue, 4 * min_queue);
@@ -219,18 +162,47 @@ class device_join {
 
     std::vector<candidate> join(std::uint64_t begin, std::uint64_t end) {
         std::vector<candidate> all;
-        const std::uint64_t max_tiles = pairs_of_a_launch / group_rows / columns();
-        std::uint64_t maximum = max_tiles;
-        for (std::uint64_t tile = begin; tile < end;) {
-            place_.ctx().check_stop();
-            const std::uint64_t count = std::min(maximum, end - tile);
-            if (!join_tiles(tile, count, all)) {  // one tile always fits
-                maximum = count / 2;
-                continue;
-            }
-            tile += count;
-            maximum = std::min(2 * maximum, max_tiles);
-        }
+        index_.reset();
+        if (!filter_ && begin < end) filter_.emplace(place_, data_, bounds_);
+        const tile_list tiles{windows_.data(), spans_.data(), starts_.data(), groups_, columns()};
+        join_ranges(begin, end, pairs_of_a_launch / group_rows / columns(), all,
+                    [&](std::uint64_t first, std::uint64_t count, const pair_queue& queue) {
+                        filter_->pass(tiles, first, count, queue);
+                    });
+        return all;
+    }
+
+    /// Appends the candidates whose longer row has segments that begin with grams of a part of `parts`. False if comparing
+    /// all rows is cheaper, or memory is short; candidates found until then do no harm.
+    bool join_by_segments(unsigned part, unsigned parts, segments_use use, std::vector<candidate>& all) {
+        const std::uint64_t products =
+            use == segments_use::always ? ~std::uint64_t{0} : tile_count_ * group_rows * columns();
+        if (use == segments_use::never || !fits_segments(products, parts)) return false;
+        if (!index_)
+            index_.emplace(place_, data_, windows_.data(), longest_double_.data(), 2ull * texts_,
+                           scope_.first_new > 0, bounds_, parts);
+        place_.ctx().check_stop();
+        if (!index_->list(part, products / parts)) return false;
+        const std::uint64_t warps = (index_->size() + 31) / 32;
+        return join_ranges(
+            0, warps, warps, all, [&](std::uint64_t first, std::uint64_t count, const pair_queue& queue) {
+                index_->pass(32 * first, std::min(32 * (first + count), index_->size()), queue);
+            });
+    }
+    /// From now on tiles have only the pairs whose longer row is too short for segments.
+    void keep_short_rows() {
+        index_.reset();
+        make_tiles(static_cast<int>(shortest_in_segments(bounds_)) - 1);
+    }
+
+    /// The candidates of all tiles.
+    std::vector<candidate> join_all(segments_use use) {
+        std::vector<candidate> all;
+        unsigned part = 0;
+        while (part < min_gram_parts && join_by_segments(part, min_gram_parts, use, all)) ++part;
+        if (part == min_gram_parts) keep_short_rows();
+        const std::vector<candidate> of_tiles = join(0, size());
+        all.insert(all.end(), of_tiles.begin(), of_tiles.end());
         return all;
     }
 
@@ -241,7 +213,8 @@ class device_join {
     /// Columns of a tile: few if there are few rows, so that all multiprocessors get work.
     std::uint32_t columns() const { return data_.rows < 200'000 ? 512 : 2048; }
 
-    void make_tiles(bool within_new) {
+    /// Tiles of the pairs whose longer row has at most `limit` letters. Returns the pairs in windows of segment 0.
+    std::uint64_t make_tiles(int limit) {
         groups_ = cuda::blocks_for(data_.rows, group_rows * band_groups) * band_groups;
         const std::size_t bands = 2 * std::size_t{groups_} / band_groups;
         windows_ = make_array<window>(place_, 2 * std::size_t{data_.rows}, "windows of rows");
@@ -252,26 +225,51 @@ class device_join {
         place_.fill_bytes(tiles.data(), 0, tiles.span().size_bytes());
         place_.fill_bytes(compared.data(), 0, sizeof(counter));
         QUERN_LAUNCH(place_, (cuda::launch_shape{groups_, group_rows}), find_windows_kernel, data_,
-                     longest_double_.data(), within_new, columns(), windows_.data(), spans_.data(),
-                     tiles.data(), compared.data());
+                     longest_double_.data(), scope_.within_new, limit, columns(), windows_.data(),
+                     spans_.data(), tiles.data(), compared.data());
         primitives::exclusive_scan<std::uint32_t, std::uint64_t>(place_, tiles.span(), starts_.span());
-        place_.copy_out(&compared_, compared.data(), sizeof compared_);
+        std::uint64_t pairs = 0;
+        place_.copy_out(&pairs, compared.data(), sizeof pairs);
         place_.copy_out(&tile_count_, starts_.data() + bands, sizeof tile_count_);
         tile_count_ *= band_groups;
+        return pairs;
+    }
+
+    bool fits_segments(std::uint64_t products, unsigned parts) const {
+        constexpr std::uint64_t min_of_row = 15'000;  // some fifty grams
+        const std::uint64_t bytes =                   // besides the lists of a part
+            2ull * texts_ * (bounds_.length() + 28) + data_.rows * (12ull * parts + 24);
+        return bounds_.length() <= max_segmented && shortest_in_segments(bounds_) <= bounds_.length() &&
+               std::uint64_t{data_.rows} << std::bit_width(bounds_.length()) <= std::uint64_t{1} << 32 &&
+               (index_ || bytes <= place_.memory().left() / 2) && min_of_row * data_.rows <= products;
+    }
+
+    /// Calls pass(first, count, queue) for ranges of units, at most `most` at once, and collects candidates. Repeats a range
+    /// in halves if more pairs pass than the queue holds; false if one unit is too much.
+    template <class Pass>
+    bool join_ranges(std::uint64_t begin, std::uint64_t end, std::uint64_t most, std::vector<candidate>& all,
+                     const Pass& pass) {
+        std::uint64_t maximum = most;
+        while (begin < end) {
+            place_.ctx().check_stop();
+            const std::uint64_t count = std::min(maximum, end - begin);
+            place_.fill_bytes(counters_.data(), 0, counters_.span().size_bytes());
+            const pair_queue queue{queue_.data(), counters_.data(), capacity_};
+            pass(begin, count, queue);
+            if (!collect(queue, all)) {
+                if (count == 1) return false;
+                maximum = count / 2;
+                continue;
+            }
+            begin += count;
+            maximum = std::min(2 * maximum, most);
+        }
+        return true;
     }
 
     /// False if more pairs passed the filter than the queue holds; nothing was taken then.
-    bool join_tiles(std::uint64_t first, std::uint64_t count, std::vector<candidate>& all) {
-        place_.fill_bytes(counters_.data(), 0, counters_.span().size_bytes());
-        const pair_queue queue{queue_.data(), counters_.data(), capacity_};
-        filter_->pass({windows_.data(), spans_.data(), starts_.data(), groups_, columns()}, first, count,
-                      queue);
-        if (longest_length_ <= 128)
-            measure<2>(queue);
-        else if (longest_length_ <= 256)
-            measure<4>(queue);
-        else
-            measure<16>(queue);
+    bool collect(const pair_queue& queue, std::vector<candidate>& all) {
+        measure_pairs(place_, data_, bounds_.length(), queue, {found_.data(), counters_.data() + 1});
         counter passed_and_found[2];
         place_.copy_out(passed_and_found, counters_.data(), sizeof passed_and_found);
         if (passed_and_found[0] > capacity_) return false;
@@ -283,15 +281,12 @@ class device_join {
         return true;
     }
 
-    template <unsigned Words>
-    void measure(const pair_queue& queue) {
-        QUERN_LAUNCH(place_, (cuda::launch_shape{place_.multiprocessors() * 16, 128}),
-                     measure_pairs_kernel<Words>, data_, queue, found_.data(), counters_.data() + 1);
-    }
+    static constexpr unsigned max_segmented = 256;  // letters: a number of a segment has seven bits
 
     cuda_place& place_;
+    const signature_bounds& bounds_;
+    duplicate_scope scope_;
     std::uint32_t texts_;
-    unsigned longest_length_;
     cuda_array<std::uint32_t> keys_, sources_;
     cuda_array<std::int32_t> tables_, longest_double_;
     cuda_array<std::uint64_t> starts_, found_;
@@ -300,6 +295,7 @@ class device_join {
     cuda_array<counter> counters_;
     join_data data_{};
     std::optional<row_filter> filter_;
+    std::optional<segment_index> index_;
     std::uint32_t groups_ = 0;
     std::uint64_t compared_ = 0, tile_count_ = 0, capacity_ = 0;
 };
@@ -326,6 +322,11 @@ class device_tiles final : public signature_tiles {
     std::vector<candidate> join(std::uint64_t begin, std::uint64_t end) override {
         return join_.join(begin, end);
     }
+    bool join_by_segments(unsigned part, unsigned parts, segments_use use,
+                          std::vector<candidate>& all) override {
+        return join_.join_by_segments(part, parts, use, all);
+    }
+    void keep_short_rows() override { join_.keep_short_rows(); }
 
   private:
     copied_signatures signatures_;
@@ -341,12 +342,12 @@ std::unique_ptr<signature_tiles> tiles_of_join(cuda_place& place, const signatur
 
 std::vector<candidate> join_signatures(cuda_place& place, const device_signatures& signatures,
                                        const signature_bounds& bounds, const duplicate_scope& scope,
-                                       duplicate_counts& counts) {
+                                       duplicate_counts& counts, segments_use use) {
     check_texts(signatures.levels.size());
     if (signatures.levels.empty()) return {};
-    device_join tiles(place, signatures, bounds, scope);
-    counts.compared += tiles.compared();
-    std::vector<candidate> all = tiles.join(0, tiles.size());
+    device_join join(place, signatures, bounds, scope);
+    counts.compared += join.compared();
+    std::vector<candidate> all = join.join_all(use);
     sort_candidates(all);
     counts.candidates += all.size();
     return all;

@@ -2,6 +2,8 @@
 // The method `signature` on several devices. The host makes the signatures. Each device holds all of them, a small part of the
 // texts, and joins tiles; then each decides candidates, with their texts.
 #include <algorithm>
+#include <atomic>
+#include <memory>
 #include <span>
 
 #include "device/place_set.hpp"
@@ -11,9 +13,30 @@
 
 namespace quern::near_duplicates_detail {
 
+namespace {
+
+/// By segments if all places agree on it: the tiles are then those that these leave.
+void join_segments(place_set& places, std::span<const std::unique_ptr<signature_tiles>> tiles,
+                   segments_use use, std::vector<candidate>& all) {
+    constexpr std::size_t parts_of_place = 4, max_parts = 32;
+    const auto parts = static_cast<unsigned>(std::min(parts_of_place * places.size(), max_parts));
+    std::vector<std::vector<candidate>> found(parts);
+    std::atomic<bool> everywhere{true};
+    places.for_each_unit(parts, [&](auto&, cpu_place&, std::size_t part, std::size_t index) {
+        if (everywhere &&
+            !tiles[index]->join_by_segments(static_cast<unsigned>(part), parts, use, found[part]))
+            everywhere = false;
+    });
+    if (!everywhere) return;
+    for (const std::vector<candidate>& some : found) all.insert(all.end(), some.begin(), some.end());
+    places.on_each([&](auto&, cpu_place&, std::size_t index) { tiles[index]->keep_short_rows(); });
+}
+
+}  // namespace
+
 std::vector<candidate> join_signatures(place_set& places, const signature_view& signatures,
                                        const signature_bounds& bounds, const duplicate_scope& scope,
-                                       duplicate_counts& counts) {
+                                       duplicate_counts& counts, segments_use use) {
     constexpr std::size_t units_of_place = 16;
     check_texts(signatures.levels.size());
     if (signatures.levels.empty()) return {};
@@ -21,13 +44,14 @@ std::vector<candidate> join_signatures(place_set& places, const signature_view& 
     places.on_each([&](auto& place, cpu_place&, std::size_t index) {
         tiles[index] = tiles_of_join(place, signatures, bounds, scope);
     });
+    std::vector<candidate> all;
+    join_segments(places, tiles, use, all);
     const std::uint64_t size = tiles[0]->size(), units = std::min(size, units_of_place * places.size());
     std::vector<std::vector<candidate>> found(units);
     places.for_each_unit(units, [&](auto&, cpu_place&, std::size_t unit, std::size_t index) {
         found[unit] = tiles[index]->join(size * unit / units, size * (unit + 1) / units);
     });
     counts.compared += tiles[0]->compared();
-    std::vector<candidate> all;
     for (const std::vector<candidate>& some : found) all.insert(all.end(), some.begin(), some.end());
     sort_candidates(all);
     counts.candidates += all.size();

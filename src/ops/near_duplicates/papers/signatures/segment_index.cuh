@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// For the .cu files of the signature join: candidates by segments that rows share, for joins of which comparing all rows
+// takes longer. signature_segments.hpp has the rules.
+#pragma once
+
+#include <cstdint>
+
+#include "ops/near_duplicates/papers/signatures/signature_filter.cuh"
+#include "ops/near_duplicates/papers/signatures/signature_segments.hpp"
+
+namespace quern::near_duplicates_detail {
+
+/// The length from which all strings have segments; above `bounds.length()` if none have.
+inline unsigned shortest_in_segments(const signature_bounds& bounds) {
+    unsigned shortest = bounds.length() + 1;
+    while (shortest > 0 && segments_of(shortest - 1, bounds.at(2 * (shortest - 1))) != 0) --shortest;
+    return shortest;
+}
+
+/// Grams [first, last), at most 2^part_bits: the sort takes two passes of 8 bits.
+struct gram_part {
+    std::uint32_t first, last;
+};
+inline constexpr unsigned min_gram_parts = 4, max_gram_parts = 32, part_bits = 16;
+static_assert(min_gram_parts << part_bits == 1u << gram_bits);
+constexpr unsigned part_with_gram(std::uint32_t gram, unsigned parts) {
+    return gram * parts >> gram_bits;
+}
+/// Those that part_with_gram() assigns to a part.
+constexpr gram_part part_of_grams(unsigned part, unsigned parts) {
+    const auto begin = [&](std::uint32_t p) { return ((p << gram_bits) + parts - 1) / parts; };
+    return {begin(part), begin(part + 1)};
+}
+
+/// What the kernels read of an index.
+struct index_data {
+    const std::uint8_t* segments;  ///< segments_of() each length, 0 for those that are too short
+    const std::uint32_t* padded;   ///< strings with four bytes before and eight or more after, no_letter
+    const window* windows;         ///< of rows; two kinds
+    const std::int32_t* longest_double;
+    unsigned stride;         ///< bytes of a padded string, a multiple of 16
+    unsigned position_bits;  ///< a place is row << position_bits | position
+    unsigned kinds;          ///< 1 if no row is old
+};
+
+/// Grams of rows, as the shorter of a pair, and segments of rows, as the longer. Sorted by gram, rows ascend.
+struct gram_lists {
+    const std::uint32_t* grams;
+    const std::uint32_t* places;
+    std::uint64_t count;
+    const window* buckets[2];          ///< of each gram: its segments, even and odd ones
+    const std::uint64_t* segments[2];  ///< (number << 24 | its three neighbours) << 32 | row
+};
+
+class segment_index {
+  public:
+    /// What is passed outlives it. `longest_double` as for the windows. `parts`: min_gram_parts to max_gram_parts.
+    segment_index(cuda_place& place, const join_data& data, const window* windows,
+                  const std::int32_t* longest_double, std::uint64_t strings, bool has_old,
+                  const signature_bounds& bounds, unsigned parts);
+
+    /// Lists the grams of a part, unless this and comparing take longer than `budget` products of rows. Synchronises.
+    bool list(unsigned part, std::uint64_t budget);
+    /// Grams of rows that were listed.
+    std::uint64_t size() const { return lists_.count; }
+    /// Appends the pairs that share segments, of grams [first, last) of rows, to the queue; some more than once.
+    void pass(std::uint64_t first, std::uint64_t last, const pair_queue& queue);
+
+  private:
+    std::uint64_t comparisons();
+
+    cuda_place& place_;
+    join_data data_;
+    unsigned parts_;
+    index_data index_{};
+    cuda_array<std::uint8_t> segments_of_length_;
+    cuda_array<std::uint32_t> padded_, counts_, grams_, places_;
+    cuda_array<std::uint64_t> starts_, segments_[2];
+    cuda_array<window> buckets_;
+    gram_lists lists_{};
+};
+
+}  // namespace quern::near_duplicates_detail
