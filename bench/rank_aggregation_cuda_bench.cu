@@ -5,7 +5,8 @@
 // held, seconds by the host's clock from the call to the results in host memory (median; one call if the stride is 100).
 //   paper  the paper's case, uniform scores in 4 lists, 1 to 10 million objects, k = 100: auto, segmented of stride 100 and
 //          of one object in a hundred
-//   kinds  10 million objects in 4 lists, all kinds of scores, k of 10, 100 and 10,000: auto; with new columns, and with kept ones
+//   kinds  10 million objects in 4 lists, all kinds of scores, k of 10, 100 and 10,000: auto, the first call and later ones; with
+//          new columns, and with kept ones
 //   large  100 million objects in 8 lists
 //   several  100 million objects in 8 lists, held by one GPU and by all; only if named. Lines of its own: milliseconds to load
 //          the lists from host memory, of the first call and of later ones, and the ratios
@@ -131,6 +132,7 @@ class measured_lists {
             lists_->columns() = {};
             return automatic(*lists_, rule, k);
         });
+        one("auto again", 0, 16, [&] { return automatic(*lists_, rule, k); });
         for (const std::uint32_t stride : strides)
             one("segmented", stride, stride < 1000 ? 1 : 4,
                 [&] { return segmented(*lists_, rule, k, stride); });

@@ -32,6 +32,8 @@ struct device_result {
 struct score_columns {
     cuda_array<std::byte> cells;  ///< Score, or uint32 ranks; all bits set if the object is not in the list
     bool made = false, ranks = false;
+    cuda_array<std::uint16_t> windows;  ///< rank_windows.cuh; kept like columns
+    bool tied = false;                  ///< windows did not decide, and are not tried again
 };
 
 template <class Score>
@@ -91,6 +93,10 @@ device_result segmented(device_lists<Score>& lists, const scoring& rule, std::ui
 /// The method that `automatic` tries. False if reading everything is better.
 template <class Score>
 bool stops_early(device_lists<Score>& lists, const scoring& rule, std::uint32_t k, device_result& raw_result);
+/// Reads everything, but bounds of all objects leave few to score. False if they leave too many.
+template <class Score>
+bool find_by_windows(device_lists<Score>& lists, const scoring& rule, std::uint32_t k,
+                     device_result& raw_result);
 template <class Score>
 device_result read_everything(device_lists<Score>& lists, const scoring& rule, std::uint32_t k);
 

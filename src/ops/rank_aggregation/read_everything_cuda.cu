@@ -15,6 +15,7 @@ namespace quern::rank_aggregation_detail {
 namespace {
 
 constexpr std::uint32_t no_rank = ~std::uint32_t{0};
+constexpr std::uint32_t worth_windows = 1u << 23;  // with fewer objects, columns of scores are as fast
 
 template <class Cell>
 __device__ bool is_present(Cell cell) {
@@ -212,11 +213,16 @@ template device_result read_everything(device_lists<double>&, const scoring&, st
 
 template <class Score>
 device_result automatic(device_lists<Score>& lists, const scoring& rule, std::uint32_t k) {
-    const score_columns& columns = lists.columns();
-    const bool stream = columns.made && columns.ranks == (rule.rule() == aggregate::rrf);
+    score_columns& columns = lists.columns();
+    if (columns.made && columns.ranks == (rule.rule() == aggregate::rrf))
+        return read_everything(lists, rule, k);
     device_result raw_result;
-    if (!stream && stops_early(lists, rule, k, raw_result)) return raw_result;
-    return read_everything(lists, rule, k);
+    if (columns.windows.size() == 0 && stops_early(lists, rule, k, raw_result)) return raw_result;
+    const bool bounds_help = lists.objects() >= worth_windows && k <= lists.objects() / 512 && !columns.tied;
+    if (bounds_help && find_by_windows(lists, rule, k, raw_result = {})) return raw_result;
+    raw_result = read_everything(lists, rule, k);
+    columns.tied |= bounds_help;
+    return raw_result;
 }
 template device_result automatic(device_lists<float>&, const scoring&, std::uint32_t);
 template device_result automatic(device_lists<double>&, const scoring&, std::uint32_t);

@@ -9,6 +9,7 @@
 #include <type_traits>
 
 #include "on_each_place.hpp"
+#include "ops/rank_aggregation/device_lists.hpp"
 #include "ops/rank_aggregation/list_set.hpp"
 #include "ops/rank_aggregation/lists_by_objects.hpp"
 #include "ops/rank_aggregation/ranked_lists.hpp"
@@ -236,6 +237,64 @@ TYPED_TEST(rank_aggregation_places, columns_longer_than_small_buckets) {
     for (const aggregate rule : {aggregate::min, aggregate::rrf})
         EXPECT_TRUE(pairs_of(set.top_k({.k = 1000, .score = rule})) == best_of_long_lists(lists, rule, 1000))
             << aggregate_names[static_cast<std::size_t>(rule)];
+}
+
+/// Bounds decide nothing: half of the objects have the best score.
+TYPED_TEST(rank_aggregation_places, long_lists_of_equal_scores) {
+    if (tested_with().small_sizes || std::is_same_v<typename TypeParam::place_type, cpu_place>)
+        GTEST_SKIP() << "for GPUs";
+    ranked_lists<float> lists = long_lists((1u << 23) + 11);
+    for (std::vector<float>& scores : lists.scores) std::ranges::fill(scores, 0.5f);
+    ranked_list_set set = placed(lists, this->ctx());
+    for (int call = 0; call < 2; ++call)
+        EXPECT_TRUE(pairs_of(set.top_k({.k = 1000})) == best_of_long_lists(lists, aggregate::sum, 1000));
+}
+
+/// What long lists take, with lists of all lengths.
+TYPED_TEST(rank_aggregation_places, bounds_of_windows_leave_the_best) {
+    if constexpr (std::is_same_v<typename TypeParam::place_type, cpu_place>) {
+        GTEST_SKIP() << "for GPUs";
+    } else {
+        using namespace rank_aggregation_detail;
+        const bool few = tested_with().small_sizes;
+        const auto expect_best = [&]<class Score>(list_kind kind, std::uint32_t objects, std::size_t count) {
+            auto made = make_lists<Score>(kind, objects, count, objects + count);
+            for (const aggregate rule : every_rule) {
+                if (few && rule != aggregate::sum && rule != aggregate::rrf) continue;
+                give_weights(made, rule);
+                const auto views = made.views();
+                std::vector<list_rule> rules;
+                for (const auto& view : views) rules.push_back({view.weight, view.floor});
+                device_lists<Score> held(this->place(), views, objects, true);
+                for (const std::uint32_t k : {1u, 10u, 700u}) {
+                    const aggregation_options options{.k = k, .score = rule};
+                    const auto expected = reference::best_of_lists<Score>(views, options);
+                    device_result found;
+                    const bool decided = find_by_windows(held, scoring(rules, options), k, found);
+                    const bool differ = kind == list_kind::uniform || kind == list_kind::correlated ||
+                                        kind == list_kind::heavy_tailed;
+                    if (differ) {
+                        EXPECT_EQ(decided, expected.size() == k) << objects << " objects, k " << k;
+                    }
+                    if (!decided) continue;
+                    ASSERT_EQ(found.ids.size(), expected.size());
+                    for (std::size_t j = 0; j < k; ++j) {
+                        ASSERT_EQ(found.ids[j], expected[j].id)
+                            << aggregate_names[static_cast<std::size_t>(rule)] << " of " << count
+                            << " lists of " << objects << ", kind " << static_cast<int>(kind) << ", k " << k;
+                        ASSERT_EQ(found.scores[j], expected[j].score);
+                    }
+                }
+            }
+        };
+        for (const list_kind kind : every_list_kind) {
+            for (const std::uint32_t objects : {1u, 31u, 33u, 257u, 4097u, few ? 9'000u : 60'000u})
+                for (const std::size_t count : {1u, 3u, 4u, 9u})
+                    if (!few || count == 3) expect_best.template operator()<float>(kind, objects, count);
+            expect_best.template operator()<double>(kind, 5'000, 5);
+        }
+        if (!few) expect_best.template operator()<double>(list_kind::correlated, 20'000, 64);
+    }
 }
 
 TYPED_TEST(rank_aggregation_places, products_beyond_doubles_keep_their_order) {
