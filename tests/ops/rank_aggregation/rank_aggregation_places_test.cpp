@@ -228,13 +228,26 @@ TYPED_TEST(rank_aggregation_places, columns_longer_than_a_cache) {
     }
 }
 
-/// More objects than 1,024 buckets of a GPU have cells for: larger buckets, or ranges of objects. `min` reads everything.
+/// More objects than 1,024 buckets of a GPU have cells for: larger buckets, or ranges of objects. `min` reads everything: by
+/// columns of scores for so great a k, then by them again, and reciprocal ranks by windows.
 TYPED_TEST(rank_aggregation_places, columns_longer_than_small_buckets) {
     if (tested_with().small_sizes || std::is_same_v<typename TypeParam::place_type, cpu_place>)
         GTEST_SKIP() << "for GPUs";
     const ranked_lists<float> lists = long_lists((1u << 24) + 700'001);
     ranked_list_set set = placed(lists, this->ctx());
-    for (const aggregate rule : {aggregate::min, aggregate::rrf})
+    for (const auto& [rule, k] :
+         {std::pair(aggregate::min, 40'000u), {aggregate::min, 1000u}, {aggregate::rrf, 1000u}})
+        EXPECT_TRUE(pairs_of(set.top_k({.k = k, .score = rule})) == best_of_long_lists(lists, rule, k))
+            << aggregate_names[static_cast<std::size_t>(rule)] << ", k " << k;
+}
+
+/// The same with windows of ranks first, which later calls have.
+TYPED_TEST(rank_aggregation_places, windows_longer_than_small_buckets) {
+    if (tested_with().small_sizes || std::is_same_v<typename TypeParam::place_type, cpu_place>)
+        GTEST_SKIP() << "for GPUs";
+    const ranked_lists<float> lists = long_lists((1u << 24) + 700'001);
+    ranked_list_set set = placed(lists, this->ctx());
+    for (const aggregate rule : {aggregate::min, aggregate::rrf, aggregate::mean, aggregate::max})
         EXPECT_TRUE(pairs_of(set.top_k({.k = 1000, .score = rule})) == best_of_long_lists(lists, rule, 1000))
             << aggregate_names[static_cast<std::size_t>(rule)];
 }
