@@ -15,6 +15,7 @@
 #include "device/cpu/parallel.hpp"
 #include "device/files/file_writer.hpp"
 #include "device/files/scratch_folder.hpp"
+#include "device/own_threads.hpp"
 #include "io/files/atomic_folder.hpp"
 #include "io/files/mapped_file.hpp"
 #include "ops/word_similarity/similarity_methods.hpp"
@@ -234,12 +235,16 @@ class words_run {
             of_triples() ? triples_->triples.memory_bytes()
                          : corpus_->numbers.memory_bytes() + 4 * corpus_->document_lengths.capacity();
         const context ctx = with_extra_memory(held + vocabulary_.memory().used() + memory_of_documents() +
-                                              held_by_counting());
+                                              held_by_counting() + share_of_vectors());
         const std::uint32_t relations = of_triples() ? triples_->relations.size() : 0;
         context_counter counter(words_, relations, params_.counting, ctx);
         of_triples() ? push_triples(counter) : push_words(counter);
         chosen_.id_of = {};
         clock_.end_stage("count", 0);
+        if (makes_vectors_alongside()) {
+            require_documents();
+            making_vectors_.start([this] { made_vectors_ = decompose(with_share_of_memory()); });
+        }
 
         ctx_.report({"weigh", 0, 0, "words"});
         matrix_ = counter.pmi(params_.pmi,
@@ -366,7 +371,8 @@ class words_run {
         writer_.end_contexts(matrix_);
         map_contexts();
         clock_.end_stage("write", writer_.bytes());
-        if (makes_vectors()) make_vectors();
+        const bool vectors_are_made = makes_vectors_alongside();
+        if (makes_vectors() && !vectors_are_made) make_vectors();
         const context ctx = context_to_compare();
         const similarity_options requested = similarity_of(options_);
         neighbour_lists lists;
@@ -376,12 +382,23 @@ class words_run {
             lists = similar_vectors(vectors_, params_.lsa_measure, params_.top, ctx);
             writer_.append_neighbours(lists.words, lists.scores);
         } else {
+            if (vectors_are_made) {
+                lists = similar_words(contexts(), requested, ctx);
+                clock_.end_stage("similar", 0);
+                ctx_.report({"vectors", 0, 0, "blocks"});
+                making_vectors_.wait();
+                vectors_ = std::move(made_vectors_);
+                write_vectors();
+            }
             const neighbour_sink sink = [&](std::span<const std::uint32_t> words,
                                             std::span<const double> scores) {
                 writer_.append_neighbours(words, scores);
             };
-            lists = job_.empty() ? similar_words(contexts(), requested, ctx, sink)
-                                 : merge_neighbours(job_, words_, params_.top, ctx, sink);
+            if (vectors_are_made)
+                sink(lists.words, lists.scores);
+            else
+                lists = job_.empty() ? similar_words(contexts(), requested, ctx, sink)
+                                     : merge_neighbours(job_, words_, params_.top, ctx, sink);
         }
         info_.neighbours = lists.offsets.back();
         clock_.end_stage("similar", 0);
@@ -393,27 +410,57 @@ class words_run {
 
     context context_to_compare() const {
         constexpr std::uint64_t sums_of_a_word = 64;
-        return with_extra_memory(held_bytes() + 4 * vectors_.values.size() +
+        return with_extra_memory(held_bytes() + 4 * vectors_.values.size() + memory_alongside() +
                                  words_ * (sums_of_a_word + bytes_of_kept_neighbours()));
     }
 
-    void make_vectors() {
+    /// Whether the host makes vectors while a GPU weighs and compares, if memory is not short.
+    bool makes_vectors_alongside() const {
+        constexpr std::uint64_t enough = std::uint64_t{8} << 30;
+        return by_documents() && params_.top != 0 && params_.measure != word_measure::lsa && job_.empty() &&
+               ctx_.device.where == device_choice::kind::cuda && ctx_.memory_limit() >= enough;
+    }
+    std::uint64_t share_of_vectors() const { return makes_vectors_alongside() ? ctx_.memory_limit() / 8 : 0; }
+    std::uint64_t memory_alongside() const {
+        return makes_vectors_alongside() ? share_of_vectors() + memory_of_documents() : 0;
+    }
+    /// For the vectors then: nothing is reported from another thread.
+    context with_share_of_memory() const {
+        context result = with_memory(share_of_vectors());
+        result.on_progress = {};
+        result.on_log = {};
+        return result;
+    }
+
+    void require_documents() const {
         if (by_documents() && documents_->documents() < 2) {
             refuse("latent semantic analysis of documents needs two documents");
         }
+    }
+
+    void make_vectors() {
+        require_documents();
         ctx_.report({"vectors", 0, 0, "blocks"});
+        vectors_ = decompose(with_extra_memory(held_bytes() + memory_of_documents()));
+        write_vectors();
+    }
+
+    word_vectors decompose(const context& ctx) {
         if (by_documents()) documents_->finish();
         const context_matrix_view matrix = by_documents() ? documents_->view() : contexts();
         svd_options requested;
         const auto smaller = std::min<std::uint64_t>(matrix.words, matrix.column_counts.size());
         requested.dimensions = static_cast<unsigned>(std::min<std::uint64_t>(params_.dimensions, smaller));
         requested.seed = params_.seed;
-        if (requested.dimensions < params_.dimensions) {
+        return truncated_svd(matrix, requested, ctx);
+    }
+
+    void write_vectors() {
+        if (vectors_.dimensions < params_.dimensions) {
             ctx_.log(log_level::info,
                      fmt::format("vectors have {} dimensions, not {}: the matrix has no more",
-                                 requested.dimensions, params_.dimensions));
+                                 vectors_.dimensions, params_.dimensions));
         }
-        vectors_ = truncated_svd(matrix, requested, with_extra_memory(held_bytes() + memory_of_documents()));
         if (documents_) result_.statistics.counts["spilled_bytes"] += documents_->spilled_bytes();
         documents_.reset();
         info_.dimensions = vectors_.dimensions;
@@ -526,7 +573,8 @@ class words_run {
     std::optional<document_matrix> documents_;
     context_matrix matrix_;              ///< without entries:
     io::mapped_file columns_, weights_;  ///< in place, in the space
-    word_vectors vectors_;
+    word_vectors vectors_, made_vectors_;
+    alongside making_vectors_;  ///< makes the latter of the documents
 };
 
 /// Options that tasks do not support.
