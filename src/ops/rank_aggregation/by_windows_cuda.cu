@@ -154,7 +154,7 @@ __global__ void __launch_bounds__(bound_threads)
 }
 
 /// Of a mean, different sums may have one quotient: then nothing is known.
-__device__ inline float least_sum(float threshold, aggregate rule, double weights) {
+__device__ inline float min_sum(float threshold, aggregate rule, double weights) {
     if (rule != aggregate::mean ||
         nextafterf(threshold, -__int_as_float(0x7f800000)) / weights < threshold / weights)
         return threshold;
@@ -167,7 +167,7 @@ __global__ void __launch_bounds__(bound_threads)
     choose_candidates_kernel(window_cells windows, bound_table shape, const float* bounds, double weights,
                              const float* threshold, search_state* state, std::uint32_t* ids,
                              std::uint32_t capacity) {
-    const float least = least_sum(*threshold, Rule, weights);
+    const float least = min_sum(*threshold, Rule, weights);
     const auto word_of = [](std::uint32_t j) { return j; };
     const std::uint32_t count = (windows.objects + std::uint64_t{of_word} - 1) / of_word;
     for_each_bound<Rule, true>(
