@@ -22,10 +22,10 @@ struct window_shape {
     static constexpr unsigned buckets = Buckets, bucket = Bucket, threads = Threads, each = Each,
                               order_threads = Order, tile = Threads * Each,
                               tile_bytes = tile * sizeof(moved_rank), bucket_bytes = 2 * Bucket;
-    static_assert(bucket <= 1u << 16 && bucket % 64 == 0 && buckets % threads == 0 && each % 2 == 0);
+    static_assert(bucket <= 1u << 16 && bucket % 64 == 0 && buckets % threads == 0);
     static_assert(tile < 1u << 16);
 };
-using wide_windows = window_shape<2048, 49152, 1024, 24, 1024>;
+using wide_windows = window_shape<2048, 65536, 1024, 40, 1024>;
 using narrow_windows = window_shape<1024, 16384, 512, 16, 512>;  // where a block has less shared memory
 
 /// Where the entries of a bucket are in the tile, and where they go.
@@ -56,9 +56,10 @@ __global__ void __launch_bounds__(Shape::threads)
     scatter_ranks_kernel(const std::uint32_t* ids, std::uint64_t size, object_range range, moved_rank* moved,
                          unsigned* counts) {
     constexpr unsigned threads = Shape::threads, each = Shape::each, buckets = Shape::buckets,
-                       bucket = Shape::bucket, warps = threads / 32, own = buckets / threads;
+                       bucket = Shape::bucket, own = buckets / threads;
+    constexpr unsigned lanes = 16;  // that write what a tile has for a bucket
     extern __shared__ moved_rank gathered[];
-    __shared__ unsigned sizes[buckets], of_warps[warps];
+    __shared__ unsigned next[buckets], of_warps[threads / 32];  // next: sizes, then positions
     __shared__ bucket_run runs[buckets];
     const unsigned t = threadIdx.x;
     std::uint32_t objects[each];
@@ -72,50 +73,41 @@ __global__ void __launch_bounds__(Shape::threads)
     std::uint64_t begin = std::uint64_t{blockIdx.x} * Shape::tile;
     read(begin);
     while (begin < size) {
-        for (unsigned b = t; b < buckets; b += threads) sizes[b] = 0;
+        for (unsigned b = t; b < buckets; b += threads) next[b] = 0;
         __syncthreads();
-        std::uint32_t places[each / 2];
 #pragma unroll
-        for (unsigned j = 0; j < each; j += 2) {
-            const unsigned first = objects[j] < range.size ? atomicAdd(&sizes[objects[j] / bucket], 1u) : 0;
-            const unsigned second =
-                objects[j + 1] < range.size ? atomicAdd(&sizes[objects[j + 1] / bucket], 1u) : 0;
-            places[j / 2] = first | second << 16;
-        }
+        for (unsigned j = 0; j < each; ++j)
+            if (objects[j] < range.size) atomicAdd(&next[objects[j] / bucket], 1u);
         __syncthreads();
-        unsigned mine[own], all = 0;
+        unsigned mine[own], to[own], all = 0;
 #pragma unroll
-        for (unsigned j = 0; j < own; ++j) all += mine[j] = sizes[t * own + j];
-        unsigned to[own];
+        for (unsigned j = 0; j < own; ++j) all += mine[j] = next[t * own + j];
 #pragma unroll
         for (unsigned j = 0; j < own; ++j)
             to[j] = mine[j] != 0 ? atomicAdd(counts + t * own + j, mine[j]) : 0;
         unsigned sum = sum_before<threads>(all, of_warps);
 #pragma unroll
         for (unsigned j = 0; j < own; ++j) {
-            runs[t * own + j].begin = static_cast<std::uint16_t>(sum);
+            runs[t * own + j] = {static_cast<std::uint16_t>(sum), static_cast<std::uint16_t>(mine[j]), to[j]};
+            next[t * own + j] = sum;
             sum += mine[j];
         }
         __syncthreads();
+        // Counted again rather than kept from the first time: registers then hold a longer tile.
 #pragma unroll
         for (unsigned j = 0; j < each; ++j) {
             if (objects[j] >= range.size) continue;
-            const unsigned of = objects[j] / bucket, place = places[j / 2] >> (j % 2 * 16) & 0xffff;
+            const unsigned of = objects[j] / bucket;
             const auto at = static_cast<std::uint32_t>(begin + j * threads + t);
-            gathered[runs[of].begin + place] = (objects[j] - of * bucket) | window_of(at) << 16;
-        }
-#pragma unroll
-        for (unsigned j = 0; j < own; ++j) {
-            runs[t * own + j].size = static_cast<std::uint16_t>(mine[j]);
-            runs[t * own + j].to = to[j];
+            gathered[atomicAdd(&next[of], 1u)] = (objects[j] - of * bucket) | window_of(at) << 16;
         }
         __syncthreads();
         begin += std::uint64_t{gridDim.x} * Shape::tile;
         read(begin);  // in flight while this tile is written
 #pragma unroll 4
-        for (unsigned b = t / 32; b < buckets; b += warps) {
+        for (unsigned b = t / lanes; b < buckets; b += threads / lanes) {
             const bucket_run run = runs[b];
-            for (unsigned j = t % 32; j < run.size; j += 32)
+            for (unsigned j = t % lanes; j < run.size; j += lanes)
                 moved[std::uint64_t{b} * bucket + run.to + j] = gathered[run.begin + j];
         }
     }
@@ -172,7 +164,7 @@ bool fits(cuda_place& place) {
 template <class Shape, class Score>
 void fill(device_lists<Score>& lists, std::uint16_t* cells) {
     cuda_place& place = lists.place();
-    constexpr std::uint32_t most = Shape::buckets * Shape::bucket;
+    constexpr std::uint32_t most = Shape::buckets * Shape::bucket;  // 2^27 or 2^24
     const auto scatter = scatter_ranks_kernel<Shape>;
     const auto order = order_ranks_kernel<Shape>;
     place.make_current();
