@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/canonical_math.hpp"
+#include "device/cpu/parallel.hpp"
 #include "device/cpu/pipeline.hpp"
 #include "io/store/section.hpp"
 #include "ops/word_similarity/vectors/text_vectors.hpp"
@@ -48,15 +49,21 @@ known_words words_of(const opened_store& store, const std::filesystem::path& the
 
     std::vector<std::uint32_t> in_thesaurus(vocabulary, no_word);
     std::vector<double> weights(info.vocabulary);
-    for (std::uint32_t w = 0; w < info.vocabulary; ++w) {
-        const auto id = store.words().dictionary().find(io::column_string(words, w, info.vocabulary));
-        if (!id) words.fail("has a word that the store lacks");
-        in_thesaurus[*id] = w;
-        const double holding = store.words().postings(*id).document_frequency;
-        weights[w] = canonical_log(static_cast<double>(store.info().documents) / holding);
-    }
+    cpu_place place(ctx);
+    const std::size_t pieces = pieces_for(place, info.vocabulary, 1024);
+    for_each_piece(place, pieces, [&](std::size_t p) {
+        ctx.check_stop();
+        const item_range mine = piece_of(info.vocabulary, pieces, p);
+        for (auto w = static_cast<std::uint32_t>(mine.begin); w < mine.end; ++w) {
+            const auto id = store.words().dictionary().find(io::column_string(words, w, info.vocabulary));
+            if (!id) words.fail("has a word that the store lacks");
+            in_thesaurus[*id] = w;
+            const double holding = store.words().postings(*id).document_frequency;
+            weights[w] = canonical_log(static_cast<double>(store.info().documents) / holding);
+        }
+    });
     return {std::move(in_thesaurus),
-            text_vectors(vectors.values<float>(0, std::uint64_t{info.vocabulary} * info.dimensions),
+            text_vectors(place, vectors.values<float>(0, std::uint64_t{info.vocabulary} * info.dimensions),
                          singular_values.values<double>(0, info.dimensions), weights)};
 }
 

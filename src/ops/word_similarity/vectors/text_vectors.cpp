@@ -5,6 +5,8 @@
 #include <bit>
 #include <cmath>
 
+#include "device/cpu/parallel.hpp"
+
 namespace quern::word_similarity_detail {
 namespace {
 
@@ -22,26 +24,30 @@ std::uint64_t magnitude(std::int64_t value) {
 
 }  // namespace
 
-text_vectors::text_vectors(std::span<const float> values, std::span<const double> singular_values,
-                           std::span<const double> weights)
+text_vectors::text_vectors(cpu_place& place, std::span<const float> values,
+                           std::span<const double> singular_values, std::span<const double> weights)
     : dimensions_(static_cast<std::uint32_t>(singular_values.size())), parts_(values.size()) {
     constexpr double parts_of_one = 0x1p24;  // 64 times it fits 31 bits, and 2^32 times that 63 bits
-    std::vector<double> row(dimensions_);
-    for (std::size_t word = 0; word < weights.size(); ++word) {
-        double squares = 0;
-        for (std::size_t j = 0; j < dimensions_; ++j) {
-            row[j] = singular_values[j] > 0
-                         ? static_cast<double>(values[word * dimensions_ + j]) / singular_values[j]
-                         : 0;
-            squares += row[j] * row[j];
+    const std::size_t pieces = pieces_for(place, weights.size(), 1024);
+    for_each_piece(place, pieces, [&](std::size_t p) {
+        std::vector<double> row(dimensions_);
+        const item_range mine = piece_of(weights.size(), pieces, p);
+        for (std::size_t word = mine.begin; word < mine.end; ++word) {
+            double squares = 0;
+            for (std::size_t j = 0; j < dimensions_; ++j) {
+                row[j] = singular_values[j] > 0
+                             ? static_cast<double>(values[word * dimensions_ + j]) / singular_values[j]
+                             : 0;
+                squares += row[j] * row[j];
+            }
+            if (!(squares > 0)) continue;
+            const double length = std::sqrt(squares);
+            for (std::size_t j = 0; j < dimensions_; ++j) {
+                parts_[word * dimensions_ + j] =
+                    static_cast<std::int32_t>(std::llrint(row[j] / length * weights[word] * parts_of_one));
+            }
         }
-        if (!(squares > 0)) continue;
-        const double length = std::sqrt(squares);
-        for (std::size_t j = 0; j < dimensions_; ++j) {
-            parts_[word * dimensions_ + j] =
-                static_cast<std::int32_t>(std::llrint(row[j] / length * weights[word] * parts_of_one));
-        }
-    }
+    });
 }
 
 void text_vectors::direction(std::span<const counted_word> words, std::span<std::int16_t> row) const {

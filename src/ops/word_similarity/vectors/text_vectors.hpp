@@ -12,6 +12,8 @@
 #include <span>
 #include <vector>
 
+#include "device/cpu/cpu_place.hpp"
+
 namespace quern {
 
 namespace word_similarity_detail {
@@ -33,7 +35,7 @@ class text_vectors {
     }
 
     /// `weights`: one per word, in [0, max_weight].
-    text_vectors(std::span<const float> values, std::span<const double> singular_values,
+    text_vectors(cpu_place& place, std::span<const float> values, std::span<const double> singular_values,
                  std::span<const double> weights);
 
     std::uint32_t dimensions() const { return dimensions_; }
