@@ -10,9 +10,11 @@
 
 namespace quern::word_similarity_detail {
 
-/// Adds the terms that some entries of a row share with the words of a tile. `Products`: cosine.
-template <bool Products>
-void add_bounds(const bound_rows& rows, const bound_tile& tile, item_range entries, std::uint32_t* sums) {
+/// Adds the terms that some entries of a row share with the first `size` words of a tile; sums up to the next multiple of
+/// kernel_group may get terms, too. `Products`: cosine; `Whole`: size is that of the tile.
+template <bool Products, bool Whole>
+void add_terms(const bound_rows& rows, const bound_tile& tile, item_range entries, std::size_t size,
+               std::uint32_t* sums) {
     // Lists lie far apart: the first lines of a later one are fetched, and its place before that.
     constexpr std::uint64_t ahead = 8;
     constexpr std::uint32_t line = 64 / sizeof(packed_posting), lines = 6;
@@ -33,15 +35,16 @@ void add_bounds(const bound_rows& rows, const bound_tile& tile, item_range entri
         if (last - p == tile.dense_length()) {
             const auto* const values = reinterpret_cast<const std::uint16_t*>(p);
             if constexpr (Products)
-                add_dense_products(sums, values, tile.size(), rows.values()[i]);
+                add_dense_products(sums, values, size, rows.values()[i]);
             else
-                add_dense_sums(sums, values, tile.size(), rows.values()[i]);
+                add_dense_sums(sums, values, size, rows.values()[i]);
             continue;
         }
         const auto add = [&](packed_posting posting) {
             sums[posting & 0xffff] += Products ? (posting >> 16) * value : (posting >> 16) + value;
         };
-        for (; p + 4 <= last; p += 4) {
+        const auto counts = [&](packed_posting posting) { return Whole || (posting & 0xffff) < size; };
+        for (; p + 4 <= last && counts(p[3]); p += 4) {
             std::uint64_t two[2];
             std::memcpy(two, p, sizeof two);
             add(static_cast<packed_posting>(two[0]));
@@ -49,8 +52,19 @@ void add_bounds(const bound_rows& rows, const bound_tile& tile, item_range entri
             add(static_cast<packed_posting>(two[1]));
             add(static_cast<packed_posting>(two[1] >> 32));
         }
-        for (; p < last; ++p) add(*p);
+        for (; p < last && counts(*p); ++p) add(*p);
     }
+}
+
+inline void add_bounds(const bound_rows& rows, const bound_tile& tile, item_range entries, std::size_t size,
+                       std::uint32_t* sums) {
+    const bool whole = size == tile.size();
+    if (rows.products())
+        whole ? add_terms<true, true>(rows, tile, entries, size, sums)
+              : add_terms<true, false>(rows, tile, entries, size, sums);
+    else
+        whole ? add_terms<false, true>(rows, tile, entries, size, sums)
+              : add_terms<false, false>(rows, tile, entries, size, sums);
 }
 
 }  // namespace quern::word_similarity_detail

@@ -138,17 +138,14 @@ class pair_search {
             space.denominators.data()[k] = rows_.denominator(tile.words.begin + k);
         read_thresholds(tile, space);
         for (std::size_t a = part.begin; a < part.end; ++a) {
+            // In the row's own tile only the words before it count.
+            const std::size_t size = std::min(tile.words.end, a) - tile.words.begin;
             // Where the postings are mapped, each entry of the row may touch different pages.
             const std::uint64_t at_once = tile.spilled() ? scattered_values : UINT64_MAX;
             in_checked_parts(place_.ctx(), rows_.begin(a), rows_.end(a), at_once,
                              [&](std::uint64_t begin, std::uint64_t end) {
-                                 if (rows_.products())
-                                     add_bounds<true>(rows_, tile, {begin, end}, space.sums.data());
-                                 else
-                                     add_bounds<false>(rows_, tile, {begin, end}, space.sums.data());
+                                 add_bounds(rows_, tile, {begin, end}, size, space.sums.data());
                              });
-            // In the row's own tile only the words before it count.
-            const std::size_t size = std::min(tile.words.end, a) - tile.words.begin;
             take_candidates(tile, a, size, space);
             if (space.found.size() > pairs_at_once) {
                 put_into_lists(space);
@@ -169,7 +166,8 @@ class pair_search {
         const std::size_t count =
             collect_reaching(space.sums.data(), space.denominators.data(), space.least.data(), size, row,
                              space.positions.data(), space.bounds.data());
-        if (size < tile.size()) std::fill(space.sums.data() + size, space.sums.data() + tile.size(), 0U);
+        const std::size_t summed = (size + kernel_group - 1) / kernel_group * kernel_group;
+        std::fill(space.sums.data() + size, space.sums.data() + summed, 0U);
         for (std::size_t k = 0; k < count; ++k)
             space.found.push_back({static_cast<std::uint32_t>(a),
                                    static_cast<std::uint32_t>(tile.words.begin + space.positions.data()[k]),
