@@ -29,8 +29,8 @@ namespace {
 constexpr std::uint64_t mib = std::uint64_t{1} << 20;
 /// Fewer mapped pages than this stay: releasing them would take longer than the work on them.
 constexpr std::uint64_t min_given_back = 16 * mib;
-/// More than the program and its libraries ever map, so that pages which threads fault in meanwhile are not counted as
-/// theirs.
+/// More than the program and its libraries map without a GPU, so that pages which threads fault in meanwhile are not
+/// counted as theirs. Those of a GPU's driver are more; they are seen before the first file is mapped.
 constexpr std::uint64_t max_others = 32 * mib;
 /// How fast a thread can fault pages in, in bytes per nanosecond: the kernel maps the pages around a fault with it, up
 /// to 2 MiB in some microseconds.
@@ -52,6 +52,10 @@ class registry {
   public:
     void add(const void* memory, std::size_t bytes) noexcept try {
         const std::lock_guard hold(mutex_);
+        if (mapped_.empty()) {
+            if (const std::optional<resident_bytes> held = resident()) libraries_ = held->of_files;
+            others_ = std::min(others_, most_others());
+        }
         if (!mapped_.try_emplace(memory, bytes).second) return;
         bytes_mapped.fetch_add(bytes, std::memory_order_relaxed);
         next_look_.store(0, std::memory_order_relaxed);  // the last check did not see these pages
@@ -103,17 +107,20 @@ class registry {
             ::madvise(const_cast<void*>(memory), bytes, MADV_DONTNEED);
     }
 
+    std::uint64_t most_others() const noexcept { return std::max(max_others, libraries_); }
+
     /// Releases pages beyond the limit; returns the time until the next check.
     std::int64_t wait_after(resident_bytes held, std::uint64_t limit) noexcept {
         const std::uint64_t own = held.all - std::min(held.all, held.of_files);
-        if (own + others_ + bytes_mapped.load(std::memory_order_relaxed) <= limit) return longest_wait;
+        const std::uint64_t without_mapped = own + std::max(others_, libraries_);
+        if (without_mapped + bytes_mapped.load(std::memory_order_relaxed) <= limit) return longest_wait;
         if (held.all > limit && held.of_files >= others_ + min_given_back) {
             release_all();
             const std::optional<resident_bytes> left = resident();
             if (!left) return longest_wait;
             held = *left;
             // Running threads fault some pages in again at once, so this is the minimum seen, slowly rising.
-            others_ = std::min({others_ == 0 ? held.of_files : others_ + mib, held.of_files, max_others});
+            others_ = std::min({others_ == 0 ? held.of_files : others_ + mib, held.of_files, most_others()});
         }
         const std::uint64_t capacity = std::max(limit - std::min(limit, held.all), min_given_back);
         const std::uint64_t threads = std::max(1U, std::thread::hardware_concurrency());
@@ -142,7 +149,8 @@ class registry {
     std::mutex mutex_;
     std::map<const void*, std::size_t> mapped_;
     descriptor statm_;
-    std::uint64_t others_ = 0;  ///< pages of files that stay: the program itself and its libraries
+    std::uint64_t others_ = 0;     ///< pages of files that stay: the program itself and its libraries
+    std::uint64_t libraries_ = 0;  ///< pages of files that were resident before the first file was mapped
     std::atomic<std::uint64_t> limit_{0};
     std::atomic<std::int64_t> next_look_{0};
 };

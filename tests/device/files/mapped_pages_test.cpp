@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device/files/mapped_pages.hpp"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdint>
 #include <fstream>
 #include <numeric>
+#include <string>
 
 #include "device/files/files_fixture.hpp"
 #include "device/files/scratch_array.hpp"
@@ -72,6 +75,23 @@ TEST_F(mapped_pages_test, are_given_back_before_a_process_holds_more_than_it_is_
     EXPECT_LT(max_resident(array.span(), ctx), before + capacity + 40 * mib);
     keep_resident_memory_below(0);
     EXPECT_GT(max_resident(array.span(), ctx), before + mapped / 2);  // as it is without
+}
+
+/// As the libraries of a GPU's driver, which are larger than what is mapped here.
+TEST_F(mapped_pages_test, are_given_back_beside_many_pages_of_libraries) {
+    constexpr std::uint64_t of_libraries = 192 * mib, mapped = 160 * mib, capacity = 24 * mib;
+    std::ofstream(place_->path() / "library", std::ios::binary) << std::string(of_libraries, 'l');
+    const int file = ::open((place_->path() / "library").c_str(), O_RDONLY | O_CLOEXEC);
+    ASSERT_GE(file, 0);
+    void* const library = ::mmap(nullptr, of_libraries, PROT_READ, MAP_SHARED | MAP_POPULATE, file, 0);
+    ::close(file);
+    ASSERT_NE(library, MAP_FAILED);
+
+    const scratch_array<std::uint64_t> array(*place_, "numbers", mapped / sizeof(std::uint64_t));
+    const std::uint64_t before = resident();
+    keep_resident_memory_below(before + capacity);
+    EXPECT_LT(max_resident(array.span(), ctx), before + capacity + 40 * mib);
+    ::munmap(library, of_libraries);
 }
 
 TEST_F(mapped_pages_test, make_room_for_arrays) {
