@@ -15,7 +15,8 @@ namespace quern::rank_aggregation_detail {
 namespace {
 
 constexpr std::uint32_t no_rank = ~std::uint32_t{0};
-constexpr std::uint32_t worth_windows = 1u << 23;  // with fewer objects, columns of scores are as fast
+// With fewer objects, columns of scores are as fast; with more results, too many candidates remain.
+constexpr std::uint32_t worth_windows = 1u << 24, objects_a_result = 1u << 14;
 
 template <class Cell>
 __device__ bool is_present(Cell cell) {
@@ -218,7 +219,8 @@ device_result automatic(device_lists<Score>& lists, const scoring& rule, std::ui
         return read_everything(lists, rule, k);
     device_result raw_result;
     if (columns.windows.size() == 0 && stops_early(lists, rule, k, raw_result)) return raw_result;
-    const bool bounds_help = lists.objects() >= worth_windows && k <= lists.objects() / 512 && !columns.tied;
+    const bool bounds_help =
+        lists.objects() >= worth_windows && k <= lists.objects() / objects_a_result && !columns.tied;
     if (bounds_help && find_by_windows(lists, rule, k, raw_result = {})) return raw_result;
     raw_result = read_everything(lists, rule, k);
     columns.tied |= bounds_help;

@@ -256,7 +256,7 @@ TYPED_TEST(rank_aggregation_places, windows_longer_than_small_buckets) {
 TYPED_TEST(rank_aggregation_places, long_lists_of_equal_scores) {
     if (tested_with().small_sizes || std::is_same_v<typename TypeParam::place_type, cpu_place>)
         GTEST_SKIP() << "for GPUs";
-    ranked_lists<float> lists = long_lists((1u << 23) + 11);
+    ranked_lists<float> lists = long_lists((1u << 24) + 11);
     for (std::vector<float>& scores : lists.scores) std::ranges::fill(scores, 0.5f);
     ranked_list_set set = placed(lists, this->ctx());
     for (int call = 0; call < 2; ++call)
