@@ -18,7 +18,7 @@ constexpr unsigned lists_of_row = 3;  // its grams; its even and its odd segment
 constexpr unsigned bytes_before = 4, bytes_after = 8;
 constexpr unsigned buckets_of_part = 1u << part_bits;
 
-// What an operation costs, in products of two rows: measured on an H200.
+// What an operation costs, in products of two rows: estimates.
 constexpr std::uint64_t cost_of_gram = 300, cost_of_comparison = 30;
 /// One warp in so many is asked what it would compare.
 constexpr unsigned sampled = 64;
