@@ -54,7 +54,7 @@ class registry {
         const std::lock_guard hold(mutex_);
         if (mapped_.empty()) {
             if (const std::optional<resident_bytes> held = resident()) libraries_ = held->of_files;
-            others_ = std::min(others_, most_others());
+            others_ = std::min(others_, max_of_others());
         }
         if (!mapped_.try_emplace(memory, bytes).second) return;
         bytes_mapped.fetch_add(bytes, std::memory_order_relaxed);
@@ -107,7 +107,7 @@ class registry {
             ::madvise(const_cast<void*>(memory), bytes, MADV_DONTNEED);
     }
 
-    std::uint64_t most_others() const noexcept { return std::max(max_others, libraries_); }
+    std::uint64_t max_of_others() const noexcept { return std::max(max_others, libraries_); }
 
     /// Releases pages beyond the limit; returns the time until the next check.
     std::int64_t wait_after(resident_bytes held, std::uint64_t limit) noexcept {
@@ -120,7 +120,8 @@ class registry {
             if (!left) return longest_wait;
             held = *left;
             // Running threads fault some pages in again at once, so this is the minimum seen, slowly rising.
-            others_ = std::min({others_ == 0 ? held.of_files : others_ + mib, held.of_files, most_others()});
+            others_ =
+                std::min({others_ == 0 ? held.of_files : others_ + mib, held.of_files, max_of_others()});
         }
         const std::uint64_t capacity = std::max(limit - std::min(limit, held.all), min_given_back);
         const std::uint64_t threads = std::max(1U, std::thread::hardware_concurrency());

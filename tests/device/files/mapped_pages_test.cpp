@@ -78,7 +78,7 @@ TEST_F(mapped_pages_test, are_given_back_before_a_process_holds_more_than_it_is_
 }
 
 /// As the libraries of a GPU's driver, which are larger than what is mapped here.
-TEST_F(mapped_pages_test, are_given_back_beside_many_pages_of_libraries) {
+TEST_F(mapped_pages_test, are_given_back_next_to_many_pages_of_libraries) {
     constexpr std::uint64_t of_libraries = 192 * mib, mapped = 160 * mib, capacity = 24 * mib;
     std::ofstream(place_->path() / "library", std::ios::binary) << std::string(of_libraries, 'l');
     const int file = ::open((place_->path() / "library").c_str(), O_RDONLY | O_CLOEXEC);
