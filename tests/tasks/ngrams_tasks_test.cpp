@@ -71,7 +71,7 @@ class ngrams_tasks : public testing::corpus_fixture {
         return made;
     }
     std::filesystem::path ran(const ngrams_options& options, unsigned shards, std::uint64_t memory = 0) {
-        const auto share = folder_ / ("job" + std::to_string(++jobs_));
+        auto share = folder_ / ("job" + std::to_string(++jobs_));
         ngrams_options planned = options;
         planned.totals = folder_ / "totals";
         if (!options.ngrams.only) planned.arpa = folder_ / "arpa";

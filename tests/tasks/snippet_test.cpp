@@ -164,7 +164,7 @@ TEST(snippet_test, cuts_between_characters_without_spaces) {
 }
 
 RC_GTEST_PROP(snippet_test, is_one_line_of_bounded_length,
-              (std::string text, const std::vector<std::string>& wanted)) {
+              (const std::string& text, const std::vector<std::string>& wanted)) {
     const std::string found = snippet_of(text, wanted, 40);
     RC_ASSERT(found.find('\n') == std::string::npos);
     RC_ASSERT(found.size() <= 40 + 2 * std::string(" …").size() + 40);
