@@ -39,6 +39,11 @@ TEST(device_ahead, refuses_at_once_what_runs_on_the_cpu_only) {
     EXPECT_THROW(device_ahead(context::cuda(), "sorting", offered_places::cpu_only), usage_error);
 }
 
+TEST(device_ahead, knows_whether_a_device_is_requested) {
+    EXPECT_TRUE(device_ahead(context::best(), "sorting").is_automatic());
+    EXPECT_FALSE(device_ahead(context::cpu(), "sorting").is_automatic());
+}
+
 TEST(device_ahead, the_context_for_reading_may_stay_longer) {
     context kept;
     {

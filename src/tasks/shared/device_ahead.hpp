@@ -25,6 +25,8 @@ class device_ahead {
     /// The context until then: on the CPU, with the memory fixed. Its progress callback throws what choosing has thrown
     /// meanwhile, so that the job need not go on.
     const context& reading() const { return reading_; }
+    /// True if no device is requested: then short work need not wait for one.
+    bool is_automatic() const { return ctx_.device.where == device_choice::kind::automatic; }
     /// Waits; returns the context with the chosen device and the memory fixed, and records the device and the reason in
     /// `statistics`. Throws as choose_device does. Call it once.
     context pinned(run_statistics& statistics);

@@ -209,14 +209,16 @@ void build_run::leave_out(document_spool& spool) {
     if (options_.sync)
         log.emplace(options_.store / duplicates_log_name, folder_.folder() / duplicates_log_name,
                     describe_duplicates());
-    settle_device();
+    const bool does_not_wait = statistics_.device.empty() && device_.is_automatic() &&
+                               is_quick_on_cpu(spool.documents(), ctx_.thread_count());
+    if (!does_not_wait) settle_device();
     duplicates_outcome found =
         leave_out_duplicates(spool, old(), log ? &*log : nullptr, folder_.folder(), scratch_, ctx_);
     journal_->record = std::move(spool.record());
     warn_of_many_excluded(found.excluded.size(), spool.documents().size() - (old_ ? old_->documents() : 0));
     end_stage(build_stage::duplicates, found.sections);
     journal_->add_duplicates(std::move(found));
-    log_stage(name_of(build_stage::duplicates), statistics_.device);
+    log_stage(name_of(build_stage::duplicates), does_not_wait ? "cpu" : statistics_.device);
 }
 
 void build_run::warn_of_many_excluded(std::uint64_t excluded, std::uint64_t documents) const {

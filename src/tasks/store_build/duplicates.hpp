@@ -29,6 +29,10 @@ struct duplicates_outcome {
     std::map<std::string, std::uint64_t> counts;  ///< for statistics
 };
 
+/// True if a search among `documents` on `threads` threads of the CPU takes less time than a GPU needs to start: about a quarter of
+/// a second. By amounts alone, so that a run repeats.
+bool is_quick_on_cpu(const document_table& documents, unsigned threads);
+
 /// Excludes each document whose edit rate from an earlier one that stays, in bytes, is below 0.05, as dedup does with its
 /// defaults, and writes the sections `duplicates_of`, `copy_ids`, `copy_titles` and `copy_distances` of the others into
 /// `store`. Documents without text are all kept. The same bits for any threads, memory and device. Throws as
