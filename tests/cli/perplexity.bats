@@ -130,6 +130,8 @@ END
     refuses "the file ends before \\end\\"
     sed 's/-0.25\ta b/x\ta b/' model.arpa >bad.arpa
     refuses "bad.arpa:15: expected a logarithm of a probability, found 'x'"
+    sed 's/-0.25\ta b/1e-7\ta b/' model.arpa >bad.arpa
+    refuses "bad.arpa:15: the logarithm of a probability is 1e-7 (expected at most 0; if it was rounded up, write 0)"
     sed 's/-0.25\ta b/-0.25\ta q/' model.arpa >bad.arpa
     refuses "bad.arpa:15: the word 'q' is not among the 1-grams"
     sed 's/-0.25\ta b/-0.25\t<s> a/' model.arpa >bad.arpa

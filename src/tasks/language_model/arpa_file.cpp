@@ -165,11 +165,17 @@ class arpa_reader {
             if (list.size() == sizes_[n - 1])
                 refuse(fmt::format("more n-grams of {} word{} than the head declares ({})", n,
                                    n == 1 ? "" : "s", sizes_[n - 1]));
-            const float logarithm = number(next_field(line), "a logarithm of a probability");
+            const std::string_view probability = next_field(line);
+            const float logarithm = number(probability, "a logarithm of a probability");
+            if (logarithm > 0)
+                refuse(
+                    fmt::format("the logarithm of a probability is {} (expected at most 0; if it was "
+                                "rounded up, write 0)",
+                                shown(probability)));
             for (unsigned i = n; i-- > 0;) words[i] = word(next_field(line), n);
             if (n == 1 && words[0] != list.size()) refuse("the word occurs twice");
             list.words.insert(list.words.end(), words.begin(), words.end());
-            list.logarithms.push_back(std::min(logarithm, 0.0F));
+            list.logarithms.push_back(logarithm);
             const std::string_view back_off = next_field(line);
             if (n < declared_)
                 list.back_offs.push_back(back_off.empty() ? 0 : number(back_off, "a back-off weight"));
