@@ -153,6 +153,8 @@ std::vector<double> numbers_for(nb::handle given, std::size_t lists, double usua
     if (given.is_none()) return std::vector<double>(lists, usual);
     const bool is_single = one_for_all && PyNumber_Check(given.ptr()) != 0 && !nb::hasattr(given, "__len__");
     if (is_single) return std::vector<double>(lists, number_of(name, given));
+    if (!nb::hasattr(given, "__iter__"))
+        refuse_type(name, "a list of numbers", nb::cast<std::string>(nb::type_name(given.type())));
     std::vector<double> numbers;
     for (const nb::handle one : nb::borrow<nb::object>(given)) numbers.push_back(number_of(name, one));
     if (numbers.size() != lists)

@@ -217,7 +217,7 @@ host_array contiguous(host_array given, std::string_view name) {
 }
 
 std::span<const std::uint64_t> whole_numbers_of(host_array& kept, std::vector<std::uint64_t>& widened,
-                                                std::string_view name) {
+                                                std::string_view name, std::string_view expected) {
     if (kept.dimensions() != 1)
         refuse_type(name, "an array of one dimension", "one of shape " + kept.shape_text());
     using enum number_type;
@@ -226,8 +226,8 @@ std::span<const std::uint64_t> whole_numbers_of(host_array& kept, std::vector<st
     kept = contiguous(std::move(kept), name);
     const std::uint64_t size = kept.size();
     const auto refuse_negative = [&](std::uint64_t at) {
-        refuse(std::string(name) + "[" + std::to_string(at) +
-               "] is negative (expected whole numbers of at least 0)");
+        refuse(std::string(name) + "[" + std::to_string(at) + "] is negative (expected " +
+               std::string(expected) + ")");
     };
     if (kept.type == u64) return {reinterpret_cast<const std::uint64_t*>(kept.data), size};
     if (kept.type == i64) {

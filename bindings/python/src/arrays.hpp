@@ -62,9 +62,10 @@ host_array contiguous(host_array given, std::string_view name);
 template <class Number>
 std::span<const Number> numbers_of(host_array& kept, std::string_view name);
 /// Whole numbers of any type, as 64 bits: in place if they are int64 or uint64, else in `widened`. Throws TypeError for
-/// other numbers, usage_error with the position for a negative one.
+/// other numbers, usage_error with the position for a negative one; `expected` is for its message.
 std::span<const std::uint64_t> whole_numbers_of(host_array& kept, std::vector<std::uint64_t>& widened,
-                                                std::string_view name);
+                                                std::string_view name,
+                                                std::string_view expected = "whole numbers of at least 0");
 
 /// A list or tuple as an array of the type, by default of the one that fits; anything else as it is.
 nanobind::object list_as_array(nanobind::handle given, const char* type = nullptr);

@@ -28,7 +28,7 @@ struct fuse_call : call {
 };
 
 std::vector<double> weights_of(std::string_view name, nb::handle given) {
-    if (nb::isinstance<nb::str>(given))
+    if (nb::isinstance<nb::str>(given) || !nb::hasattr(given, "__iter__"))
         refuse(std::string(name) + ": expected a list of numbers, one per run");
     std::vector<double> weights;
     for (const nb::handle weight : nb::borrow<nb::object>(given)) weights.push_back(number_of(name, weight));

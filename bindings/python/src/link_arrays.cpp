@@ -30,8 +30,11 @@ std::span<const double> weights_of(nb::handle given, host_array& kept, std::vect
         widened.assign(narrow.begin(), narrow.end());
         return widened;
     }
+    using enum number_type;
+    if (kept.type == boolean || kept.type == f16 || kept.type == bf16)
+        refuse_type(name, "numbers of float64, float32 or an integer type", name_of(kept.type));
     std::vector<std::uint64_t> buffer;
-    for (const std::uint64_t value : whole_numbers_of(kept, buffer, name))
+    for (const std::uint64_t value : whole_numbers_of(kept, buffer, name, "positive numbers"))
         widened.push_back(static_cast<double>(value));
     return widened;
 }

@@ -161,7 +161,8 @@ parameter_text text_of(const option_description& option, const option_value& val
 }
 
 bool none_is_all(const option_description& option) {
-    return option.name == "k" && option.whole.all;
+    // For words, top = "all" writes a file of all pairs and 0 is a value too, so None is the default there.
+    return (option.name == "k" || (option.name == "top" && option.whole.min > 0)) && option.whole.all;
 }
 
 option_value value_of(const option_description& option, nb::handle given) {

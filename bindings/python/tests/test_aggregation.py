@@ -198,6 +198,7 @@ def test_equal_to_the_program(sample, command, rule):
         ([([1], [0.5])], {"method": "ta"}, quern.UsageError, "method: invalid value"),
         ([([1], [0.5])], {"weights": [1, 2]}, quern.UsageError, "2 for 1 lists"),
         ([([1], [0.5])], {"weights": [0]}, quern.UsageError, "weight"),
+        ([([1], [0.5])], {"weights": 3}, TypeError, "weights: expected a list of numbers, got int"),
         ([([1], [0.5])], {"weights": [math.nan]}, quern.UsageError, "weights: invalid value"),
         ([([1], [0.5])], {"floors": [1, 2]}, quern.UsageError, "2 for 1 lists"),
         ([([1], [0.5])], {"floor": 1}, TypeError, "did you mean floors"),

@@ -45,3 +45,11 @@ def test_errors():
     with pytest.raises(quern.InvalidInput, match="two are needed for collocations"):
         quern.collocations(TEXTS, min_count=100)
     assert len(quern.collocations(TEXTS, words=["unicorn"], **OPTIONS)) == 0
+
+
+def test_all_collocates():
+    text = [" ".join(f"hub w{i}" for i in range(30))] * 3
+    options = {"words": "hub", "window": 1, "min_count": 1, "min_both": 1}
+    assert len(quern.collocations(text, **options)) == 20
+    assert len(quern.collocations(text, top="all", **options)) == 30
+    assert len(quern.collocations(text, top=None, **options)) == 30

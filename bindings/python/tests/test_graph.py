@@ -262,6 +262,8 @@ def test_a_series_of_pandas_goes_by_its_index() -> None:
         (lambda: F([1, -2], [3, 4]), quern.UsageError, r"src\[1\] is negative"),
         (lambda: F(numpy.int32([1, -2]), numpy.int32([3, 4])), quern.UsageError, r"src\[1\] is negative"),
         (lambda: F([1, 2], [3, 9], nodes=5), quern.UsageError, "link 1 from 2 to 9"),
+        (lambda: F([1, 2], [3, 4], weights=[1, -2]), quern.UsageError, r"weights\[1\] is negative \(expected positive numbers\)"),
+        (lambda: F([1, 2], [3, 4], weights=numpy.float16([1, 2])), TypeError, "float64, float32 or an integer type, got float16"),
         (lambda: F([1.0], [2.0]), TypeError, "whole numbers"),
         (lambda: F([True], [False]), TypeError, "whole numbers"),
         (lambda: F(numpy.zeros(2, ">i8"), numpy.zeros(2, "i8")), TypeError, "little-endian"),
