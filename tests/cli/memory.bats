@@ -90,6 +90,19 @@ for i in range(603000):
     done
 }
 
+@test "frequent words of many sorted runs are chosen within little memory, for words and for collocations" {
+    awk 'BEGIN {
+        for (d = 0; d < 6000; ++d) {
+            printf "{\"id\":\"%d\",\"text\":\"", d
+            for (i = 0; i < 1000; ++i) printf "w%d ", (n++ * 7919) % 60000
+            print "\"}"
+        }
+    }' >corpus.jsonl # each word is in most runs, of some 8,000 words: 6 million numbers of words
+    quern collocations corpus.jsonl --window 1 --vocabulary 30000 -k 1 -o roomy --quiet --memory 1G
+    within 16M 0 collocations corpus.jsonl --window 1 --vocabulary 30000 -k 1 -o tight --quiet
+    cmp roomy tight
+}
+
 # few_words DOCUMENTS: JSON lines that have most of the same 64 words. So each row of words by documents is long.
 few_words() {
     awk -v documents="$1" 'BEGIN {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <memory>
 #include <numeric>
 #include <string>
@@ -109,6 +110,30 @@ TEST(numbered_words, are_chosen_alike_in_memory_and_from_disk) {
             EXPECT_EQ(spilled.distinct, expected.distinct);
         }
     }
+}
+
+TEST(numbered_words, count_beyond_32_bits) {
+    const testing::temporary_folder folder;
+    context ctx = context::cpu(2);
+    ctx.scratch = folder.path();
+    cpu_place place(ctx);
+    scratch_folder scratch(ctx);
+    numbered_words all(scratch, std::uint64_t{1} << 30);
+    std::vector<std::uint32_t> ids, numbers;
+    constexpr std::uint64_t many = std::numeric_limits<std::uint32_t>::max() - 1;
+    for (const std::uint64_t times : {many, std::uint64_t{0}, std::uint64_t{1}, many / 2}) {
+        word_count_table counts;
+        counts.add("rare");
+        counts.add("often", times);
+        all.add(counts, numbers);
+        ids.insert(ids.end(), numbers.begin(), numbers.end());
+    }
+    const chosen_words chosen = all.choose(1, 10, place);
+    EXPECT_GT(all.spilled_bytes(), 0U);
+    EXPECT_EQ(all.distinct(), 2U);
+    EXPECT_THAT(chosen.words, ElementsAre("often", "rare"));
+    EXPECT_THAT(chosen.frequencies, ElementsAre(many + 1 + many / 2, 4U));
+    for (std::size_t i = 0; i < ids.size(); ++i) EXPECT_EQ(chosen.id_of.data()[ids[i]], i % 2 == 0 ? 1U : 0U);
 }
 
 TEST(number_stream, gives_back_what_came_in_memory_and_from_disk) {

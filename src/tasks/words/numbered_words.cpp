@@ -7,14 +7,20 @@
 #include <limits>
 #include <string>
 
+#include "base/release.hpp"
 #include "device/files/spilled_array.hpp"
+#include "primitives/external_sort/external_sort.hpp"
 #include "quern/base/error.hpp"
 #include "quern/ops/word_similarity.hpp"
 
 namespace quern {
 
 void numbered_words::add(const word_count_table& words, std::vector<std::uint32_t>& numbers) {
+    std::uint64_t occurrences = 0;
+    for (std::uint32_t n = 0; n < words.size(); ++n) occurrences += words.count(n);
+    if (occurrences > max_count - std::min(occurrences_, max_count)) spill();
     words_.words().add(words, numbers);
+    occurrences_ += occurrences;
     if (this->numbers() > passage_end)
         throw out_of_memory("the numbers of distinct words", this->numbers(), passage_end);
     for (std::uint32_t& n : numbers) n += static_cast<std::uint32_t>(base_);
@@ -22,23 +28,19 @@ void numbered_words::add(const word_count_table& words, std::vector<std::uint32_
 }
 
 void numbered_words::spill() {
-    const word_count_table& words = words_.words();
     const std::uint64_t given = numbers();
-    std::vector<std::uint64_t> counts(words.size());
-    for (std::uint32_t n = 0; n < words.size(); ++n) counts[n] = words.count(n);
-    counts_.append(std::move(counts));
-    words_.spill([this](std::uint32_t word) { return base_ + word; });
+    words_.spill([this](std::uint32_t word) { return value_of(word); });
     base_ = given;
+    occurrences_ = 0;
 }
 
-void numbered_words::for_each(const context& ctx, std::span<const std::uint64_t> counts,
-                              const visitor& take) {
+void numbered_words::for_each(const context& ctx, const visitor& take) {
     words_.for_each(
-        ctx, [this](std::uint32_t word) { return base_ + word; },
-        [&](std::string_view word, std::span<const std::uint64_t> numbers) {
+        ctx, [this](std::uint32_t word) { return value_of(word); },
+        [&](std::string_view word, std::span<const std::uint64_t> values) {
             std::uint64_t count = 0;
-            for (const std::uint64_t n : numbers) count += counts[n];
-            take(word, count, numbers);
+            for (const std::uint64_t v : values) count += v & max_count;
+            take(word, count, values);
         });
 }
 
@@ -56,12 +58,8 @@ chosen_words numbered_words::choose(std::uint64_t min_count, std::uint32_t max, 
 }
 
 chosen_words numbered_words::choose_spilled(std::uint64_t min_count, std::uint32_t max, cpu_place& place) {
-    const spilled_array<std::uint64_t> counts(place, base_, "how often words occur");
-    std::uint64_t* to = counts.data();
-    counts_.drain([&](std::span<const std::uint64_t> some) { to = std::copy(some.begin(), some.end(), to); });
-
     std::map<std::uint64_t, std::uint64_t> words_with;  // one entry per distinct count: few
-    for_each(place.ctx(), counts.span(), [&](std::string_view, std::uint64_t count, const auto&) {
+    for_each(place.ctx(), [&](std::string_view, std::uint64_t count, const auto&) {
         ++distinct_;
         if (count >= min_count) ++words_with[count];
     });
@@ -75,28 +73,48 @@ chosen_words numbered_words::choose_spilled(std::uint64_t min_count, std::uint32
         capacity -= at->second;
     }
 
+    // A frequent word has a number for each run: they are sorted with the word's place in the order of bytes, on disk if need be.
+    primitives::external_sorter<cpu_place, std::uint32_t, std::uint32_t> numbers(
+        place, place.memory().left() / 2, {}, 0);
     struct candidate {
         std::string word;
         std::uint64_t count;
-        std::vector<std::uint64_t> numbers;
+        std::uint32_t by_bytes;
     };
     std::vector<candidate> order;
-    for_each(place.ctx(), counts.span(),
-             [&](std::string_view word, std::uint64_t count, std::span<const std::uint64_t> numbers) {
+    std::vector<std::uint32_t> keys, places;
+    for_each(place.ctx(),
+             [&](std::string_view word, std::uint64_t count, std::span<const std::uint64_t> values) {
                  if (count < least || (count == least && ties == 0)) return;
                  if (count == least) --ties;
-                 order.push_back({std::string(word), count, {numbers.begin(), numbers.end()}});
+                 const auto by_bytes = static_cast<std::uint32_t>(order.size());
+                 keys.clear();
+                 for (const std::uint64_t v : values) keys.push_back(static_cast<std::uint32_t>(v >> 32));
+                 places.assign(keys.size(), by_bytes);
+                 numbers.push(keys, places);
+                 order.push_back({std::string(word), count, by_bytes});
              });
     std::ranges::stable_sort(order, std::greater<>(), &candidate::count);  // by bytes already
 
     chosen_words chosen;
-    chosen.id_of = {place, base_, "the ids of words"};
-    std::ranges::fill(chosen.id_of.span(), unknown_word);
+    std::vector<std::uint32_t> ids(order.size());
     for (candidate& c : order) {
-        for (const std::uint64_t n : c.numbers) chosen.id_of.data()[n] = chosen.size();
+        ids[c.by_bytes] = chosen.size();
         chosen.words.push_back(std::move(c.word));
         chosen.frequencies.push_back(c.count);
     }
+    release(order);
+    chosen.id_of = {place, base_, "the ids of words"};
+    std::uint32_t* next = chosen.id_of.data();
+    numbers.finish([&](std::span<const std::uint32_t> sorted, std::span<const std::uint32_t> of) {
+        place.ctx().check_stop();
+        for (std::size_t i = 0; i < sorted.size(); ++i) {
+            std::uint32_t* const at = chosen.id_of.data() + sorted[i];
+            next = std::fill_n(next, at - next, unknown_word);
+            *next++ = ids[of[i]];
+        }
+    });
+    std::fill(next, chosen.id_of.data() + base_, unknown_word);
     return chosen;
 }
 

@@ -4,13 +4,16 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <limits>
 #include <map>
+#include <span>
+#include <string_view>
 #include <vector>
 
 #include "device/cpu/cpu_place.hpp"
 #include "device/files/scratch_folder.hpp"
 #include "quern/base/context.hpp"
-#include "tasks/words/number_stream.hpp"
 #include "tasks/words/word_counts.hpp"
 #include "tasks/words/word_runs.hpp"
 
@@ -19,8 +22,7 @@ namespace quern {
 class numbered_words {
   public:
     /// Spills to `scratch`, which must outlive it, so as to hold about `memory_bytes` at most.
-    numbered_words(scratch_folder& scratch, std::uint64_t memory_bytes)
-        : words_(scratch, memory_bytes), counts_(scratch, "word_counts", memory_bytes / 4) {}
+    numbered_words(scratch_folder& scratch, std::uint64_t memory_bytes) : words_(scratch, memory_bytes) {}
 
     /// Adds the words of a part of the input with their counts; `numbers` maps the numbers there to those here. A word
     /// has one number, or one for each sorted run that was spilled with it. Throws out_of_memory if the numbers exceed
@@ -31,19 +33,25 @@ class numbered_words {
     chosen_words choose(std::uint64_t min_count, std::uint32_t max, cpu_place& place);
     /// The number of distinct words; known after choose().
     std::uint64_t distinct() const { return distinct_; }
-    std::uint64_t spilled_bytes() const { return words_.spilled_bytes() + counts_.spilled_bytes(); }
+    std::uint64_t spilled_bytes() const { return words_.spilled_bytes(); }
 
   private:
+    /// Of a word and its counts in sorted runs: the word, its count, and a number and a count for each run.
     using visitor = std::function<void(std::string_view, std::uint64_t, std::span<const std::uint64_t>)>;
+    /// All occurrences of a run, so that the number and the count of a word there make one value.
+    static constexpr std::uint64_t max_count = std::numeric_limits<std::uint32_t>::max();
 
     std::uint64_t numbers() const { return base_ + words_.words().size(); }
+    std::uint64_t value_of(std::uint32_t word) const {
+        return (base_ + word) << 32 | words_.words().count(word);
+    }
     void spill();
-    void for_each(const context& ctx, std::span<const std::uint64_t> counts, const visitor& take);
+    void for_each(const context& ctx, const visitor& take);
     chosen_words choose_spilled(std::uint64_t min_count, std::uint32_t max, cpu_place& place);
 
-    word_runs words_;  ///< values: numbers, in memory from base_ on
+    word_runs words_;  ///< values: numbers, in memory from base_ on, above counts
     std::uint64_t base_ = 0, distinct_ = 0;
-    number_stream<std::uint64_t> counts_;  ///< by number, of those that were spilled
+    std::uint64_t occurrences_ = 0;  ///< of the words in memory
 };
 
 }  // namespace quern
