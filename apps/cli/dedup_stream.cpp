@@ -77,6 +77,7 @@ int dedup_stream(dedup_request& request, session& job) {
     constexpr std::size_t longest_line =
         (std::size_t{256} << 20) + 1;  // one more than the limit of a document
     request.dedup.shard_bytes = shard_bytes;
+    request.dedup.list_pairs = !request.pairs.empty();
     auto pairs_file = open_if({request.pairs}, job);
     output to;
     auto rows = job.rows(to, {"id", "duplicates", "nearest", "distance", "rate"});
@@ -159,7 +160,7 @@ int dedup_stream(dedup_request& request, session& job) {
     auto& counts = job.statistics.counts;
     counts["documents"] = stream.counts().documents;
     counts["earlier"] = stream.earlier();
-    counts["pairs"] = found;
+    if (pairs_file) counts["pairs"] = found;
     counts["rejected"] = stream.counts().rejected;
     counts["memory_bytes"] = stream.memory_bytes();
     if (stream.device_bytes() != 0) counts["gpu_memory_bytes"] = stream.device_bytes();

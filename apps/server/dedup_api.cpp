@@ -67,6 +67,7 @@ dedup_options of_stream(dedup_options options) {
     constexpr std::uint64_t shard_bytes = 64 << 20;
     options.shard_bytes = shard_bytes;
     options.inputs.clear();
+    options.list_pairs = false;
     options.max_errors = {.share = 1, .forgives_incomplete = true};  // each is reported to its client
     return options;
 }

@@ -12,6 +12,7 @@
 
 #include "on_each_place.hpp"
 #include "quern/base/error.hpp"
+#include "quern/ops/text_sketches.hpp"
 #include "quern/tasks/dedup.hpp"
 #include "temporary_folder.hpp"
 
@@ -243,6 +244,79 @@ TYPED_TEST(dedup_stream_test, memory_that_does_not_suffice_is_stated) {
         const std::uint32_t held = stream.documents();
         EXPECT_GT(held, 5U);
         EXPECT_EQ(stream.next("{\"text\":\"short\"}").position, held) << "as before the one that did not fit";
+    }
+}
+
+/// Lines of a few texts, each many times, with few edits or none: most documents are near many others.
+std::vector<std::string> lines_of_groups(std::uint64_t seed, std::size_t count) {
+    std::mt19937_64 random(seed);
+    const std::vector<std::string> pages = {words(random, 400), words(random, 90), "a b c d", ""};
+    std::string version = words(random, 300);
+    std::vector<std::string> lines;
+    for (std::size_t i = 0; i < count; ++i) {
+        version = edited(random, version, random() % 12);
+        std::string text = random() % 4 == 0 ? version : pages[random() % pages.size()];
+        if (random() % 2 == 0) text = edited(random, text, random() % (text.size() / 8 + 1));
+        lines.push_back(R"({"id":")" + std::to_string(seed) + "/" + std::to_string(i) + R"(","text":")" +
+                        text + "\"}");
+    }
+    return lines;
+}
+
+TYPED_TEST(dedup_stream_test, without_a_list_of_pairs_the_same_documents_remove) {
+    const auto old = lines_of_groups(7, 60), lines = lines_of_groups(8, 150);
+    std::string corpus;
+    for (const std::string& line : old) corpus += line + "\n";
+    write_file(this->folder_ / "old.jsonl", corpus);
+    std::size_t removed = 0;
+    for (const removal_rule rule : {removal_rule::near_kept, removal_rule::connected}) {
+        for (const std::string_view with : {"", "against", "store"}) {
+            dedup_options options = stream_options(edit_unit::byte);
+            options.rule = rule;
+            if (with == "against") options.against = {this->folder_ / "old.jsonl"};
+            const auto rows_of = [&](bool list_pairs) {
+                dedup_options mine = options;
+                mine.list_pairs = list_pairs;
+                if (with == "store") {
+                    mine.store = this->folder_ / (list_pairs ? "listed" : "not listed");
+                    std::filesystem::remove_all(mine.store);
+                    duplicate_stream first(mine, this->on_cpu());
+                    in_batches(first, old, 30);
+                    first.finish();
+                }
+                duplicate_stream stream(mine, this->ctx());
+                return in_batches(stream, lines, 40);
+            };
+            auto expected = rows_of(true);
+            for (row& r : expected) {
+                std::vector<duplicate_pair>& pairs = std::get<4>(r);
+                if (rule == removal_rule::connected) {
+                    EXPECT_EQ(std::get<3>(r), pairs);
+                }
+                removed += std::get<3>(r).empty() ? 0 : 1;
+                pairs.clear();
+            }
+            EXPECT_EQ(rows_of(false), expected) << with;
+        }
+    }
+    EXPECT_GT(removed, 500U);
+}
+
+TYPED_TEST(dedup_stream_test, copies_without_a_list_of_pairs_take_no_sketches) {
+    if constexpr (is_on_gpu<TypeParam>) {
+        GTEST_SKIP() << "a GPU holds all texts";
+    } else {
+        std::mt19937_64 random(9);
+        const std::string page = words(random, 300);
+        dedup_options options = stream_options(edit_unit::byte);
+        options.list_pairs = false;
+        duplicate_stream copies(options, this->ctx()), others(options, this->ctx());
+        constexpr std::size_t count = 500;
+        for (std::size_t i = 0; i < count; ++i) {
+            copies.next(R"({"text":")" + edited(random, page, i % 3) + "\"}");
+            others.next(R"({"text":")" + words(random, 300) + "\"}");
+        }
+        EXPECT_LT(copies.memory_bytes() + count * sizeof(text_sketch::counts), others.memory_bytes());
     }
 }
 

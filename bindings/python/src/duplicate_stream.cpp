@@ -159,7 +159,8 @@ added one at a time, queries run together.)")
         .def(
             "__init__",
             [](open_stream* self, const nb::kwargs& given) {
-                const stream_call call = options.read(given);
+                stream_call call = options.read(given);
+                call.options.list_pairs = false;
                 new (self) open_stream{run_for(call.run,
                                                [&](const context& ctx) {
                                                    context used =

@@ -152,8 +152,8 @@ std::uint64_t verify_duplicate_store(const std::filesystem::path& store, const c
 /// on request. There the texts of all documents stay in the memory of the GPU, and many documents at a time cost little more than one.
 class duplicate_stream {
   public:
-    /// Uses `store` or `against`, `rule`, `text`, and `duplicates` with an edit-rate method or shingle; ignores `inputs`, `keep` and
-    /// `prefer`: the first document stays. With `against`, arriving documents are not compared with each other.
+    /// Uses `store` or `against`, `rule`, `text`, `list_pairs`, and `duplicates` with an edit-rate method or shingle; ignores
+    /// `inputs`, `keep` and `prefer`: the first document stays. With `against`, arriving documents are not compared with each other.
     /// Throws as dedup() does.
     duplicate_stream(const dedup_options& options, const context& ctx);
     ~duplicate_stream();
@@ -167,14 +167,15 @@ class duplicate_stream {
         /// The pairs that remove it: b is this document; by rate, equal rates by position. Rule near_kept: with
         /// documents that stay. Connected: all.
         std::vector<duplicate_pair> duplicates;
-        std::vector<duplicate_pair> pairs;  ///< all, in the same order
+        std::vector<duplicate_pair> pairs;  ///< all, in the same order; none without `list_pairs`
         /// Of the document, if it is among the stream's or the store's: it was added now, or known.
         std::optional<std::uint32_t> position;
     };
     /// Processes one JSON line. A repeated id is an error, unless the document is in the store with the same
     /// text: then it is compared with the earlier ones again, but not added twice. Throws invalid_input as soon
     /// as the number of invalid lines exceeds a count in `max_errors`. Cost: 64 bytes read for each document of
-    /// similar length, then the texts of the remaining candidates.
+    /// similar length, then the texts of the remaining candidates; of equal documents only the first counts, and by the rule
+    /// near_kept, without `list_pairs` and `store`, only those that stay.
     stream_result next(std::string_view line);
     using take_result = std::function<void(stream_result&&)>;
     /// The same for many lines, with the results in order, each as if the lines before it had come alone. An exception leaves

@@ -3,6 +3,9 @@
 // compares the few remaining texts; for shingles (stream_words.hpp) the same index holds sketches of sets. On a GPU a batch at
 // a time, with texts that stay in its memory (resident_texts.hpp). In all cases the results equal those of a run over all of
 // them.
+//
+// On the CPU a text is compared with one of several equal ones, and with documents that stay alone where the others do not
+// matter: so ten thousand copies of a page, edited or not, cost little more than as many other documents.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,6 +17,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -227,8 +231,9 @@ struct duplicate_stream::state {
                     ctx.check_stop();
                     ctx.report({"index", next, earlier, "documents"});
                 }
-                is_repeat.push_back(sketch.first_equal < next);
-                if (!resident) index.add(next, sketch);
+                const bool is_copy = sketch.first_equal < next;
+                is_repeat.push_back(is_copy);
+                if (!resident) is_copy ? add_copy(sketch.first_equal, next) : index.add(next, sketch);
                 ++next;
             }
         }
@@ -314,10 +319,39 @@ struct duplicate_stream::state {
             const duplicate_scope scope{static_cast<std::uint32_t>(next - first), false};
             for (const duplicate_pair& p :
                  near_duplicates({bytes, offsets}, options.duplicates, scope, ctx).pairs) {
-                pairs.push_back({candidates[first + p.a], position, p.distance, p.of});
+                append_pairs({candidates[first + p.a], position, p.distance, p.of}, before, pairs);
             }
         }
         return pairs;
+    }
+
+    /// A pair with a document of the index, and those with its copies before `before`.
+    void append_pairs(const duplicate_pair& pair, std::uint32_t before,
+                      std::vector<duplicate_pair>& pairs) const {
+        pairs.push_back(pair);
+        const auto found = copies_of.find(pair.a);
+        if (found == copies_of.end()) return;
+        for (const std::uint32_t copy : found->second)
+            if (copy < before) pairs.push_back({copy, pair.b, pair.distance, pair.of});
+    }
+
+    /// Whether later documents are compared with one that does not stay.
+    bool finds_all() const {
+        return options.list_pairs || !options.store.empty() || options.rule == removal_rule::connected;
+    }
+
+    void add_copy(std::uint32_t first, std::uint32_t copy) {
+        copies_of[first].push_back(copy);
+        ++copies;
+    }
+
+    /// To be compared with later documents. `pairs`: those with documents of the index, and with others.
+    void add_to_index(std::uint32_t position, const text_sketch& sketch,
+                      const std::vector<duplicate_pair>& pairs) {
+        std::uint32_t first = position;  // at distance 0: what one of them is near, the other is near
+        for (const duplicate_pair& p : pairs)
+            if (p.distance == 0) first = std::min(first, p.a);
+        first < position ? add_copy(first, position) : index.add(position, sketch);
     }
 
     std::vector<duplicate_pair> compare_words(std::string_view text, const text_sketch& sketch,
@@ -330,7 +364,7 @@ struct duplicate_stream::state {
             other.clear();
             append_text(candidate, other);
             if (const auto found = own.with(other))
-                pairs.push_back({candidate, position, found->distance, found->of});
+                append_pairs({candidate, position, found->distance, found->of}, before, pairs);
         }
         return pairs;
     }
@@ -527,6 +561,7 @@ struct duplicate_stream::state {
         });
         std::ranges::copy_if(result.pairs, std::back_inserter(result.duplicates),
                              [this](const duplicate_pair& p) { return removes(p); });
+        if (!options.list_pairs) result.pairs.clear();
     }
 
     /// One JSON line, as a file's line of this number.
@@ -557,11 +592,12 @@ struct duplicate_stream::state {
                    const std::vector<duplicate_pair>& pairs) {
         const bool is_removed = std::ranges::any_of(pairs, [this](const auto& p) { return removes(p); });
         decisions.push_back(is_removed ? document_decision::removed : document_decision::stays);
-        arrived_begin.push_back(arrived_begin.back() + d.text.size());
-        if (!resident) {
+        const bool is_read_again = !is_removed || finds_all();
+        arrived_begin.push_back(arrived_begin.back() + (is_read_again ? d.text.size() : 0));
+        if (!resident && is_read_again) {
             arrived->append(d.text);
             arrived->flush();
-            index.add(position, sketch);
+            add_to_index(position, sketch, pairs);
         }
         if (!shard) return;
         shard->add(d.id, d.text);
@@ -621,6 +657,9 @@ struct duplicate_stream::state {
     std::vector<duplicate_pair> waiting;       ///< for the shard
     std::vector<text_sketch> sketches;         ///< for the shard
     std::vector<bool> is_repeat;               ///< with a store: documents whose text equals an earlier one
+    /// By document of the index: the later ones at distance 0, ascending.
+    std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> copies_of;
+    std::uint64_t copies = 0;
 };
 
 duplicate_stream::duplicate_stream(const dedup_options& options, const context& ctx) {
@@ -712,7 +751,9 @@ std::uint32_t duplicate_stream::uncommitted() const {
     return state_->shard ? static_cast<std::uint32_t>(state_->shard->documents()) : 0;
 }
 std::uint64_t duplicate_stream::memory_bytes() const {
+    constexpr std::uint64_t bytes_of_a_first = 96;
     return state_->table.memory_bytes() + state_->index.memory_bytes() +
+           bytes_of_a_first * state_->copies_of.size() + 2 * sizeof(std::uint32_t) * state_->copies +
            (state_->resident ? state_->resident->host_bytes() : 0) + 8 * state_->arrived_begin.capacity() +
            sizeof(duplicate_pair) * state_->waiting.capacity() +
            sizeof(text_sketch) * state_->sketches.capacity();
