@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <fstream>
 #include <string>
@@ -128,9 +129,16 @@ void measure(const char* what, std::size_t texts, unsigned blocks, unsigned thre
 void measure_join(cuda_place& place, const char* what, const signature_view& view,
                   const signature_bounds& bounds) {
     const on_device device(place, view);
+    segments_choice choice;
+    if (const char* const parts = std::getenv("QUERN_SEGMENT_PARTS"))
+        choice.parts = static_cast<unsigned>(std::atoi(parts));
+    if (const char* const grouped = std::getenv("QUERN_SEGMENTS_GROUPED"))
+        choice.grouped = std::atoi(grouped) != 0;
+    if (const char* const use = std::getenv("QUERN_SEGMENTS_USE"))
+        choice.use = static_cast<segments_use>(std::atoi(use));
     measure(what, view.texts(), 0, 0, 9, [&] {
         duplicate_counts counts;
-        return join_signatures(place, device.view(), bounds, {}, counts).size();
+        return join_signatures(place, device.view(), bounds, {}, counts, choice).size();
     });
 }
 

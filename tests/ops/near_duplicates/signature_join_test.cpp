@@ -74,6 +74,18 @@ made_signatures make_signatures(std::uint64_t seed, std::size_t count, unsigned 
     return made;
 }
 
+/// By segments, in each way.
+std::vector<segments_choice> segments_choices() {
+    std::vector<segments_choice> choices;
+    if (!tested_with().small_sizes)
+        for (const unsigned parts : {0u, 1u}) choices.push_back({segments_use::always, parts, false});
+    for (const unsigned parts : {0u, 1u, 2u, 3u, 32u}) {
+        if (tested_with().small_sizes && parts != 1 && parts != 3) continue;
+        choices.push_back({segments_use::always, parts, true});
+    }
+    return choices;
+}
+
 template <class Tested>
 class signature_join_test : public on_place<Tested> {
   protected:
@@ -89,13 +101,16 @@ class signature_join_test : public on_place<Tested> {
                                    scope, counts);
         } else {
             const device_signatures view{letters.view(), offsets.view(), levels.view()};
-            duplicate_counts by_segments;
-            const pairs found = as_pairs(
-                join_signatures(this->place(), view, bounds, scope, by_segments, segments_use::always));
-            const auto all = join_signatures(this->place(), view, bounds, scope, counts, segments_use::never);
-            EXPECT_EQ(found, as_pairs(all)) << "by segments";
-            EXPECT_EQ(by_segments.compared, counts.compared);
-            EXPECT_EQ(by_segments.candidates, counts.candidates);
+            const auto all =
+                join_signatures(this->place(), view, bounds, scope, counts, {segments_use::never});
+            for (const segments_choice& choice : segments_choices()) {
+                duplicate_counts by_segments;
+                EXPECT_EQ(as_pairs(join_signatures(this->place(), view, bounds, scope, by_segments, choice)),
+                          as_pairs(all))
+                    << "by segments in " << choice.parts << " parts, grouped: " << choice.grouped;
+                EXPECT_EQ(by_segments.compared, counts.compared);
+                EXPECT_EQ(by_segments.candidates, counts.candidates);
+            }
             return all;
         }
     }
@@ -322,9 +337,10 @@ TYPED_TEST(signature_join_test, several_places_join_the_same) {
                     << size << " texts, " << count << " places";
                 EXPECT_EQ(counts.compared, of_one.compared);
                 EXPECT_EQ(counts.candidates, of_one.candidates);
-                EXPECT_EQ(
-                    as_pairs(join_signatures(places, view, bounds, scope, counts, segments_use::always)),
-                    expected);
+                for (const segments_choice& choice : segments_choices())
+                    EXPECT_EQ(as_pairs(join_signatures(places, view, bounds, scope, counts, choice)),
+                              expected)
+                        << "in " << choice.parts << " parts, grouped: " << choice.grouped;
             }
         }
     }
@@ -359,6 +375,16 @@ TYPED_TEST(signature_join_test, several_places_find_the_same_pairs) {
             EXPECT_FALSE(where.empty());
         }
     }
+}
+
+TEST(signature_join, parts_are_as_few_as_memory_holds) {
+    EXPECT_EQ(gram_parts(0, 0), 1u);
+    EXPECT_EQ(gram_parts(1000, 48'000), 1u);
+    EXPECT_EQ(gram_parts(1001, 48'000), 2u);
+    EXPECT_EQ(gram_parts(1000, 12'000), 4u);
+    EXPECT_EQ(gram_parts(1000, 11'952), 8u);
+    EXPECT_EQ(gram_parts(1000, 0), max_gram_parts);
+    EXPECT_EQ(gram_parts(~std::uint64_t{0}, ~std::uint64_t{0}), max_gram_parts);
 }
 
 TEST(signature_join, the_bit_distance_is_the_distance_up_to_its_bound) {

@@ -32,6 +32,10 @@ std::uint32_t neighbours(const std::string& x, std::size_t gram, bool after, uns
     return packed;
 }
 
+bool share_pairs(std::uint32_t three, std::uint32_t four) {
+    return (letter_pairs<>(four).shared_with(three) & letter_pairs<>::either_half) != 0;
+}
+
 struct passed {
     std::size_t grams = 0, fitting = 0, taken = 0;
 };
@@ -47,7 +51,8 @@ passed compare(const std::string& x, const std::string& y, const signature_bound
             ++found.grams;
             std::uint32_t three = s << 24;
             three |= cut.is_alone(s) ? fits_all : neighbours(y, cut.begin(s), s % 2 == 0, 3);
-            if (!fits(three, neighbours(x, at, s % 2 == 0, 4))) continue;
+            const std::uint32_t four = neighbours(x, at, s % 2 == 0, 4);
+            if ((!cut.is_alone(s) && !share_pairs(three, four)) || !fits(three, four)) continue;
             ++found.fitting;
             found.taken += may_stand(cut, s, x_length, at, bounds.at(length + x_length)) &&
                            !is_repeat(cut, s, letters_of(y), letters_of(x), at);
@@ -87,7 +92,9 @@ TEST(signature_segments, cut_into_as_many_as_needed_and_long_enough) {
     const signature_bounds bounds({3, 1}, {5, 100}, 256);
     for (unsigned length = 0; length <= 256; ++length) {
         const segment_cut cut{length, segments_of(length, bounds.at(2 * length))};
-        if (length >= 18) EXPECT_GT(static_cast<int>(cut.count), bounds.at(2 * length)) << length;
+        if (length >= 18) {
+            EXPECT_GT(static_cast<int>(cut.count), bounds.at(2 * length)) << length;
+        }
         if (cut.count == 0) continue;
         EXPECT_EQ(cut.begin(0), 0u);
         EXPECT_EQ(cut.begin(cut.count), length);
@@ -105,7 +112,7 @@ TEST(signature_segments, one_edit_fits) {
         }
         return false;
     };
-    std::size_t fitting = 0, near = 0;
+    std::size_t fitting = 0, sharing = 0, near = 0;
     for (unsigned n = 0; n < 27 * 256; ++n) {
         std::string three, four;
         for (unsigned k = 0, rest = n % 27; k < 3; ++k, rest /= 3) three += static_cast<char>(rest % 3);
@@ -115,12 +122,19 @@ TEST(signature_segments, one_edit_fits) {
             four += ended ? static_cast<char>(no_letter) : static_cast<char>(rest % 4);
         }
         const bool one_edit = is_prefix(three, four);
-        const bool fit = fits(neighbours("aaa" + three, 0, true, 3), neighbours("aaa" + four, 0, true, 4));
+        const std::uint32_t three_letters = neighbours("aaa" + three, 0, true, 3),
+                            four_letters = neighbours("aaa" + four, 0, true, 4);
+        const bool fit = fits(three_letters, four_letters), shared = share_pairs(three_letters, four_letters);
         EXPECT_TRUE(fit || !one_edit) << n;
+        EXPECT_TRUE(shared || !fit) << n;
+        EXPECT_EQ(share_pairs(three_letters | 23u << 24, four_letters), shared) << n;
+        EXPECT_FALSE(share_pairs(no_three, four_letters));
         fitting += fit;
+        sharing += shared;
         near += one_edit;
     }
     EXPECT_LT(fitting, near + near / 4);
+    EXPECT_LT(sharing, fitting + fitting / 4);
 }
 
 TEST(signature_segments, no_near_pair_is_lost) {

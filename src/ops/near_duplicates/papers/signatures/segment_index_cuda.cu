@@ -14,24 +14,20 @@ namespace quern::near_duplicates_detail {
 namespace {
 
 constexpr unsigned threads = 256, warps = threads / 32;
-constexpr unsigned lists_of_row = 3;  // its grams; its even and its odd segments
-constexpr unsigned bytes_before = 4, bytes_after = 8;
-constexpr unsigned buckets_of_part = 1u << part_bits;
 
 // What an operation costs, in products of two rows: estimates.
 constexpr std::uint64_t cost_of_gram = 300, cost_of_comparison = 30;
-/// One warp in so many is asked what it would compare.
-constexpr unsigned sampled = 64;
 
-/// A warp per string.
+/// A warp per string, or per row.
 __global__ __launch_bounds__(threads) void pad_strings_kernel(const std::uint8_t* letters,
                                                               const std::uint64_t* offsets,
+                                                              const std::uint32_t* sources,
                                                               std::uint64_t strings, unsigned words,
                                                               std::uint32_t* padded) {
     const std::uint64_t s = std::uint64_t{blockIdx.x} * warps + threadIdx.x / 32;
     if (s >= strings) return;
-    const std::uint64_t begin = offsets[s];
-    const auto length = static_cast<unsigned>(offsets[s + 1] - begin);
+    const std::uint64_t source = sources == nullptr ? s : sources[s], begin = offsets[source];
+    const auto length = static_cast<unsigned>(offsets[source + 1] - begin);
     for (unsigned w = threadIdx.x % 32; w < words; w += 32) {
         std::uint32_t word = 0;
         for (unsigned b = 0; b < 4; ++b) {
@@ -41,16 +37,6 @@ __global__ __launch_bounds__(threads) void pad_strings_kernel(const std::uint8_t
         padded[s * words + w] = word;
     }
 }
-
-/// Where the lists of rows begin: of each kind `rows` + 1 numbers.
-struct list_starts {
-    const std::uint64_t* of[lists_of_row];
-};
-struct written_lists {
-    std::uint32_t* grams[lists_of_row];
-    std::uint32_t* places;
-    std::uint64_t* segments[2];
-};
 
 /// Whether a row may be the longer of a pair that is compared in its segment: two signatures at their own block sizes are not.
 __device__ bool meets_shorter(const join_data& data, const index_data& index, std::uint32_t key,
@@ -304,30 +290,34 @@ cuda::launch_shape a_warp_each(std::uint64_t items) {
 
 segment_index::segment_index(cuda_place& place, const join_data& data, const window* windows,
                              const std::int32_t* longest_double, std::uint64_t strings, bool has_old,
-                             const signature_bounds& bounds, unsigned parts)
-    : place_(place), data_(data), parts_(parts) {
+                             const signature_bounds& bounds, unsigned parts, bool grouped)
+    : place_(place), data_(data), parts_(parts), grouped_(grouped) {
     const unsigned longest = bounds.length(), shortest = shortest_in_segments(bounds);
     std::vector<std::uint8_t> segments(longest + 1);
     for (unsigned length = shortest; length <= longest; ++length)
         segments[length] = static_cast<std::uint8_t>(segments_of(length, bounds.at(2 * length)));
     segments_of_length_ = array_from(place, std::span<const std::uint8_t>(segments));
     const unsigned stride = (longest + bytes_before + bytes_after + 15) / 16 * 16;
-    padded_ = make_array<std::uint32_t>(place, strings * (stride / 4), "letters of signatures");
-    QUERN_LAUNCH(place, a_warp_each(strings), pad_strings_kernel, data.letters, data.offsets, strings,
-                 stride / 4, padded_.data());
-    counts_ = make_array<std::uint32_t>(place, std::size_t{lists_of_row} * parts * data.rows,
-                                        "grams of signatures");
-    starts_ =
-        make_array<std::uint64_t>(place, lists_of_row * (std::size_t{data.rows} + 1), "grams of signatures");
-    buckets_ = make_array<window>(place, 2 * std::size_t{buckets_of_part}, "grams of signatures");
+    const std::uint64_t padded = grouped ? data.rows : strings;
+    padded_ = make_array<std::uint32_t>(place, padded * (stride / 4), "letters of signatures");
+    QUERN_LAUNCH(place, a_warp_each(padded), pad_strings_kernel, data.letters, data.offsets,
+                 grouped ? data.sources : nullptr, padded, stride / 4, padded_.data());
+    const std::size_t listed = grouped ? row_groups(data) : data.rows;
+    counts_ = make_array<std::uint32_t>(place, lists_of_row * parts * listed, "grams of signatures");
+    starts_ = make_array<std::uint64_t>(place, lists_of_row * (listed + 1), "grams of signatures");
+    buckets_ = make_array<window>(place, std::size_t{2} << bits_in_part(parts), "grams of signatures");
     index_ = {segments_of_length_.data(),
               padded_.data(),
               windows,
               longest_double,
               stride,
               static_cast<unsigned>(std::bit_width(longest)),
-              has_old ? 2u : 1u};
-    QUERN_LAUNCH(place, a_warp_each(data.rows), count_grams_kernel, data_, index_, parts, counts_.data());
+              has_old ? 2u : 1u,
+              has_old ? 0 : data.rows / 3};
+    if (grouped)
+        count_groups(place, data_, index_, parts, counts_.data());
+    else
+        QUERN_LAUNCH(place, a_warp_each(data.rows), count_grams_kernel, data_, index_, parts, counts_.data());
 }
 
 bool segment_index::list(unsigned part, std::uint64_t budget) {
@@ -336,17 +326,17 @@ bool segment_index::list(unsigned part, std::uint64_t budget) {
     for (auto& array : segments_) array = {};
     list_starts starts{};
     std::uint64_t totals[lists_of_row];
+    const std::size_t counts = grouped_ ? row_groups(data_) : data_.rows;
     for (unsigned l = 0; l < lists_of_row; ++l) {
-        const auto of_list = starts_.span().subspan(l * (std::size_t{data_.rows} + 1), data_.rows + 1ull);
+        const auto of_list = starts_.span().subspan(l * (counts + 1), counts + 1);
         primitives::exclusive_scan<std::uint32_t, std::uint64_t>(
-            place_, counts_.span().subspan((std::size_t{l} * parts_ + part) * data_.rows, data_.rows),
-            of_list);
+            place_, counts_.span().subspan((l * parts_ + part) * counts, counts), of_list);
         starts.of[l] = of_list.data();
     }
     for (unsigned l = 0; l < lists_of_row; ++l)
-        place_.copy_out(&totals[l], starts.of[l] + data_.rows, sizeof totals[l]);
+        place_.copy_out(&totals[l], starts.of[l] + counts, sizeof totals[l]);
     const std::uint64_t listed = totals[0] + totals[1] + totals[2];
-    if (listed * cost_of_gram > budget || std::max(totals[1], totals[2]) >= 0xffffffffu) return false;
+    if (listed * cost_of_gram > budget || std::max(totals[1], totals[2]) >= 0x7fffffffu) return false;
     if (20 * listed + 4 * totals[0] > place_.memory().left()) return false;
 
     written_lists lists{};
@@ -361,14 +351,17 @@ bool segment_index::list(unsigned part, std::uint64_t budget) {
         lists.grams[1 + odd] = of_segments[odd].data();
         lists.segments[odd] = segments_[odd].data();
     }
-    QUERN_LAUNCH(place_, a_warp_each(data_.rows), list_grams_kernel, data_, index_,
-                 part_of_grams(part, parts_), starts, lists);
-    const primitives::sort_options by_gram{primitives::order::ascending, part_bits};
+    if (grouped_)
+        list_groups(place_, data_, index_, part_of_grams(part, parts_), starts, lists);
+    else
+        QUERN_LAUNCH(place_, a_warp_each(data_.rows), list_grams_kernel, data_, index_,
+                     part_of_grams(part, parts_), starts, lists);
+    const primitives::sort_options by_gram{primitives::order::ascending, bits_in_part(parts_)};
     primitives::sort_pairs(place_, grams_.span(), places_.span(), by_gram);
     place_.fill_bytes(buckets_.data(), 0, buckets_.span().size_bytes());
     for (unsigned odd = 0; odd < 2; ++odd) {
         primitives::sort_pairs(place_, of_segments[odd].span(), segments_[odd].span(), by_gram);
-        window* const buckets = buckets_.data() + std::size_t{odd} * buckets_of_part;
+        window* const buckets = buckets_.data() + (std::size_t{odd} << bits_in_part(parts_));
         const auto count = static_cast<std::uint32_t>(totals[1 + odd]);
         QUERN_LAUNCH(place_, (cuda::launch_shape{cuda::blocks_for(count, threads), threads}),
                      find_buckets_kernel, of_segments[odd].data(), count, buckets);
@@ -382,6 +375,7 @@ bool segment_index::list(unsigned part, std::uint64_t budget) {
 }
 
 std::uint64_t segment_index::comparisons() {
+    if (grouped_) return estimated_comparisons(place_, data_, index_, lists_);
     const auto compared = make_array<counter>(place_, 1, "a counter");
     place_.fill_bytes(compared.data(), 0, sizeof(counter));
     QUERN_LAUNCH(place_, a_warp_each((lists_.count + 32 * sampled - 1) / (32 * sampled)),
@@ -393,6 +387,7 @@ std::uint64_t segment_index::comparisons() {
 }
 
 void segment_index::pass(std::uint64_t first, std::uint64_t last, const pair_queue& queue) {
+    if (grouped_) return match_grams(place_, data_, index_, lists_, first, last, queue);
     QUERN_LAUNCH(place_, a_warp_each((last - first + 31) / 32), match_grams_kernel<false>, data_, index_,
                  lists_, first, last, queue);
 }

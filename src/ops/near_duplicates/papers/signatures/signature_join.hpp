@@ -66,6 +66,21 @@ std::vector<candidate> join_signatures(cpu_place& place, const signature_view& s
 
 /// Whether candidates are found by the segments that signatures share, where these are long enough, or by comparing all.
 enum class segments_use { where_cheaper, always, never };
+struct segments_choice {
+    segments_use use = segments_use::where_cheaper;
+    unsigned parts =
+        0;  ///< in so many parts, at most max_gram_parts; 0: as memory and the number of places demand
+    bool grouped = false;  ///< the steps that take 32 rows at a time
+};
+inline constexpr unsigned max_gram_parts = 32;
+/// The fewest parts, a power of two, whose lists fit into so much memory if they are equally long. Every letter is in two
+/// rows at most: two grams of 16 bytes with the copy that sorting takes, and a third of a segment of 24.
+constexpr unsigned gram_parts(std::uint64_t letters, std::uint64_t bytes) {
+    constexpr std::uint64_t bytes_of_letter = 2 * 16 + 2 * 24 / 3;
+    unsigned parts = 1;
+    while (parts < max_gram_parts && letters > bytes / bytes_of_letter * parts) parts *= 2;
+    return parts;
+}
 
 /// Signatures in device memory, laid out as signature_view.
 struct device_signatures {
@@ -77,8 +92,7 @@ struct device_signatures {
 /// text more by segments, which are not used if that is not left.
 std::vector<candidate> join_signatures(cuda_place& place, const device_signatures& signatures,
                                        const signature_bounds& bounds, const duplicate_scope& scope,
-                                       duplicate_counts& counts,
-                                       segments_use use = segments_use::where_cheaper);
+                                       duplicate_counts& counts, const segments_choice& choice = {});
 
 /// One join in tiles. Places of one type cut it alike, so each tile may be joined on any of them.
 class signature_tiles {
@@ -88,9 +102,11 @@ class signature_tiles {
     virtual std::uint64_t compared() const = 0;  ///< pairs, in all tiles
     /// The candidates of tiles [begin, end), in any order, some repeated. Synchronises.
     virtual std::vector<candidate> join(std::uint64_t begin, std::uint64_t end) = 0;
-    /// Appends the candidates that a part of `parts`, 4 to 32 and the same in every call, of all segments finds. False if tiles are to be joined
-    /// instead; then some may have been found.
-    virtual bool join_by_segments(unsigned /*part*/, unsigned /*parts*/, segments_use /*use*/,
+    /// The fewest parts of segments whose lists fit into the memory of the place.
+    virtual unsigned fewest_parts() { return 1; }
+    /// Appends the candidates that a part of all segments finds. The number of parts in `choice` is the same in every call, not
+    /// 0. False if tiles are to be joined instead; then some may have been found.
+    virtual bool join_by_segments(unsigned /*part*/, const segments_choice& /*choice*/,
                                   std::vector<candidate>& /*all*/) {
         return false;
     }
@@ -106,8 +122,7 @@ std::unique_ptr<signature_tiles> tiles_of_join(cuda_place& place, const signatur
 /// another.
 std::vector<candidate> join_signatures(place_set& places, const signature_view& signatures,
                                        const signature_bounds& bounds, const duplicate_scope& scope,
-                                       duplicate_counts& counts,
-                                       segments_use use = segments_use::where_cheaper);
+                                       duplicate_counts& counts, const segments_choice& choice = {});
 
 /// Sorts and drops repeats.
 inline void sort_candidates(std::vector<candidate>& all) {

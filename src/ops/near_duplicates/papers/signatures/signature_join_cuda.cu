@@ -126,7 +126,8 @@ class device_join {
         : place_(place),
           bounds_(bounds),
           scope_(scope),
-          texts_(static_cast<std::uint32_t>(signatures.levels.size())) {
+          texts_(static_cast<std::uint32_t>(signatures.levels.size())),
+          letters_(signatures.letters.size()) {
         const std::uint32_t rows = 3 * texts_;
         keys_ = make_array<std::uint32_t>(place, rows, "the rows of the signatures");
         sources_ = make_array<std::uint32_t>(place, rows, "the rows of the signatures");
@@ -172,15 +173,17 @@ class device_join {
         return all;
     }
 
-    /// Appends the candidates whose longer row has segments that begin with grams of a part of `parts`. False if comparing
-    /// all rows is cheaper, or memory is short; candidates found until then do no harm.
-    bool join_by_segments(unsigned part, unsigned parts, segments_use use, std::vector<candidate>& all) {
+    unsigned fewest_parts() { return gram_parts(letters_, place_.memory().left() / 2); }
+    /// Appends the candidates whose longer row has segments that begin with grams of a part. False if comparing all rows is
+    /// cheaper, or memory is short; candidates found until then do no harm.
+    bool join_by_segments(unsigned part, const segments_choice& choice, std::vector<candidate>& all) {
+        const unsigned parts = choice.parts;
         const std::uint64_t products =
-            use == segments_use::always ? ~std::uint64_t{0} : tile_count_ * group_rows * columns();
-        if (use == segments_use::never || !fits_segments(products, parts)) return false;
+            choice.use == segments_use::always ? ~std::uint64_t{0} : tile_count_ * group_rows * columns();
+        if (choice.use == segments_use::never || !fits_segments(products, choice)) return false;
         if (!index_)
             index_.emplace(place_, data_, windows_.data(), longest_double_.data(), 2ull * texts_,
-                           scope_.first_new > 0, bounds_, parts);
+                           scope_.first_new > 0, bounds_, parts, choice.grouped);
         place_.ctx().check_stop();
         if (!index_->list(part, products / parts)) return false;
         const std::uint64_t warps = (index_->size() + 31) / 32;
@@ -196,11 +199,12 @@ class device_join {
     }
 
     /// The candidates of all tiles.
-    std::vector<candidate> join_all(segments_use use) {
+    std::vector<candidate> join_all(segments_choice choice) {
         std::vector<candidate> all;
+        if (choice.parts == 0) choice.parts = std::max(choice.grouped ? 1u : 4u, fewest_parts());
         unsigned part = 0;
-        while (part < min_gram_parts && join_by_segments(part, min_gram_parts, use, all)) ++part;
-        if (part == min_gram_parts) keep_short_rows();
+        while (part < choice.parts && join_by_segments(part, choice, all)) ++part;
+        if (part == choice.parts) keep_short_rows();
         const std::vector<candidate> of_tiles = join(0, size());
         all.insert(all.end(), of_tiles.begin(), of_tiles.end());
         return all;
@@ -235,10 +239,12 @@ class device_join {
         return pairs;
     }
 
-    bool fits_segments(std::uint64_t products, unsigned parts) const {
+    bool fits_segments(std::uint64_t products, const segments_choice& choice) const {
         constexpr std::uint64_t min_of_row = 15'000;  // some fifty grams
-        const std::uint64_t bytes =                   // besides the lists of a part
-            2ull * texts_ * (bounds_.length() + 28) + data_.rows * (12ull * parts + 24);
+        const std::uint64_t padded = choice.grouped ? data_.rows : 2ull * texts_,
+                            counted = choice.grouped ? row_groups(data_) : data_.rows;
+        const std::uint64_t bytes =  // besides the lists of a part
+            padded * (bounds_.length() + 28) + counted * (12ull * choice.parts + 24);
         return bounds_.length() <= max_segmented && shortest_in_segments(bounds_) <= bounds_.length() &&
                std::uint64_t{data_.rows} << std::bit_width(bounds_.length()) <= std::uint64_t{1} << 32 &&
                (index_ || bytes <= place_.memory().left() / 2) && min_of_row * data_.rows <= products;
@@ -287,6 +293,7 @@ class device_join {
     const signature_bounds& bounds_;
     duplicate_scope scope_;
     std::uint32_t texts_;
+    std::uint64_t letters_;
     cuda_array<std::uint32_t> keys_, sources_;
     cuda_array<std::int32_t> tables_, longest_double_;
     cuda_array<std::uint64_t> starts_, found_;
@@ -322,9 +329,10 @@ class device_tiles final : public signature_tiles {
     std::vector<candidate> join(std::uint64_t begin, std::uint64_t end) override {
         return join_.join(begin, end);
     }
-    bool join_by_segments(unsigned part, unsigned parts, segments_use use,
+    unsigned fewest_parts() override { return join_.fewest_parts(); }
+    bool join_by_segments(unsigned part, const segments_choice& choice,
                           std::vector<candidate>& all) override {
-        return join_.join_by_segments(part, parts, use, all);
+        return join_.join_by_segments(part, choice, all);
     }
     void keep_short_rows() override { join_.keep_short_rows(); }
 
@@ -342,12 +350,12 @@ std::unique_ptr<signature_tiles> tiles_of_join(cuda_place& place, const signatur
 
 std::vector<candidate> join_signatures(cuda_place& place, const device_signatures& signatures,
                                        const signature_bounds& bounds, const duplicate_scope& scope,
-                                       duplicate_counts& counts, segments_use use) {
+                                       duplicate_counts& counts, const segments_choice& choice) {
     check_texts(signatures.levels.size());
     if (signatures.levels.empty()) return {};
     device_join join(place, signatures, bounds, scope);
     counts.compared += join.compared();
-    std::vector<candidate> all = join.join_all(use);
+    std::vector<candidate> all = join.join_all(choice);
     sort_candidates(all);
     counts.candidates += all.size();
     return all;

@@ -53,6 +53,36 @@ constexpr bool fits(std::uint32_t three, std::uint32_t four) {
     return (fit_bits(three, four) & 0x80u) != 0;
 }
 
+/// The bytes of a word that the hexadecimal digits of `order` number, the last digit's lowest.
+struct bytes_in_order {
+    constexpr std::uint32_t operator()(std::uint32_t word, std::uint32_t order) const {
+        std::uint32_t made = 0;
+        for (unsigned b = 0; b < 4; ++b) made |= (word >> 8 * (order >> 4 * b & 3) & 255u) << 8 * b;
+        return made;
+    }
+};
+
+/// A faster test that passes whatever fits() passes, and a fifth more: three letters with at most one edit have two in
+/// common with the four, each two of which in half a word are compared with half a word at once. `Ordered`: bytes_in_order or
+/// an instruction that does the same.
+template <class Ordered = bytes_in_order>
+struct letter_pairs {
+    std::uint32_t first, second, third;
+    constexpr explicit letter_pairs(std::uint32_t four)
+        : first(Ordered{}(four, 0x2110)), second(Ordered{}(four, 0x1032)), third(Ordered{}(four, 0x1020)) {}
+
+    /// Some bits of either_half are set if `three`, not marked by fits_all, may fit. Results may be united by |.
+    constexpr std::uint32_t shared_with(std::uint32_t three) const {
+        // A difference is below 2^15: the highest bit of a half remains if it is 0.
+        return (either_half - (Ordered{}(three, 0x2121) ^ first)) |
+               (either_half - (Ordered{}(three, 0x1021) ^ second)) |
+               (either_half - (Ordered{}(three, 0x2020) ^ third));
+    }
+    static constexpr std::uint32_t either_half = 0x80008000u;
+};
+/// Three bytes that are no letters.
+inline constexpr std::uint32_t no_three = 0x007f7f7fu;
+
 /// Whether segment s of y may stand at `position` of x, where s edits or one more come before it and `most` are allowed.
 constexpr bool may_stand(const segment_cut& y, unsigned s, unsigned x_length, unsigned position, int most) {
     const int shift = static_cast<int>(position) - static_cast<int>(y.begin(s));

@@ -17,14 +17,18 @@ namespace {
 
 /// By segments if all places agree on it: the tiles are then those that these leave.
 void join_segments(place_set& places, std::span<const std::unique_ptr<signature_tiles>> tiles,
-                   segments_use use, std::vector<candidate>& all) {
-    constexpr std::size_t parts_of_place = 4, max_parts = 32;
-    const auto parts = static_cast<unsigned>(std::min(parts_of_place * places.size(), max_parts));
-    std::vector<std::vector<candidate>> found(parts);
+                   segments_choice choice, std::vector<candidate>& all) {
+    if (choice.parts == 0) {
+        constexpr unsigned parts_of_place = 4;  // of several: these may differ in speed
+        if (places.size() > 1 || !choice.grouped)
+            choice.parts = parts_of_place * static_cast<unsigned>(places.size());
+        for (const auto& of_place : tiles) choice.parts = std::max(choice.parts, of_place->fewest_parts());
+        choice.parts = std::min(choice.parts, max_gram_parts);
+    }
+    std::vector<std::vector<candidate>> found(choice.parts);
     std::atomic<bool> everywhere{true};
-    places.for_each_unit(parts, [&](auto&, cpu_place&, std::size_t part, std::size_t index) {
-        if (everywhere &&
-            !tiles[index]->join_by_segments(static_cast<unsigned>(part), parts, use, found[part]))
+    places.for_each_unit(choice.parts, [&](auto&, cpu_place&, std::size_t part, std::size_t index) {
+        if (everywhere && !tiles[index]->join_by_segments(static_cast<unsigned>(part), choice, found[part]))
             everywhere = false;
     });
     if (!everywhere) return;
@@ -36,7 +40,7 @@ void join_segments(place_set& places, std::span<const std::unique_ptr<signature_
 
 std::vector<candidate> join_signatures(place_set& places, const signature_view& signatures,
                                        const signature_bounds& bounds, const duplicate_scope& scope,
-                                       duplicate_counts& counts, segments_use use) {
+                                       duplicate_counts& counts, const segments_choice& choice) {
     constexpr std::size_t units_of_place = 16;
     check_texts(signatures.levels.size());
     if (signatures.levels.empty()) return {};
@@ -45,7 +49,7 @@ std::vector<candidate> join_signatures(place_set& places, const signature_view& 
         tiles[index] = tiles_of_join(place, signatures, bounds, scope);
     });
     std::vector<candidate> all;
-    join_segments(places, tiles, use, all);
+    join_segments(places, tiles, choice, all);
     const std::uint64_t size = tiles[0]->size(), units = std::min(size, units_of_place * places.size());
     std::vector<std::vector<candidate>> found(units);
     places.for_each_unit(units, [&](auto&, cpu_place&, std::size_t unit, std::size_t index) {
