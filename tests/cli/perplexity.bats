@@ -114,6 +114,8 @@ END
     done
     sed 's/-0.0625/0/' pruned.arpa >weightless.arpa
     [ "$(quern perplexity weightless.arpa text.txt --tokenized --sentences --quiet | cut -f 4)" = -1.75 ]
+    sed 's/-0.5\ta b/-1e99\ta b/; s/-0.25\t<s> a/-1e-99\t<s> a/' pruned.arpa >beyond.arpa  # of a float: 0 and 1
+    [ "$(quern perplexity beyond.arpa text.txt --tokenized --sentences --quiet | cut -f 4)" = -100.0625 ]
     quern info pruned.model --quiet >/dev/null
     quern verify pruned.model --quiet >/dev/null
     quern perplexity pruned.arpa --generate 3 --quiet >/dev/null
@@ -132,6 +134,10 @@ END
     refuses "bad.arpa:15: expected a logarithm of a probability, found 'x'"
     sed 's/-0.25\ta b/1e-7\ta b/' model.arpa >bad.arpa
     refuses "bad.arpa:15: the logarithm of a probability is 1e-7 (expected at most 0; if it was rounded up, write 0)"
+    for number in inf 1e60 1e999 nan 0x1; do
+        sed "s/\(<s>\t\).*/\1$number/" model.arpa >bad.arpa
+        refuses "bad.arpa:7: expected a back-off weight, found '$number'"
+    done
     sed 's/-0.25\ta b/-0.25\ta q/' model.arpa >bad.arpa
     refuses "bad.arpa:15: the word 'q' is not among the 1-grams"
     sed 's/-0.25\ta b/-0.25\t<s> a/' model.arpa >bad.arpa

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <limits>
 #include <memory>
 #include <string>
 #include <utility>
@@ -184,12 +185,17 @@ class arpa_reader {
     }
 
     float number(std::string_view text, std::string_view what) const {
+        constexpr float least = -99, infinity = std::numeric_limits<float>::infinity();
+        const char* const last = text.data() + text.size();
         float value = 0;
-        const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
-        if (text.empty() || end != text.data() + text.size() ||
-            (failed != std::errc() && failed != std::errc::result_out_of_range) || value != value)
+        auto [end, failed] = std::from_chars(text.data(), last, value);
+        if (failed == std::errc::result_out_of_range) {  // nearly 0, or far from it
+            double wide = 0;
+            failed = std::from_chars(text.data(), last, wide).ec;
+            value = wide > 1 ? infinity : static_cast<float>(std::max<double>(wide, least));
+        }
+        if (text.empty() || end != last || failed != std::errc() || !(value < infinity))
             refuse(fmt::format("expected {}, found '{}'", what, shown(text)));
-        constexpr float least = -99;
         return std::max(value, least);
     }
 
