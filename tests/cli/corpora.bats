@@ -199,6 +199,21 @@ compressed() { # compressed PROGRAM SUFFIX
     [ "${#lines[@]}" -eq 4 ]
 }
 
+@test "the cache notices texts of the same size, and of the same time" {
+    for i in 1 2 3 4; do
+        echo "an apple of basket $i" >basket.txt
+        [ "$(quern search basket.txt "apple $i" --quiet | grep -c "basket $i")" -eq 1 ]
+    done
+    touch -d 2020-02-02 basket.txt
+    quern search basket.txt apple --quiet
+    echo "an apple of basket 9" >new.txt
+    touch -d 2020-02-02 new.txt
+    mv new.txt basket.txt
+    quern search basket.txt apple --quiet | grep "basket 9"
+    ends_with 0 quern search basket.txt apple
+    [[ $stderr == *"using the store kept in"* ]]
+}
+
 @test "the cache folder follows XDG_CACHE_HOME, then HOME" {
     unset QUERN_CACHE
     XDG_CACHE_HOME=$PWD/xdg quern search "$data/corpus.jsonl" apple --quiet

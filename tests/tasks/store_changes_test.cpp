@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <map>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "corpus_fixture.hpp"
@@ -224,6 +225,8 @@ TEST_F(store_changes_test, sync_does_nothing_if_no_file_has_changed) {
         write_file(notes / name, std::string("the text of ") + name);
         fs::last_write_time(notes / name, old);
     }
+    const auto wait = [] { std::this_thread::sleep_for(60ms); };  // until the time shows a later change
+    wait();
     build_options options = options_for(notes, "store");
     options.sync = true;
     EXPECT_FALSE(build(options, with_threads(2)).changes.has_value());
@@ -244,6 +247,7 @@ TEST_F(store_changes_test, sync_does_nothing_if_no_file_has_changed) {
     EXPECT_FALSE(build(options, with_threads(2)).changes->up_to_date);
     EXPECT_FALSE(build(options, with_threads(2)).changes->up_to_date);
     fs::last_write_time(notes / "a.txt", old);
+    wait();
     EXPECT_FALSE(build(options, with_threads(2)).changes->up_to_date);
     EXPECT_TRUE(build(options, with_threads(2)).changes->up_to_date);
     fs::remove(notes / "b.txt");

@@ -39,6 +39,12 @@ bool lies_in(const fs::path& path, const fs::path& folder) {
 
 }  // namespace
 
+std::optional<file_state> state_of(const fs::path& file) {
+    struct stat status {};
+    if (::stat(file.c_str(), &status) != 0) return {};
+    return state_of(status);
+}
+
 bool is_kept_list(const fs::path& path) {
     if (path.filename() != kept_list_name) return false;
     std::string first(256, '\0');

@@ -24,6 +24,9 @@ struct file_state {
     friend bool operator==(const file_state&, const file_state&) = default;
 };
 
+/// Nothing if it cannot be examined.
+std::optional<file_state> state_of(const std::filesystem::path& file);
+
 struct folder_file {
     std::string relative;  ///< with '/' between its parts
     std::filesystem::path path;

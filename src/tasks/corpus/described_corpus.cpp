@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <iterator>
+#include <optional>
 
 #include "io/corpus/folder_walk.hpp"
 #include "io/files/settled_time.hpp"
@@ -23,26 +24,25 @@ namespace fs = std::filesystem;
 
 struct seen_file {
     const fs::path& path;
-    std::uint64_t bytes = 0;
-    fs::file_time_type written;
+    io::file_state state;
     bool is_present = true;
 };
 
 seen_file seen(const fs::path& path) {
-    std::error_code gone, unsized;
-    const fs::file_time_type written = fs::last_write_time(path, gone);
-    return {path, fs::file_size(path, unsized), written, !gone};
+    const std::optional<io::file_state> state = io::state_of(path);
+    return {path, state.value_or(io::file_state()), state.has_value()};
 }
 
-seen_file seen(const io::folder_file& file) {
-    using namespace std::chrono;
-    return {file.path, file.bytes,
-            file_clock::from_sys(sys_time<nanoseconds>(nanoseconds(file.state.modified)))};
-}
-
+/// The time of change shows also a file with the size and the time of the one that it replaced.
 void describe(const seen_file& file, std::string& out) {
-    fmt::format_to(std::back_inserter(out), "{}\t{}\t{}\n", file.path.native(), file.bytes,
-                   file.written.time_since_epoch().count());
+    fmt::format_to(std::back_inserter(out), "{}\t{}\t{}\t{}\n", file.path.native(), file.state.bytes,
+                   file.state.modified, file.state.changed);
+}
+
+/// Whether a later change gives it another time than this one.
+bool is_settled(std::int64_t time, std::chrono::system_clock::time_point begin) {
+    using namespace std::chrono;
+    return io::is_settled_before(sys_time<nanoseconds>(nanoseconds(time)), sys_time<nanoseconds>(begin));
 }
 
 /// Calls on_file for every file of the inputs, in order, and on_folder_end() after each folder.
@@ -57,7 +57,7 @@ void each_file(const build_options& corpus, const std::function<void(const seen_
         io::folder_walk walk(input, corpus.follow_links);
         io::parsed_unit notes;
         while (const auto file = walk.next(notes)) {
-            on_file(seen(*file));
+            on_file({file->path, file->state});
             notes = {};
         }
         on_folder_end();
@@ -98,14 +98,16 @@ std::string describe_request(const build_options& corpus) {
 }
 
 described_content describe_content(const build_options& corpus) {
-    const auto begin = fs::file_time_type::clock::now();
+    const auto begin = std::chrono::system_clock::now();
     described_content made;
     made.text = fmt::format("format {} unicode {}\n", store_format_version, text::unicode_version());
     const auto note = [&](const seen_file& file) {
         describe(file, made.text);
-        if (!file.is_present || !io::is_settled_before(file.written, begin)) made.is_settled = false;
+        if (!file.is_present || !is_settled(file.state.changed, begin)) made.shows_changes = false;
+        if (!is_settled(file.state.modified, begin)) made.is_settled = false;
     };
     each_file(corpus, note, [&] { made.text += '\n'; });
+    made.is_settled = made.is_settled && made.shows_changes;
     return made;
 }
 

@@ -10,7 +10,7 @@
 
 namespace quern {
 
-/// Appends a file's name, size and time.
+/// Appends a file's name, size and times.
 void describe_file(const std::filesystem::path& path, std::string& out);
 
 /// Whether it is a file or a folder, so that it can be read again.
@@ -23,8 +23,10 @@ std::string describe_request(const build_options& corpus);
 /// the format and of the word rules.
 struct described_content {
     std::string text;
-    /// Whether every file was written so long before the call that its time shows any later change: clocks of file systems
-    /// tick every few milliseconds, some every two seconds.
+    /// Whether every file was changed so long before the call that the system's time of change shows any later change: clocks of
+    /// file systems tick every few milliseconds, some every two seconds.
+    bool shows_changes = true;
+    /// Whether the time of writing shows it, too, which a system without the other might have alone.
     bool is_settled = true;
 };
 described_content describe_content(const build_options& corpus);

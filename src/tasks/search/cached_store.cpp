@@ -22,6 +22,7 @@
 #include "tasks/corpus/own_output.hpp"
 #include "tasks/store/opened_store.hpp"
 #include "tasks/store/stop_words_file.hpp"
+#include "tasks/store_build/build_description.hpp"
 
 namespace quern {
 namespace {
@@ -88,6 +89,22 @@ void make_private_folder(const fs::path& folder) {
     fs::permissions(folder, fs::perms::group_all | fs::perms::others_all, fs::perm_options::remove, failed);
 }
 
+/// The name of the store of the corpus as it is now. A file that was changed a moment ago could change again without a trace:
+/// until that is seen, no later call finds the name.
+std::string name_of_content(const build_options& corpus, const context& ctx) {
+    using namespace std::chrono;
+    const auto end = steady_clock::now() + milliseconds(100);
+    described_content content = describe_build(corpus, ctx);
+    while (!content.shows_changes && steady_clock::now() < end) {
+        ctx.check_stop();
+        std::this_thread::sleep_for(milliseconds(10));
+        content = describe_build(corpus, ctx);
+    }
+    if (!content.shows_changes)
+        content.text += fmt::format("unsettled {}\n", system_clock::now().time_since_epoch().count());
+    return name_of(content.text);
+}
+
 }  // namespace
 
 fs::path cached_store(const build_options& corpus, const fs::path& cache, const context& ctx) {
@@ -102,8 +119,8 @@ fs::path cached_store(const build_options& corpus, const fs::path& cache, const 
         throw usage_error(input.string() + ": a pipe cannot be searched directly; build a store from it");
     }
     const fs::path folder = cache / name_of(describe_request(corpus));
-    fs::path store = folder / name_of(describe_content(corpus).text);
     build_options options = corpus;
+    fs::path store = folder / name_of_content(options, ctx);
     options.store = store;
     options.skip = all_build_stages;  // a first search must not wait for them
     options.force = true;             // replaces a damaged one

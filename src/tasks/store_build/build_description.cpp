@@ -66,10 +66,8 @@ described_content describe_build(const build_options& options, const context& ct
     if (options.skip.contains(build_stage::duplicates)) out += " with near-duplicates";
     if (!options.indexed_fields.empty()) out += "\nindexed " + field_list_text(options.indexed_fields);
     if (!options.vectors.file.empty()) {
-        std::error_code unseen;
-        out += fmt::format("\nvectors {} {} {}", options.vectors.file.string(),
-                           fs::file_size(options.vectors.file, unseen),
-                           fs::last_write_time(options.vectors.file, unseen).time_since_epoch().count());
+        out += "\nvectors ";
+        describe_file(options.vectors.file, out);
     }
     return made;
 }
