@@ -79,7 +79,11 @@ class everything {
         if (objects == 0) return raw_result;
         score_columns& columns = lists_.columns();
         const bool kept = columns.made && columns.ranks == ranks;
-        if (!kept) columns = {};
+        if (!kept) {
+            const bool tied = columns.tied;
+            columns = {};
+            columns.tied = tied;
+        }
         const std::uint32_t at_once = kept ? objects : objects_at_once();
         if (at_once == objects) {
             if (!kept) make_columns(columns);
