@@ -64,6 +64,8 @@ filter() { quern filter --quiet "$@"; }
     refused "rules.toml:2: " crawl.jsonl --rules-file rules.toml
     printf '[length]\nmin-word = 3\n' >rules.toml
     refused "rules.toml:2: length has no rule 'min-word'" crawl.jsonl --rules-file rules.toml
+    refused "c4-paragraphs is a group, which takes no value (expected one of its rules: min-paragraphs, paragraph-characters)" \
+        crawl.jsonl --rules c4-paragraphs=3
     refused "cannot read the file of rules" crawl.jsonl --rules-file missing.toml
 }
 

@@ -182,6 +182,10 @@ std::uint32_t rule_named(std::string_view name) {
     const std::string_view rule = point == std::string_view::npos ? "" : name.substr(point + 1);
     for (std::uint32_t r = group.first; r < group.end; ++r)
         if (rules[r].name == rule) return r;
+    if (rule.empty())
+        throw usage_error(
+            joined({group.name,
+                    " is a group, which takes no value (expected one of its rules: ", names_in(group), ")"}));
     throw usage_error(
         joined({group.name, " has no rule '", shown(rule), "' (expected one of ", names_in(group), ")"}));
 }
