@@ -96,13 +96,16 @@ bool opens_as_json(std::string_view body) {
     return inside.starts_with('"') || inside.starts_with('}');
 }
 
+bool is_named_json_lines(std::string_view path) {
+    const std::string name = extension_of(path);
+    return name == "jsonl" || name == "ndjson";
+}
+
 /// For a file named by the user: lines that are objects without a text, or JSON in a file named as JSON lines, are
 /// treated as JSON lines, whose reader reports what each lacks.
 bool is_json_alone(std::string_view body, bool whole, std::string_view path, const document_fields& fields) {
-    if (!opens_as_json(body)) return false;
-    const std::string name = extension_of(path);
-    return name == "jsonl" || name == "ndjson" ||
-           judge_json_lines(body, whole, fields) == json_lines::objects;
+    return opens_as_json(body) &&
+           (is_named_json_lines(path) || judge_json_lines(body, whole, fields) == json_lines::objects);
 }
 
 bool is_mail_by_name(std::string_view head, std::string_view path) {
@@ -216,7 +219,9 @@ std::optional<corpus_form> marked_form(std::string_view head, bool whole, const 
     if (opens_as_trec(after_blanks(text))) return corpus_form::trec;
     if (opens_as_mbox(text) || opens_as_mail(text, false)) return corpus_form::mail;
     const std::string_view lines = after_blanks(text);
-    if (lines.starts_with('{') && judge_json_lines(lines, whole, fields) == json_lines::documents)
+    // The first line may be broken, as of a file that was cut between two bytes.
+    const bool has_object = lines.starts_with('{') || lines.find("\n{") != std::string_view::npos;
+    if (has_object && judge_json_lines(lines, whole, fields) == json_lines::documents)
         return corpus_form::jsonl;
     return std::nullopt;
 }
@@ -304,6 +309,7 @@ std::optional<corpus_form> detect(std::string_view head, bool whole, std::string
         (is_named_csv && table_beginning(text, whole, csv_separator(text), fields)))
         return corpus_form::csv;
     if (kind == file_kind::text) return corpus_form::folder;
+    if (is_named_json_lines(path)) return corpus_form::jsonl;
     if (is_named_csv) {
         why = missing_heading(text, whole, csv_separator(text), fields);
         return std::nullopt;

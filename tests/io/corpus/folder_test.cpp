@@ -425,6 +425,22 @@ TEST(folder, json_lines_are_detected_by_most_of_their_first_lines) {
     EXPECT_THAT(all.counts.skipped, ElementsAre(Pair("file: .dat", 2)));
 }
 
+TEST(folder, a_broken_first_line_loses_only_itself) {
+    const temporary_folder folder;
+    const std::string fragment = "xt\":\"the end of a line\"}\n", good = "{\"text\":\"x\",\"id\":\"good\"}\n";
+    folder.write("a.jsonl", fragment + good);
+    folder.write("b.txt", fragment + fragment + good);
+    const auto all = read_all({folder.path()});
+    EXPECT_THAT(ids(all), ElementsAre("good", "b.txt"));
+    EXPECT_THAT(all.counts.skipped, IsEmpty());
+    ASSERT_EQ(all.issues.size(), 1u);
+    EXPECT_EQ(all.issues[0].path, (folder.path() / "a.jsonl").native());
+    EXPECT_EQ(all.issues[0].line, 1u);
+    // Named directly, a file is read by its name.
+    folder.write("c.jsonl", "words\n");
+    EXPECT_EQ(issues(read_all({folder.path() / "c.jsonl"})).size(), 1u);
+}
+
 TEST(folder, the_form_folder_takes_every_file_as_a_text) {
     const temporary_folder folder;
     folder.write("a.jsonl", "{\"id\":\"j\",\"text\":\"one\"}\n");
