@@ -82,7 +82,7 @@ std::unique_ptr<decoder> make_bzip2_decoder(raw_input& input);
 /// The compressed bytes read so far, refilled from a raw_input in pieces.
 class input_window {
   public:
-    explicit input_window(raw_input& input) : input_(input), buffer_(look_back + piece_bytes) {}
+    explicit input_window(raw_input& input) : input_(input), buffer_(look_back + piece_bytes + read_ahead) {}
 
     /// The available bytes; reads more only if there are none. Empty at the end of the input.
     std::span<const std::uint8_t> fill();
@@ -99,6 +99,7 @@ class input_window {
 
   private:
     static constexpr std::size_t piece_bytes = std::size_t{1} << 17;
+    static constexpr std::size_t read_ahead = 16;  ///< zeros after the last byte, where a decoder may look
     raw_input& input_;
     std::vector<std::uint8_t> buffer_;
     std::size_t position_ = look_back;

@@ -112,7 +112,10 @@ class gzip_decoder final : public decoder {
         failure_ = isal_inflate(state_.get());
         if (failure_ == ISAL_END_INPUT || failure_ == ISAL_OUT_OVERFLOW || failure_ == ISAL_NAME_OVERFLOW)
             failure_ = 0;
-        window_.take(bytes.size() - state_->avail_in);
+        // After damage near the end of the input the library may count bytes that it was not given: some of those not used.
+        const std::int64_t left = static_cast<std::int32_t>(state_->avail_in);
+        if (left < 0) state_->read_in_length += static_cast<std::int32_t>(8 * left);
+        window_.take(bytes.size() - static_cast<std::size_t>(std::max<std::int64_t>(left, 0)));
         return state_->avail_out != capacity || state_->block_state == ISAL_BLOCK_FINISH;
     }
 

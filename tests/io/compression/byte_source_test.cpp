@@ -204,6 +204,22 @@ TEST(byte_source, gzip_zero_padding_is_no_damage) {
     expect_round_trip(packed + std::string(1000, '\0'), "text");
 }
 
+// ISA-L then counts a byte more than it was given.
+TEST(byte_source, gzip_damage_at_the_last_bytes_is_found_within_the_data) {
+    constexpr std::string_view digits =
+        "1f8b08000000000002032bc849cccc532849ad280b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b0b"
+        "0b0b0b0b0b0b0b0b0b0b0b0b0b2a0b52ad148a528b0bf2f38a5361828945e9a925baa1419e560a1925250556fafa89fa4650"
+        "4997c412a00e23235d334303435d03c31003032b308ae2e572cecf2b49cd2b819a9a58509093999c5892999fa70f32c65a21"
+        "b738bd0428658bb00fa6c327352fbd24c34ac1d25a1a629053cd0eded953b1f6ff7192267c018e3c8468bc000000";
+    std::string packed;
+    for (std::size_t i = 0; i < digits.size(); i += 2)
+        packed += static_cast<char>(std::stoi(std::string(digits.substr(i, 2)), nullptr, 16));
+    const auto got = unpack(packed, 1);
+    const std::size_t at = got.problem.find("at byte ");
+    ASSERT_NE(at, std::string::npos) << got.problem;
+    EXPECT_LE(std::stoull(got.problem.substr(at + 8)), packed.size());
+}
+
 TEST(byte_source, what_follows_a_member_is_reported_after_its_bytes) {
     for (const auto& format : formats()) {
         SCOPED_TRACE(format.name);
