@@ -5,6 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <utility>
+
+#include "quern/base/threads_within.hpp"
 
 namespace quern::doctor_test {
 namespace {
@@ -34,7 +37,29 @@ TEST(doctor_test, shows_what_the_options_mean) {
     ctx.memory_bytes = std::uint64_t{3} << 29;
     const auto all = doctor(ctx);
     EXPECT_EQ(found(all, "threads").value, "3");
+    EXPECT_EQ(found(all, "threads").note, "set by --threads");
     EXPECT_EQ(found(all, "memory budget").value, "1.5 GiB");
+}
+
+TEST(doctor_test, says_that_memory_limits_the_threads) {
+    context ctx;
+    ctx.threads = 64;
+    ctx.memory_bytes = std::uint64_t{24} << 20;
+    const finding threads = found(doctor(with_threads_within_memory(ctx)), "threads");
+    EXPECT_EQ(threads.value, "3");
+    EXPECT_EQ(threads.note, "as many as the memory budget has room for");
+}
+
+TEST(doctor_test, two_threads_fit_into_any_budget) {
+    context ctx;
+    ctx.memory_bytes = 1;
+    for (const auto& [wanted, used] : {std::pair(1u, 1u), {2u, 2u}, {3u, 2u}, {4096u, 2u}}) {
+        ctx.threads = wanted;
+        EXPECT_EQ(with_threads_within_memory(ctx).threads, used);
+    }
+    ctx.memory_bytes = std::uint64_t{1} << 50;
+    ctx.threads = 4096;
+    EXPECT_EQ(with_threads_within_memory(ctx).threads, 4096u);
 }
 
 TEST(doctor_test, says_that_a_scratch_folder_is_missing) {

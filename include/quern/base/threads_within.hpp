@@ -14,12 +14,18 @@ namespace quern {
 /// it. Two threads fit into any budget.
 inline constexpr std::uint64_t memory_of_a_thread = std::uint64_t{8} << 20;
 
+/// For a budget of so many bytes.
+constexpr std::uint64_t max_threads_within(std::uint64_t memory) {
+    return std::max<std::uint64_t>(2, memory / memory_of_a_thread);
+}
+
 /// `ctx` with at most one thread for every memory_of_a_thread of its budget, and two at least where two are wanted. Results do not
 /// depend on it.
 inline context with_threads_within_memory(const context& ctx) {
-    const std::uint64_t most = std::max<std::uint64_t>(2, ctx.memory_limit() / memory_of_a_thread);
     const unsigned wanted = ctx.threads != 0 ? ctx.threads : std::thread::hardware_concurrency();
     context fitting = ctx;
+    if (wanted <= 2) return fitting;
+    const std::uint64_t most = max_threads_within(ctx.memory_limit());
     if (wanted > most) fitting.threads = static_cast<unsigned>(most);
     return fitting;
 }

@@ -17,6 +17,7 @@
 #include "device/place.hpp"
 #include "quern/base/error.hpp"
 #include "quern/base/pdf_program.hpp"
+#include "quern/base/threads_within.hpp"
 #include "quern/tasks/store.hpp"
 #include "quern/text/analyzer.hpp"
 
@@ -73,7 +74,10 @@ void look_at_processor(std::vector<finding>& found, const context& ctx) {
                          ? "all that are online"
                          : fmt::format("of {} online; this process is bound to them", online)});
     found.push_back({"threads", std::to_string(ctx.thread_count()),
-                     ctx.threads == 0 ? "one per core, the default" : "set by --threads"});
+                     ctx.threads == 0 ? "one per core, the default"
+                     : ctx.threads == max_threads_within(ctx.memory_limit())
+                         ? "as many as the memory budget has room for"
+                         : "set by --threads"});
 }
 
 void look_at_memory(std::vector<finding>& found, const context& ctx) {
