@@ -157,6 +157,7 @@ std::span<const std::uint8_t> input_window::fill() {
         base_ += end_ - look_back;
         position_ = look_back;
         end_ = look_back + input_.read({reinterpret_cast<char*>(buffer_.data()) + look_back, piece_bytes});
+        std::fill_n(buffer_.begin() + static_cast<std::ptrdiff_t>(end_), read_ahead, std::uint8_t{0});
     }
     return {buffer_.data() + position_, end_ - position_};
 }
