@@ -235,6 +235,37 @@ END
     [ ! -e space ]
 }
 
+@test "a run larger than memory is evaluated topic by topic" {
+    awk 'BEGIN {
+        for (t = 0; t < 500; ++t)
+            for (r = 1; r <= 1000; ++r) print t, "Q0", "document-" (t * 7919 + r * 104729) % 1000003, r, 1000 - r, "tag"
+    }' >run # 18 MB
+    awk '$4 % 50 == 7 { print $1, 0, $3, $4 % 3 }' run >qrels
+    local measures='map,nDCG@10,RBP,ERR@20,P(judged_only=true)@10'
+    quern evaluate qrels run --per-topic -m "$measures" -o roomy --quiet --memory 1G
+    within 4M 0 evaluate qrels run --per-topic -m "$measures" -o tight --quiet
+    cmp roomy tight
+    [ "$peak" -lt 45 ]
+    sort -k 3,3 -s run >mixed # hardly two lines of a topic follow each other
+    within 32M 0 evaluate qrels mixed --per-topic -m "$measures" -o tight --force --quiet
+    cmp roomy tight
+}
+
+@test "judgements and topics of a run that are larger than memory are refused with what suffices" {
+    awk 'BEGIN { for (d = 0; d < 300000; ++d) print 1, 0, "document-" d, d % 2 }' >qrels
+    awk '{ print 1, "Q0", $3, NR, -NR, "tag" }' qrels >run
+    head -n 1000 qrels >few
+    within 4M 4 evaluate qrels run
+    [[ $stderr =~ "the judgements of qrels needs "([0-9]+) ]]
+    within $((BASH_REMATCH[1] + 1))M 4 evaluate qrels run # the topic comes on top of the judgements
+    [[ $stderr =~ "the longest topic of run, with all judgements, needs "([0-9]+) ]]
+    within $((BASH_REMATCH[1] + 1))M 0 evaluate qrels run --quiet
+    head -n 1000 qrels >few
+    within 4M 4 evaluate few run
+    [[ $stderr =~ "the longest topic of run, with all judgements, needs "([0-9]+) ]]
+    within $((BASH_REMATCH[1] + 1))M 0 evaluate few run --quiet
+}
+
 @test "vectors and words that are mapped take no more memory, wherever they are read" {
     python3 - <<'END'
 import os, struct

@@ -45,7 +45,7 @@ const char* next_in_line(const char* at, const char* end) {
 bool run_lines::next(run_line& found) {
     while (at_ != end_) {
         ++number_;
-        const char* const line_begin = at_;
+        line_begin_ = at_;
         found.same_topic = skip_first_fields();
         if (!found.same_topic) {
             at_ = next_in_line(at_, end_);
@@ -57,7 +57,7 @@ bool run_lines::next(run_line& found) {
             found.same_topic = topic == topic_;
             topic_ = topic;
             take_field();
-            first_fields_ = {line_begin, at_};
+            first_fields_ = {line_begin_, at_};
         }
         found.topic = topic_;
         found.document = take_field();
@@ -68,7 +68,7 @@ bool run_lines::next(run_line& found) {
         const auto* stop =
             static_cast<const char*>(std::memchr(at_, '\n', static_cast<std::size_t>(end_ - at_)));
         at_ = stop == nullptr ? end_ : stop;
-        if (static_cast<std::size_t>(at_ - line_begin) > longest_trec_line)
+        if (static_cast<std::size_t>(at_ - line_begin_) > longest_trec_line)
             refuse("a line is longer than 1 MiB");
         at_ += at_ == end_ ? 0 : 1;
         return true;

@@ -30,6 +30,9 @@ class run_lines {
     /// exceeds the largest double, a line beyond 1 MiB.
     bool next(run_line& found);
 
+    /// Where the line begins that next() found last.
+    const char* line_begin() const { return line_begin_; }
+
     /// The field after a document of `text`; nothing if it is not a number below 2^32.
     static std::optional<std::uint32_t> rank_after(std::string_view document, std::string_view text);
 
@@ -40,7 +43,7 @@ class run_lines {
     [[noreturn]] void refuse(std::string_view reason) const;
 
     const std::string& name_;
-    const char *at_, *end_;
+    const char *at_, *end_, *line_begin_ = nullptr;
     std::uint64_t number_ = 0;
     std::string_view topic_;         ///< of the preceding line
     std::string_view first_fields_;  ///< the first two of the preceding line, with the blanks after them

@@ -17,6 +17,7 @@
 #include "base/ascii.hpp"
 #include "io/corpus/field_names.hpp"
 #include "io/corpus/json_repairs.hpp"
+#include "io/retrieval/indexed_run.hpp"
 #include "io/retrieval/ranked_run.hpp"
 #include "quern/base/error.hpp"
 
@@ -333,20 +334,6 @@ struct judgement_columns {
     }
 };
 
-retrieval_run copy_of(const ranked_run& ranked) {
-    retrieval_run run;
-    for (const ranked_topic& topic : ranked.topics()) {
-        std::vector<retrieved_document>& documents = run[std::string(topic.id)];
-        documents.reserve(topic.entries.size());
-        std::unordered_set<std::string_view> seen(topic.entries.size());
-        for (const ranked_entry& entry : topic.entries) {
-            if (!seen.insert(entry.document()).second) ranked.refuse_repeated(topic, entry);
-            documents.push_back({std::string(entry.document()), entry.score});
-        }
-    }
-    return run;
-}
-
 }  // namespace
 
 std::vector<topic> read_topics(byte_source& source, topic_fields fields) {
@@ -366,8 +353,25 @@ std::vector<topic> read_topics(byte_source& source, topic_fields fields) {
     return topics.take();
 }
 
+namespace {
+
+/// A node of a map with an id, and its letters where they are not part of it.
+std::uint64_t bytes_of_node(std::string_view id, std::uint64_t value) {
+    constexpr std::uint64_t node = 32 + sizeof(std::string) + 16;
+    return node + value + (id.size() < sizeof(std::string) / 2 ? 0 : id.size() + 32);
+}
+
+}  // namespace
+
 relevance_judgements read_judgements(byte_source& source) {
+    memory_budget memory(context().memory_limit());
+    return read_judgements(source, memory);
+}
+
+relevance_judgements read_judgements(byte_source& source, memory_budget& memory) {
     relevance_judgements judgements;
+    std::uint64_t needed = 0;  // beyond the budget the rest is counted alone
+    const std::uint64_t free = memory.left();
     line_reader lines(source);
     judgement_columns columns;
     bool has_heading = false;
@@ -396,24 +400,42 @@ relevance_judgements read_judgements(byte_source& source) {
         int grade = 0;
         if (parse_number(grade_text, grade).ec != std::errc{})
             lines.refuse("the grade " + quoted_field(grade_text) + " is not an integer");
-        if (!judgements[std::string(topic)].emplace(document, grade).second)
+        needed += bytes_of_node(document, 0);
+        if (needed > free) {
+            judgements.clear();
+            continue;
+        }
+        const auto [of_topic, is_new] = judgements.try_emplace(std::string(topic));
+        if (is_new) needed += bytes_of_node(topic, sizeof(of_topic->second));
+        if (!of_topic->second.emplace(document, grade).second)
             lines.refuse(repeated_document(document, topic));
     }
+    memory.take(needed, "the judgements of " + source.name());
     return judgements;
 }
 
 retrieval_run read_run(byte_source& source) {
-    return copy_of(ranked_run(source, {}));
+    const indexed_run indexed(source);
+    retrieval_run run;
+    std::vector<retrieved_view> views;
+    for (const indexed_topic& topic : indexed.topics()) {
+        indexed.read(topic, views);
+        std::vector<retrieved_document>& documents = run[std::string(topic.id)];
+        for (const retrieved_view& view : views) documents.push_back({std::string(view.id), view.score});
+    }
+    return run;
 }
 
 std::vector<topic> read_topics(const std::filesystem::path& path, const context& ctx, topic_fields fields) {
     return read_topics(*open_bytes(path, ctx), fields);
 }
 relevance_judgements read_judgements(const std::filesystem::path& path, const context& ctx) {
-    return read_judgements(*open_bytes(path, ctx));
+    memory_budget memory(ctx.memory_limit());
+    return read_judgements(path, ctx, memory);
 }
-retrieval_run read_run(const std::filesystem::path& path, const context& ctx) {
-    return copy_of(ranked_run(path, ctx));
+relevance_judgements read_judgements(const std::filesystem::path& path, const context& ctx,
+                                     memory_budget& memory) {
+    return read_judgements(*open_bytes(path, ctx), memory);
 }
 
 }  // namespace quern::io

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "device/memory_budget.hpp"
 #include "io/byte_source.hpp"
 #include "quern/base/context.hpp"
 #include "quern/base/retrieval.hpp"
@@ -42,9 +43,12 @@ std::vector<topic> read_topics(byte_source& source, topic_fields fields = {});
 /// names.
 relevance_judgements read_judgements(const std::filesystem::path& path, const context& ctx);
 relevance_judgements read_judgements(byte_source& source);
+/// The same, counted against a budget. Throws out_of_memory with about the bytes of all judgements.
+relevance_judgements read_judgements(const std::filesystem::path& path, const context& ctx,
+                                     memory_budget& memory);
+relevance_judgements read_judgements(byte_source& source, memory_budget& memory);
 
-/// Lines as run_lines parses them; results in the order of the lines.
-retrieval_run read_run(const std::filesystem::path& path, const context& ctx);
+/// A whole run, as indexed_run XX topic by topic.
 retrieval_run read_run(byte_source& source);
 
 }  // namespace quern::io

@@ -12,7 +12,7 @@
 #include <optional>
 #include <string>
 
-#include "ops/evaluate/overlap.hpp"
+#include "ops/evaluate/run_measures.hpp"
 
 namespace quern {
 namespace {
@@ -20,7 +20,7 @@ namespace {
 using judged_documents = std::map<std::string, int>;
 
 struct result {
-    const retrieved_document* document;
+    const retrieved_view* document;
     int grade;  // of unjudged documents: 0
     bool judged;
 };
@@ -30,7 +30,7 @@ enum class order : std::uint8_t { trec_eval, gdeval, python, cwl_eval };
 constexpr std::size_t orders = 4;
 
 bool precedes(order by, const result& left, const result& right) {
-    const retrieved_document &a = *left.document, &b = *right.document;
+    const retrieved_view &a = *left.document, &b = *right.document;
     if (by == order::trec_eval) {
         const auto x = static_cast<float>(a.score), y = static_cast<float>(b.score);
         return x != y ? x > y : a.id > b.id;
@@ -80,11 +80,13 @@ double five_digits(double value) {
 /// A topic: its judgements, and its results in the orders that measures need.
 class judged_topic {
   public:
-    judged_topic(const judged_documents& judged, const std::vector<retrieved_document>& retrieved)
+    judged_topic(const judged_documents& judged, std::span<const retrieved_view> retrieved)
         : judged_(judged) {
         results_.reserve(retrieved.size());
+        std::string id;
         for (const auto& document : retrieved) {
-            const auto found = judged.find(document.id);
+            id.assign(document.id);
+            const auto found = judged.find(id);
             const bool has = found != judged.end();
             results_.push_back({&document, has ? found->second : 0, has});
             shared_ += has ? 1 : 0;
@@ -332,35 +334,54 @@ double over_topics(const measure& m, const std::vector<double>& values) {
 
 }  // namespace
 
-measured_run measure_run(const relevance_judgements& judgements, const retrieval_run& run,
-                         std::span<const measure> measures, bool complete) {
+namespace evaluate_detail {
+
+void run_measures::add(const std::string& topic, std::span<const retrieved_view> documents) {
+    ++overlap_.run_topics;
+    const auto found = judgements_.find(topic);
+    if (found == judgements_.end()) return;
+    judged_topic of(found->second, documents);
+    std::vector<double>& values = values_[found->first];
+    values.reserve(measures_.size());
+    for (const measure& m : measures_) values.push_back(of.value(m));
+    ++overlap_.shared_topics;
+    overlap_.judged += found->second.size();
+    overlap_.retrieved += documents.size();
+    overlap_.shared += of.shared();
+}
+
+measured_run run_measures::take() {
     measured_run made;
-    made.values.resize(measures.size());
-    run_overlap& overlap = made.overlap;
-    overlap.judged_topics = judgements.size();
-    overlap.run_topics = run.size();
-    for (const auto& [topic, judged] : judgements) {
-        const auto retrieved = run.find(topic);
-        const bool missing = retrieved == run.end();
+    made.values.resize(measures_.size());
+    made.overlap = overlap_;
+    made.overlap.judged_topics = judgements_.size();
+    for (const auto& [topic, _] : judgements_) {
+        const auto measured = values_.find(topic);
+        const bool missing = measured == values_.end();
         if (missing) made.missing_topics.push_back(topic);
-        if (missing && !complete) continue;
+        if (missing && !complete_) continue;
         made.topics.push_back(topic);
-        if (missing) {
-            for (auto& values : made.values) values.push_back(0);
-            continue;
-        }
-        judged_topic of(judged, retrieved->second);
-        for (std::size_t m = 0; m < measures.size(); ++m) made.values[m].push_back(of.value(measures[m]));
-        ++overlap.shared_topics;
-        overlap.judged += judged.size();
-        overlap.retrieved += retrieved->second.size();
-        overlap.shared += of.shared();
+        for (std::size_t m = 0; m < measures_.size(); ++m)
+            made.values[m].push_back(missing ? 0 : measured->second[m]);
     }
-    for (std::size_t m = 0; m < measures.size(); ++m)
-        made.all.push_back(over_topics(measures[m], made.values[m]));
-    if (overlap.none()) made.mismatch = evaluate_detail::differing_ids(judgements, run);
+    for (std::size_t m = 0; m < measures_.size(); ++m)
+        made.all.push_back(over_topics(measures_[m], made.values[m]));
     return made;
 }
+
+std::uint64_t run_measures::bytes_of_a_document(std::span<const measure> measures) {
+    std::array<bool, orders> needed{};
+    bool judged_only = false;
+    for (const measure& m : measures) {
+        needed[static_cast<std::size_t>(order_of(m))] = true;
+        judged_only |= m.judged_only;
+    }
+    // The view, the results in the order of the run and in each other one, half a copy to sort, the judged ones in a list that grows.
+    const auto copies = static_cast<std::uint64_t>(std::ranges::count(needed, true)) + (judged_only ? 3 : 0);
+    return sizeof(retrieved_view) + sizeof(result) * (1 + copies) + sizeof(result) / 2;
+}
+
+}  // namespace evaluate_detail
 
 std::span<const measure> usual_measures() {
     static const std::vector<measure> usual = parse_measures("map ndcg_cut_10 P_10 recall_1000 recip_rank");

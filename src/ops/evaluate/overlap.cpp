@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <set>
 #include <string_view>
 #include <unordered_map>
 
@@ -63,11 +62,11 @@ constexpr std::array topic_differences{
     difference{small_letters, "in small letters"},
 };
 
-using ids = std::set<std::string_view>;
+using judged_ids = std::set<std::string_view>;
 
 /// "the judgements have 'a', the run 'a.txt'", and how to make them equal.
 template <typename Differences>
-std::string stated(std::string_view what, const ids& judged, const ids& retrieved,
+std::string stated(std::string_view what, const judged_ids& judged, const sampled_ids::ids& retrieved,
                    const Differences& differences) {
     constexpr std::size_t longest = 60;
     const auto quoted = [](std::string_view id) {
@@ -99,25 +98,24 @@ std::string stated(std::string_view what, const ids& judged, const ids& retrieve
 
 }  // namespace
 
-std::string differing_ids(const relevance_judgements& judgements, const retrieval_run& run) {
+std::string differing_ids(const relevance_judgements& judgements, const sampled_ids& run) {
     if (judgements.empty()) return "the judgements are empty";
-    if (run.empty()) return "the run is empty";
-    ids judged_topics, run_topics, judged, retrieved;
+    if (run.documents().empty()) return "the run is empty";
+    judged_ids topics, documents;
     bool share_topics = false;
-    for (const auto& [topic, documents] : judgements) {
-        judged_topics.insert(topic);
-        share_topics |= run.contains(topic);
-        for (const auto& [id, _] : documents) judged.insert(id);
+    for (const auto& [topic, judged] : judgements) {
+        if (topics.size() < sampled_ids::max) topics.insert(topic);
+        share_topics |= run.topics().contains(topic);
+        for (const auto& [id, _] : judged) {
+            if (documents.size() == sampled_ids::max) break;
+            documents.insert(id);
+        }
     }
-    for (const auto& [topic, documents] : run) {
-        run_topics.insert(topic);
-        for (const auto& document : documents) retrieved.insert(document.id);
-    }
-    if (!share_topics) return stated("the topics", judged_topics, run_topics, topic_differences);
-    if (std::ranges::any_of(retrieved, [&](std::string_view id) { return judged.contains(id); }))
+    if (!share_topics) return stated("the topics", topics, run.topics(), topic_differences);
+    if (std::ranges::any_of(run.documents(), [&](std::string_view id) { return documents.contains(id); }))
         return "documents of the run are judged, but for other topics: do both number the topics in the same "
                "way?";
-    return stated("the documents", judged, retrieved, document_differences);
+    return stated("the documents", documents, run.documents(), document_differences);
 }
 
 }  // namespace quern::evaluate_detail

@@ -18,8 +18,12 @@ compared_runs::compared_runs(const relevance_judgements& judgements, const compa
 }
 
 void compared_runs::add(std::string name, const retrieval_run& run) {
+    add(std::move(name), measure_run(judgements_, run, made_.options.measures, made_.options.complete));
+}
+
+void compared_runs::add(std::string name, measured_run run) {
     made_.runs.push_back(std::move(name));
-    made_.measured.push_back(measure_run(judgements_, run, made_.options.measures, made_.options.complete));
+    made_.measured.push_back(std::move(run));
     ctx_.check_stop();
 }
 

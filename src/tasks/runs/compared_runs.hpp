@@ -14,6 +14,7 @@ class compared_runs {
     compared_runs(const relevance_judgements& judgements, const comparison_options& options,
                   const context& ctx);
     void add(std::string name, const retrieval_run& run);
+    void add(std::string name, measured_run run);
     run_comparison take();
 
   private:

@@ -207,9 +207,5 @@ TEST(read_run, refuses_what_is_no_run) {
     EXPECT_THAT(refused_by("1 Q0 d 1 \x1b[31m t\n"), HasSubstr("\"?[31m\""));
 }
 
-TEST(read_run, missing_file_is_a_usage_error) {
-    EXPECT_THROW(io::read_run("no such file", {}), usage_error);
-}
-
 }  // namespace
 }  // namespace quern::trec_files_test
