@@ -48,7 +48,7 @@ relevance_judgements read_judgements(const std::filesystem::path& path, const co
                                      memory_budget& memory);
 relevance_judgements read_judgements(byte_source& source, memory_budget& memory);
 
-/// A whole run, as indexed_run XX topic by topic.
+/// A whole run. Throws invalid_input as indexed_run does.
 retrieval_run read_run(byte_source& source);
 
 }  // namespace quern::io
