@@ -196,14 +196,15 @@ TEST(document_matrix, weighs_by_log_and_entropy) {
     EXPECT_TRUE(everywhere.view().columns.empty());  // does not discriminate between documents
 }
 
-TEST(document_matrix, is_the_same_from_disk) {
+TEST(document_matrix, is_the_same_from_disk_and_for_any_threads) {
     const testing::temporary_folder folder;
     context ctx = context::cpu(1);
     ctx.scratch = folder.path();
     constexpr std::uint32_t words = 500;
-    const auto make = [&](scratch_folder& scratch, std::uint64_t memory) {
+    const auto make = [&](scratch_folder& scratch, std::uint64_t memory, unsigned threads) {
         context within = ctx;
         within.memory_bytes = memory;
+        within.threads = threads;
         auto made = std::make_unique<document_matrix>(words, scratch, within);
         for (std::uint32_t d = 0; d < 3000; ++d) {
             std::vector<std::uint32_t> text;
@@ -213,15 +214,23 @@ TEST(document_matrix, is_the_same_from_disk) {
         made->finish();
         return made;
     };
-    scratch_folder first(ctx), second(ctx);
-    const auto expected = make(first, std::uint64_t{1} << 30), spilled = make(second, std::uint64_t{1} << 19);
+    scratch_folder first(ctx);
+    const auto expected = make(first, std::uint64_t{1} << 30, 1);
     EXPECT_EQ(expected->spilled_bytes(), 0U);
-    EXPECT_GT(spilled->spilled_bytes(), std::uint64_t{1} << 20);
-    const context_matrix_view a = expected->view(), b = spilled->view();
-    EXPECT_TRUE(std::ranges::equal(a.offsets, b.offsets));
-    EXPECT_TRUE(std::ranges::equal(a.columns, b.columns));
-    EXPECT_TRUE(std::ranges::equal(a.weights, b.weights));
-    EXPECT_TRUE(std::ranges::equal(a.column_counts, b.column_counts));
+    const context_matrix_view a = expected->view();
+    for (const unsigned threads : {1U, 2U, 3U, 8U, 16U}) {
+        for (const std::uint64_t memory : {std::uint64_t{1} << 30, std::uint64_t{1} << 19}) {
+            SCOPED_TRACE(std::to_string(threads) + " threads, " + std::to_string(memory) + " bytes");
+            scratch_folder second(ctx);
+            const auto made = make(second, memory, threads);
+            EXPECT_EQ(made->spilled_bytes() > std::uint64_t{1} << 20, memory == std::uint64_t{1} << 19);
+            const context_matrix_view b = made->view();
+            EXPECT_TRUE(std::ranges::equal(a.offsets, b.offsets));
+            EXPECT_TRUE(std::ranges::equal(a.columns, b.columns));
+            EXPECT_TRUE(std::ranges::equal(a.weights, b.weights));
+            EXPECT_TRUE(std::ranges::equal(a.column_counts, b.column_counts));
+        }
+    }
 }
 
 }  // namespace

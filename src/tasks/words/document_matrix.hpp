@@ -11,6 +11,7 @@
 
 #include "device/files/scratch_folder.hpp"
 #include "device/files/spilled_array.hpp"
+#include "device/paced_checks.hpp"
 #include "quern/ops/word_similarity.hpp"
 #include "tasks/words/number_stream.hpp"
 
@@ -40,10 +41,20 @@ class document_matrix {
         std::uint32_t word, count;
     };
     void count_waiting();
-    void place_entries(std::span<const double> evenness, std::span<const std::uint64_t> documents_of);
+    /// Appends to all: in one batch, so that few steps of many threads follow each other later.
+    void append(std::vector<std::vector<occurrence>> found);
+    /// Calls work(part of the words, checks) on every thread.
+    template <class Work>
+    void for_each_part(const Work& work);
+    /// Calls work(document, its occurrences in the batch) for a batch after `before` others.
+    template <class Work>
+    void for_each_document(std::span<const occurrence> batch, std::uint64_t before, paced_checks& checks,
+                           const Work& work) const;
+    void place_entries(std::vector<double> evenness, std::span<const std::uint64_t> documents_of);
 
     std::uint32_t words_;
     cpu_place place_;
+    std::size_t counted_at_once_;
     std::vector<std::uint32_t> waiting_;            ///< the texts of documents that are not counted yet
     std::vector<std::size_t> waiting_ends_;         ///< of each of them
     std::vector<std::vector<std::uint32_t>> seen_;  ///< by word, in the current document of a piece of work

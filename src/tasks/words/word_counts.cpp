@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "device/cpu/parallel.hpp"
 #include "quern/base/error.hpp"
 #include "quern/ops/word_similarity.hpp"
 
@@ -78,11 +79,17 @@ chosen_words choose(std::uint32_t size, std::uint64_t min_count, std::uint32_t m
     chosen_words chosen;
     chosen.id_of = {place, size, "the ids of words"};
     std::ranges::fill(chosen.id_of.span(), unknown_word);
-    for (const std::uint32_t n : order) {
-        chosen.id_of.data()[n] = chosen.size();
-        chosen.words.emplace_back(word(n));
-        chosen.frequencies.push_back(count(n));
-    }
+    chosen.words.resize(order.size());
+    chosen.frequencies.resize(order.size());
+    const std::size_t pieces = pieces_for(place, order.size(), std::size_t{1} << 10);
+    for_each_piece(place, pieces, [&](std::size_t p) {  // a dictionary unpacks a word
+        const item_range part = piece_of(order.size(), pieces, p);
+        for (std::size_t i = part.begin; i < part.end; ++i) {
+            chosen.id_of.data()[order[i]] = static_cast<std::uint32_t>(i);
+            chosen.words[i] = word(order[i]);
+            chosen.frequencies[i] = count(order[i]);
+        }
+    });
     return chosen;
 }
 

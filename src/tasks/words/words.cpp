@@ -317,8 +317,13 @@ class words_run {
                 if (rest.empty()) break;
                 const std::size_t missing = corpus_->document_lengths[document] - text.size();
                 const auto part = rest.first(std::min(missing, rest.size()));
-                text.insert(text.end(), part.begin(), part.end());
                 rest = rest.subspan(part.size());
+                if (text.empty() && part.size() == missing) {  // a whole document
+                    if (is_taken(document)) documents_->add(part);
+                    ++document;
+                } else {
+                    text.insert(text.end(), part.begin(), part.end());
+                }
             }
         });
         result_.statistics.counts["spilled_bytes"] += corpus_->numbers.spilled_bytes();

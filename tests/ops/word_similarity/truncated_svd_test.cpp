@@ -289,6 +289,20 @@ TEST(truncated_svd, refuses_what_is_no_matrix) {
     refused([](auto& m, auto&) { m.words = 0; });
 }
 
+TEST(truncated_svd, names_the_first_entry_that_is_wrong_for_any_threads) {
+    for (const unsigned threads : {1U, 2U, 8U}) {
+        context_matrix bad = sparse(dense(1000, std::vector<double>(300, 1.0)), 300);
+        bad.weights[290'000] = std::numeric_limits<float>::infinity();
+        bad.columns[150'001] = 300;
+        try {
+            truncated_svd(bad.view(), {}, context::cpu(threads));
+            FAIL() << threads;
+        } catch (const usage_error& found) {
+            EXPECT_STREQ(found.what(), "entry 150001 is in a column past the matrix's last") << threads;
+        }
+    }
+}
+
 TEST(truncated_svd, stops_when_requested) {
     const std::atomic<int> stop{2};
     context ctx = context::cpu(2);

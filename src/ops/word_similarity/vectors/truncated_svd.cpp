@@ -15,8 +15,10 @@
 // blocks, the residual of Q x is what the next block adds, (its part of Wᵀ W)ᵀ x. The test sees only sums in a fixed
 // order, so the space is the same on every machine.
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <limits>
+#include <mutex>
 #include <span>
 #include <string>
 #include <utility>
@@ -33,11 +35,37 @@ namespace {
 
 using namespace word_similarity_detail;
 
+/// Calls work(begin, end) for parts of the entries, concurrently, with checks of the context between them.
+template <class Work>
+void for_each_checked_part(cpu_place& place, std::size_t entries, const Work& work) {
+    const std::size_t pieces = pieces_for(place, entries, std::size_t{1} << 16, 1);
+    for_each_piece(place, pieces, [&](std::size_t p) {
+        const item_range part = piece_of(entries, pieces, p);
+        in_checked_parts(place.ctx(), part.begin, part.end, neighbouring_values, work);
+    });
+}
+
 constexpr std::size_t max_block = 32;
 constexpr double min_ratio = 0x1p-18;  // ratio to the largest singular value: below, rounding errors
 
-sparse_rows checked(const context_matrix_view& matrix, const svd_options& options, const context& ctx) {
-    paced_checks checks(ctx, neighbouring_values);
+/// Names the first bad entry in [begin, end).
+void check_entries(const context_matrix_view& matrix, std::size_t begin, std::size_t end) {
+    for (std::size_t e = begin; e < end; ++e) {
+        if (matrix.columns[e] >= matrix.column_counts.size())
+            throw usage_error("entry " + std::to_string(e) + " is in a column past the matrix's last");
+        if (!std::isfinite(matrix.weights[e]))
+            throw usage_error("the weight of entry " + std::to_string(e) + " is not a finite number");
+    }
+}
+
+bool has_bad_entry(const context_matrix_view& matrix, std::size_t begin, std::size_t end) {
+    bool bad = false;
+    for (std::size_t e = begin; e < end; ++e)
+        bad |= matrix.columns[e] >= matrix.column_counts.size() || !std::isfinite(matrix.weights[e]);
+    return bad;
+}
+
+sparse_rows checked(cpu_place& place, const context_matrix_view& matrix, const svd_options& options) {
     check_ranges(options);
     const std::size_t entries = matrix.columns.size();
     const bool no_words = matrix.words == 0 && matrix.offsets.size() <= 1;
@@ -49,13 +77,11 @@ sparse_rows checked(const context_matrix_view& matrix, const svd_options& option
     for (std::size_t w = 0; w < matrix.words; ++w)
         if (matrix.offsets[w] > matrix.offsets[w + 1])
             throw usage_error("the offsets of row " + std::to_string(w) + " fall");
-    for (std::size_t e = 0; e < entries; ++e) {
-        checks.after(1);
-        if (matrix.columns[e] >= matrix.column_counts.size())
-            throw usage_error("entry " + std::to_string(e) + " is in a column past the matrix's last");
-        if (!std::isfinite(matrix.weights[e]))
-            throw usage_error("the weight of entry " + std::to_string(e) + " is not a finite number");
-    }
+    std::atomic<bool> bad = false;
+    for_each_checked_part(place, entries, [&](std::uint64_t begin, std::uint64_t end) {
+        if (has_bad_entry(matrix, begin, end)) bad = true;
+    });
+    if (bad) check_entries(matrix, 0, entries);
     return {matrix.words, matrix.column_counts.size(), matrix.offsets, matrix.columns, matrix.weights};
 }
 
@@ -93,12 +119,15 @@ class truncation {
           short_(by_words_ ? matrix : turned_.view()),
           long_(by_words_ ? turned_.view() : matrix),
           options_(options) {
+        std::mutex mutex;
         float greatest = 0;
-        in_checked_parts(place.ctx(), 0, matrix.weight.size(), neighbouring_values,
-                         [&](std::uint64_t begin, std::uint64_t end) {
-                             for (std::uint64_t e = begin; e < end; ++e)
-                                 greatest = std::max(greatest, std::fabs(matrix.weight[e]));
-                         });
+        for_each_checked_part(place, matrix.weight.size(), [&](std::uint64_t begin, std::uint64_t end) {
+            float of_part = 0;
+            for (std::uint64_t e = begin; e < end; ++e)
+                of_part = std::max(of_part, std::fabs(matrix.weight[e]));
+            const std::lock_guard lock(mutex);
+            greatest = std::max(greatest, of_part);
+        });
         (void)std::frexp(greatest, &exponent_);
         exponent_ = std::max(exponent_, -120);
         scale_ = std::ldexp(1.0f, -exponent_);
@@ -259,19 +288,30 @@ class truncation {
         set_signs(result);
     }
 
-    static void set_signs(word_vectors& result) {
-        const std::size_t dimensions = result.dimensions;
-        std::vector<float> greatest(dimensions);
-        for (float* row = result.values.data(); row != result.values.data() + result.values.size();
-             row += dimensions) {
+    /// The first of the greatest values of a column becomes positive.
+    void set_signs(word_vectors& result) const {
+        const std::size_t dimensions = result.dimensions, words = result.words;
+        const std::size_t pieces = pieces_for(place_, words, std::size_t{1} << 10, 1);
+        std::vector<float> greatest(pieces * dimensions);
+        const auto replace_smaller = [&](float* by, const float* row) {
             for (std::size_t j = 0; j < dimensions; ++j)
-                if (std::fabs(row[j]) > std::fabs(greatest[j])) greatest[j] = row[j];
-        }
-        for (float* row = result.values.data(); row != result.values.data() + result.values.size();
-             row += dimensions) {
+                if (std::fabs(row[j]) > std::fabs(by[j])) by[j] = row[j];
+        };
+        const auto for_each_row = [&](const auto& work) {
+            for_each_piece(place_, pieces, [&](std::size_t p) {
+                const item_range part = piece_of(words, pieces, p);
+                for (std::size_t w = part.begin; w < part.end; ++w)
+                    work(p, result.values.data() + w * dimensions);
+            });
+        };
+        for_each_row(
+            [&](std::size_t p, float* row) { replace_smaller(greatest.data() + p * dimensions, row); });
+        for (std::size_t p = 1; p < pieces; ++p)
+            replace_smaller(greatest.data(), greatest.data() + p * dimensions);
+        for_each_row([&](std::size_t, float* row) {
             for (std::size_t j = 0; j < dimensions; ++j)
                 if (greatest[j] < 0) row[j] = 0 - row[j];
-        }
+        });
     }
 
     cpu_place& place_;
@@ -293,8 +333,8 @@ class truncation {
 
 word_vectors truncated_svd(const context_matrix_view& matrix, const svd_options& options,
                            const context& ctx) {
-    const sparse_rows rows = checked(matrix, options, ctx);
     cpu_place place(ctx);
+    const sparse_rows rows = checked(place, matrix, options);
     return truncation(place, rows, options).run();
 }
 
