@@ -148,15 +148,21 @@ std::string fingerprint_of(const python_top_k& top) {
     });
 }
 
+/// Throws TypeError unless `given` can be iterated over; `expected` is for its message.
+nb::object items_of(nb::handle given, std::string_view name, std::string_view expected) {
+    if (!nb::hasattr(given, "__iter__") && PySequence_Check(given.ptr()) == 0)
+        refuse_type(name, expected, nb::cast<std::string>(nb::type_name(given.type())));
+    return nb::borrow<nb::object>(given);
+}
+
 std::vector<double> numbers_for(nb::handle given, std::size_t lists, double usual, std::string_view name,
                                 bool one_for_all) {
     if (given.is_none()) return std::vector<double>(lists, usual);
     const bool is_single = one_for_all && PyNumber_Check(given.ptr()) != 0 && !nb::hasattr(given, "__len__");
     if (is_single) return std::vector<double>(lists, number_of(name, given));
-    if (!nb::hasattr(given, "__iter__"))
-        refuse_type(name, "a list of numbers", nb::cast<std::string>(nb::type_name(given.type())));
     std::vector<double> numbers;
-    for (const nb::handle one : nb::borrow<nb::object>(given)) numbers.push_back(number_of(name, one));
+    for (const nb::handle one : items_of(given, name, "a list of numbers"))
+        numbers.push_back(number_of(name, one));
     if (numbers.size() != lists)
         refuse(std::string(name) + ": " + std::to_string(numbers.size()) + " for " + std::to_string(lists) +
                " lists");
@@ -264,7 +270,8 @@ python_top_k top_k_of_lists(nb::handle lists, nb::handle k, const nb::kwargs& gi
     top_k_call requested = call_parameters().read(given);
     requested.options.k = k_of(k);
     std::vector<nb::object> all;
-    for (const nb::handle list : nb::borrow<nb::object>(lists)) all.push_back(nb::borrow(list));
+    for (const nb::handle list : items_of(lists, "lists", "a list of ranked lists"))
+        all.push_back(nb::borrow(list));
     python_top_k made;
     naming_lists([&] {
         if (std::ranges::any_of(all, is_pulled)) {
@@ -334,7 +341,7 @@ class python_ranked_lists {
 
     static std::vector<nb::object> read(nb::handle given) {
         std::vector<nb::object> all;
-        for (const nb::handle list : nb::borrow<nb::object>(given)) {
+        for (const nb::handle list : items_of(given, "lists", "a list of ranked lists")) {
             if (is_pulled(list))
                 refuse_type(name_of_list(all.size()),
                             "a pair (ids, scores) of arrays, which can be read again",

@@ -177,7 +177,7 @@ def test_equal_to_the_program(sample, command, rule):
     [
         ([], {}, quern.UsageError, "no lists"),
         ([1], {}, TypeError, r"lists\[0\]: expected a pair"),
-        (3, {}, TypeError, "iterable"),
+        (3, {}, TypeError, "lists: expected a list of ranked lists, got int"),
         ([([1], [0.5])] * 65, {}, quern.UsageError, "64"),
         ([([1, 2], [0.1, 0.2])], {}, quern.InvalidInput, r"lists\[0\], position 1: the score is greater"),
         ([([1], [0.5]), ([1, 1], [0.2, 0.1])], {}, quern.InvalidInput, r"lists\[1\], position 1: the id occurs twice"),
@@ -198,6 +198,7 @@ def test_equal_to_the_program(sample, command, rule):
         ([([1], [0.5])], {"method": "ta"}, quern.UsageError, "method: invalid value"),
         ([([1], [0.5])], {"weights": [1, 2]}, quern.UsageError, "2 for 1 lists"),
         ([([1], [0.5])], {"weights": [0]}, quern.UsageError, "weight"),
+        (None, {}, TypeError, "lists: expected a list of ranked lists, got NoneType"),
         ([([1], [0.5])], {"weights": 3}, TypeError, "weights: expected a list of numbers, got int"),
         ([([1], [0.5])], {"weights": [math.nan]}, quern.UsageError, "weights: invalid value"),
         ([([1], [0.5])], {"floors": [1, 2]}, quern.UsageError, "2 for 1 lists"),
