@@ -290,6 +290,15 @@ class iterator_source final : public memory_source {
         }
         return made;
     }
+    field_names fields_of_document() const {
+        try {
+            return fields_of(fields_, keys_);
+        } catch (const usage_error& why) {
+            const std::uint64_t number = rows_ + batch_.size() + 1;
+            if (number == 1) throw;
+            throw usage_error("document " + std::to_string(number) + ": " + why.what());
+        }
+    }
     void set_from_mapping(taken& made, const nb::object& one) {
         if (nb::len(one) != keys_.size() || !has_keys(one)) {
             keys_.clear();
@@ -297,7 +306,7 @@ class iterator_source final : public memory_source {
                 keys_.push_back(nb::cast<std::string>(nb::str(key)));
             has_vector_ = fields_.text.empty() && std::ranges::find(keys_, "vector") != keys_.end() &&
                           PyDict_Check(nb::object(one["vector"]).ptr()) != 0;
-            found_ = has_vector_ ? fields_of_weights() : fields_of(fields_, keys_);
+            found_ = has_vector_ ? fields_of_weights() : fields_of_document();
         }
         const std::uint64_t number = rows_ + batch_.size() + 1;
         if (number == 1) has_weights_ = has_vector_;
