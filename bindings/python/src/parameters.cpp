@@ -38,6 +38,9 @@ bool is_fields(const option_description& option) {
 bool is_numbers(const option_description& option) {
     return option.value == "X...";
 }
+bool is_counts(const option_description& option) {
+    return option.value == "COUNTS";
+}
 bool is_numbers_of_fields(const option_description& option) {
     return option.value == "FIELD=X,...";
 }
@@ -62,6 +65,7 @@ std::string type_of(const option_description& option) {
         default:
             return is_fields(option)              ? "str | Sequence[str]"
                    : is_numbers(option)           ? "str | Sequence[float]"
+                   : is_counts(option)            ? "str | Sequence[int]"
                    : is_numbers_of_fields(option) ? "str | Mapping[str, float]"
                                                   : "str";
     }
@@ -128,11 +132,17 @@ std::string whole_text_of(const option_description& option, nb::handle given) {
     const auto number = [&](nb::handle one) {
         return nb::cast<std::string>(nb::repr(nb::float_(number_of(option.name, one))));
     };
-    const bool is_list = nb::isinstance<nb::list>(given) || nb::isinstance<nb::tuple>(given);
+    // Also arrays and columns, such as the weights of quern.perplexity(…, tune=True).
+    const bool is_list = !nb::isinstance<nb::str>(given) && !nb::isinstance<nb::bytes>(given) &&
+                         !nb::isinstance<nb::dict>(given) && nb::hasattr(given, "__len__") &&
+                         nb::hasattr(given, "__iter__");
     if (is_fields(option) && is_list) {
         for (const nb::handle one : nb::borrow<nb::object>(given)) append(",", text_of(option.name, one));
     } else if (is_numbers(option) && is_list) {
         for (const nb::handle one : nb::borrow<nb::object>(given)) append(" ", number(one));
+    } else if (is_counts(option) && is_list) {
+        for (const nb::handle one : nb::borrow<nb::object>(given))
+            append(" ", std::to_string(whole_of(option.name, one)));
     } else if (is_numbers_of_fields(option) && nb::isinstance<nb::dict>(given)) {
         for (const auto& [name, one] : nb::borrow<nb::dict>(given))
             append(",", text_of(option.name, name) + "=" + number(one));

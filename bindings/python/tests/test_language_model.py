@@ -54,6 +54,20 @@ def test_interpolation(model, tmp_path):
     assert list(tuned["model"]) == [str(path), str(other)] and tuned["weight"][1] > 0.9
     both = quern.LanguageModel.open(path, interpolate=[other], weights="1 3")
     assert both.weights == [0.25, 0.75]
+    for weights in ([1, 3], (0.25, 0.75), both.weights):
+        assert quern.LanguageModel.open(path, interpolate=[other], weights=weights).weights == [0.25, 0.75]
+    by_text = " ".join(repr(float(w)) for w in tuned["weight"])
+    by_column, by_text = (quern.perplexity(path, LINES, interpolate=other, weights=w, tokenized=True) for w in (tuned["weight"], by_text))
+    assert list(by_column["log10"]) == list(by_text["log10"])
+    with pytest.raises(quern.UsageError, match="weights: invalid value '1.0 -2.0'.*expected 2 numbers of at least 0"):
+        quern.perplexity(path, LINES, interpolate=other, weights=[1, -2])
+
+
+def test_pruning_by_a_list(tmp_path):
+    options = {"order": 2, "smoothing": "kneser-ney", "sentences": True, "tokenized": True, "rows": False}
+    quern.ngrams(["\n".join(LINES)], arpa=tmp_path / "text.arpa", prune="0 1", **options)
+    quern.ngrams(["\n".join(LINES)], arpa=tmp_path / "list.arpa", prune=[0, 1], **options)
+    assert (tmp_path / "list.arpa").read_bytes() == (tmp_path / "text.arpa").read_bytes()
 
 
 @pytest.mark.parametrize("quantize", [0, 8])

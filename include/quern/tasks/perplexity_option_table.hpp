@@ -20,7 +20,7 @@ inline constexpr auto options_of<perplexity_options> = std::array{
     option_for<&perplexity_options::marks>(
         "marks", "WHEN", sentence_mark_names,
         "Whether each sentence is scored between <s> and </s>. auto: if the model predicts </s>."),
-    option_for<&perplexity_options::weights>("weights", "LIST",
+    option_for<&perplexity_options::weights>("weights", "X...",
                                              "With --interpolate: a weight for each model, in their order, "
                                              "as in \"0.7 0.3\"; only their ratio counts. "
                                              "Default: equal ones."),
