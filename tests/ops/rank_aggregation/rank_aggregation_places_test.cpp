@@ -280,6 +280,7 @@ TYPED_TEST(rank_aggregation_places, bounds_of_windows_leave_the_best) {
                 for (const auto& view : views) rules.push_back({view.weight, view.floor});
                 device_lists<Score> held(this->place(), views, objects, true);
                 for (const std::uint32_t k : {1u, 10u, 700u}) {
+                    if (few && k != 10) continue;
                     const aggregation_options options{.k = k, .score = rule};
                     const auto expected = reference::best_of_lists<Score>(views, options);
                     device_result found;
@@ -301,9 +302,16 @@ TYPED_TEST(rank_aggregation_places, bounds_of_windows_leave_the_best) {
             }
         };
         for (const list_kind kind : every_list_kind) {
-            for (const std::uint32_t objects : {1u, 31u, 33u, 257u, 4097u, few ? 9'000u : 60'000u})
+            if (few) {
+                if (kind != list_kind::uniform && kind != list_kind::tied && kind != list_kind::partial)
+                    continue;
+                for (const std::uint32_t objects : {33u, 9'000u})
+                    expect_best.template operator()<float>(kind, objects, 3);
+                continue;
+            }
+            for (const std::uint32_t objects : {1u, 31u, 33u, 257u, 4097u, 60'000u})
                 for (const std::size_t count : {1u, 3u, 4u, 9u})
-                    if (!few || count == 3) expect_best.template operator()<float>(kind, objects, count);
+                    expect_best.template operator()<float>(kind, objects, count);
             expect_best.template operator()<double>(kind, 5'000, 5);
         }
         if (!few) expect_best.template operator()<double>(list_kind::correlated, 20'000, 64);
