@@ -29,6 +29,7 @@ TYPED_TEST(page_rank_storage_test, every_format_is_true_and_most_are_the_same) {
         for (std::uint32_t v = 0; v < graph->nodes; v += 5) seeds[v] = v + 1;
         for (const dangling_rule rule :
              {dangling_rule::uniform, dangling_rule::preference, dangling_rule::none}) {
+            if (tested_with().small_sizes && (rule != dangling_rule::preference || graph == &plain)) continue;
             page_rank_options options{.tolerance = 1e-11, .dangling = rule};
             if (rule != dangling_rule::uniform) options.preference = seeds;
             const reference::long_reals expected = reference::page_rank(graph->view(), options);
@@ -60,7 +61,8 @@ TYPED_TEST(page_rank_storage_test, every_format_is_true_and_most_are_the_same) {
 
 TYPED_TEST(page_rank_storage_test, nasty_graphs) {
     for (const auto& [name, graph] : nasty_graphs()) {
-        page_rank_options options{.tolerance = 1e-9, .storage = rank_storage::brcp};
+        page_rank_options options{.tolerance = tested_with().small_sizes ? 1e-2 : 1e-9,
+                                  .storage = rank_storage::brcp};
         const reference::long_reals expected = reference::page_rank(graph.view(), options);
         const link_ranks found = page_rank(graph.view(), options, TypeParam::ctx());
         long double error = 0;
