@@ -132,8 +132,6 @@ void measure_join(cuda_place& place, const char* what, const signature_view& vie
     segments_choice choice;
     if (const char* const parts = std::getenv("QUERN_SEGMENT_PARTS"))
         choice.parts = static_cast<unsigned>(std::atoi(parts));
-    if (const char* const grouped = std::getenv("QUERN_SEGMENTS_GROUPED"))
-        choice.grouped = std::atoi(grouped) != 0;
     if (const char* const use = std::getenv("QUERN_SEGMENTS_USE"))
         choice.use = static_cast<segments_use>(std::atoi(use));
     measure(what, view.texts(), 0, 0, 9, [&] {
@@ -156,7 +154,7 @@ constexpr thesis_kernel kernels[] = {thesis_kernel::rows_in_shared, thesis_kerne
 void measure_joins(cuda_place& place, const signatures& real, const signature_bounds& bounds) {
     if (!real.levels.empty()) measure_join(place, "join, real", real.all(), bounds);
     const signatures many = generated(1'000'000, 1);
-    for (const std::size_t count : {20'000u, 100'000u, 1'000'000u})
+    for (const std::size_t count : {20'000u, 100'000u, 300'000u, 1'000'000u})
         measure_join(place, "join, generated", many.first(count), bounds);
 }
 

@@ -5,6 +5,7 @@
 #include <rapidcheck.h>
 
 #include <array>
+#include <set>
 
 #include "on_each_place.hpp"
 #include "on_every_target.hpp"
@@ -74,15 +75,12 @@ made_signatures make_signatures(std::uint64_t seed, std::size_t count, unsigned 
     return made;
 }
 
-/// By segments, in each way.
-std::vector<segments_choice> segments_choices() {
+/// By segments, in any number of parts; fewer numbers of many signatures.
+std::vector<segments_choice> segments_choices(std::size_t signatures) {
     std::vector<segments_choice> choices;
-    if (!tested_with().small_sizes)
-        for (const unsigned parts : {0u, 1u}) choices.push_back({segments_use::always, parts, false});
-    for (const unsigned parts : {0u, 1u, 2u, 3u, 32u}) {
-        if (tested_with().small_sizes && parts != 1 && parts != 3) continue;
-        choices.push_back({segments_use::always, parts, true});
-    }
+    for (const unsigned parts : {0u, 1u, 2u, 3u, 32u})
+        if ((!tested_with().small_sizes && signatures < 2000) || parts == 1 || parts == 3)
+            choices.push_back({segments_use::always, parts});
     return choices;
 }
 
@@ -103,11 +101,11 @@ class signature_join_test : public on_place<Tested> {
             const device_signatures view{letters.view(), offsets.view(), levels.view()};
             const auto all =
                 join_signatures(this->place(), view, bounds, scope, counts, {segments_use::never});
-            for (const segments_choice& choice : segments_choices()) {
+            for (const segments_choice& choice : segments_choices(made.levels.size())) {
                 duplicate_counts by_segments;
                 EXPECT_EQ(as_pairs(join_signatures(this->place(), view, bounds, scope, by_segments, choice)),
                           as_pairs(all))
-                    << "by segments in " << choice.parts << " parts, grouped: " << choice.grouped;
+                    << "by segments in " << choice.parts << " parts";
                 EXPECT_EQ(by_segments.compared, counts.compared);
                 EXPECT_EQ(by_segments.candidates, counts.candidates);
             }
@@ -289,6 +287,38 @@ TYPED_TEST(signature_join_test, equal_long_signatures_exceed_a_queue) {
               std::size_t{count} * (count - 1) / 2);
 }
 
+/// Little memory takes more parts, and less none.
+TYPED_TEST(signature_join_test, little_memory_finds_the_same) {
+    if constexpr (std::is_same_v<typename TypeParam::place_type, cpu_place>) {
+        GTEST_SKIP() << "for GPUs";
+    } else {
+        const auto made = make_signatures(23, tested_with().small_sizes ? 300 : 1500, 100, 64);
+        const duplicate_options options = with(duplicate_method::signature);
+        const signature_bounds bounds(options.slack, options.threshold, options.signature_length);
+        duplicate_counts expected_counts;
+        const pairs expected = as_pairs(this->join(made, options, {}, expected_counts));
+        EXPECT_GT(expected.size(), 10u);
+        std::set<unsigned> parts;
+        for (const std::uint64_t mebibytes : {12u, 16u, 24u, 48u, 96u}) {
+            context ctx = TypeParam::ctx();
+            ctx.gpu_memory_bytes = mebibytes << 20;
+            cuda_place place(ctx);
+            const auto letters = array_from(place, std::span<const std::uint8_t>(made.letters)),
+                       levels = array_from(place, std::span<const std::uint8_t>(made.levels));
+            const auto offsets = array_from(place, std::span<const std::uint64_t>(made.offsets));
+            parts.insert(gram_parts(made.letters.size(), place.memory().left() / 2));
+            duplicate_counts counts;
+            EXPECT_EQ(as_pairs(join_signatures(place, {letters.span(), offsets.span(), levels.span()}, bounds,
+                                               {}, counts, {segments_use::always})),
+                      expected)
+                << mebibytes << " MiB";
+        }
+        if (!tested_with().small_sizes) {
+            EXPECT_GT(parts.size(), 1u);
+        }
+    }
+}
+
 TYPED_TEST(signature_join_test, every_instruction_set_gives_the_same) {
     if (!std::is_same_v<typename TestFixture::place_type, cpu_place>) GTEST_SKIP() << "of the CPU";
     const auto made = make_signatures(14, 400, 12, 6), longer = make_signatures(15, 60, 300, 20);
@@ -337,10 +367,10 @@ TYPED_TEST(signature_join_test, several_places_join_the_same) {
                     << size << " texts, " << count << " places";
                 EXPECT_EQ(counts.compared, of_one.compared);
                 EXPECT_EQ(counts.candidates, of_one.candidates);
-                for (const segments_choice& choice : segments_choices())
+                for (const segments_choice& choice : segments_choices(made.levels.size()))
                     EXPECT_EQ(as_pairs(join_signatures(places, view, bounds, scope, counts, choice)),
                               expected)
-                        << "in " << choice.parts << " parts, grouped: " << choice.grouped;
+                        << "in " << choice.parts << " parts";
             }
         }
     }

@@ -38,9 +38,8 @@ constexpr gram_part part_of_grams(unsigned part, unsigned parts) {
 /// What the kernels read of an index.
 struct index_data {
     const std::uint8_t* segments;  ///< segments_of() each length, 0 for those that are too short
-    const std::uint32_t*
-        padded;             ///< of rows or sources: bytes_before and bytes_after or more around, no_letter
-    const window* windows;  ///< of rows; two kinds
+    const std::uint32_t* padded;   ///< of rows: bytes_before and bytes_after or more around, no_letter
+    const window* windows;         ///< of rows; two kinds
     const std::int32_t* longest_double;
     unsigned stride;           ///< bytes of a padded string, a multiple of 16
     unsigned position_bits;    ///< a place is row << position_bits | position
@@ -89,11 +88,10 @@ inline constexpr unsigned sampled = 64;
 
 class segment_index {
   public:
-    /// What is passed outlives it. `longest_double` as for the windows. `parts`: 1 to max_gram_parts. `grouped`: rows are
-    /// listed in groups.
+    /// What is passed outlives it. `longest_double` as for the windows. `parts`: 1 to max_gram_parts.
     segment_index(cuda_place& place, const join_data& data, const window* windows,
-                  const std::int32_t* longest_double, std::uint64_t strings, bool has_old,
-                  const signature_bounds& bounds, unsigned parts, bool grouped);
+                  const std::int32_t* longest_double, bool has_old, const signature_bounds& bounds,
+                  unsigned parts);
 
     /// Lists the grams of a part, unless this and comparing take longer than `budget` products of rows. Synchronises.
     bool list(unsigned part, std::uint64_t budget);
@@ -103,12 +101,9 @@ class segment_index {
     void pass(std::uint64_t first, std::uint64_t last, const pair_queue& queue);
 
   private:
-    std::uint64_t comparisons();
-
     cuda_place& place_;
     join_data data_;
     unsigned parts_;
-    bool grouped_;
     index_data index_{};
     cuda_array<std::uint8_t> segments_of_length_;
     cuda_array<std::uint32_t> padded_, counts_, grams_, places_;

@@ -88,8 +88,8 @@ struct device_signatures {
     device_span<const std::uint64_t> offsets;
     device_span<const std::uint8_t> levels;
 };
-/// The same on CUDA. Synchronises. Memory: 200 bytes per text for signatures of up to 128 letters, and a queue; 1 KB per
-/// text more by segments, which are not used if that is not left.
+/// The same on CUDA. Synchronises. Memory: 200 bytes per text for signatures of up to 128 letters, and a queue; 3.3 KB
+/// per text more by segments in one part, 0.5 KB in 32; they are not used if that is not left.
 std::vector<candidate> join_signatures(cuda_place& place, const device_signatures& signatures,
                                        const signature_bounds& bounds, const duplicate_scope& scope,
                                        duplicate_counts& counts, const segments_choice& choice = {});

@@ -180,10 +180,10 @@ class device_join {
         const unsigned parts = choice.parts;
         const std::uint64_t products =
             choice.use == segments_use::always ? ~std::uint64_t{0} : tile_count_ * group_rows * columns();
-        if (choice.use == segments_use::never || !fits_segments(products, choice)) return false;
+        if (choice.use == segments_use::never || !fits_segments(products, parts)) return false;
         if (!index_)
-            index_.emplace(place_, data_, windows_.data(), longest_double_.data(), 2ull * texts_,
-                           scope_.first_new > 0, bounds_, parts, choice.grouped);
+            index_.emplace(place_, data_, windows_.data(), longest_double_.data(), scope_.first_new > 0,
+                           bounds_, parts);
         place_.ctx().check_stop();
         if (!index_->list(part, products / parts)) return false;
         const std::uint64_t warps = (index_->size() + 31) / 32;
@@ -201,7 +201,7 @@ class device_join {
     /// The candidates of all tiles.
     std::vector<candidate> join_all(segments_choice choice) {
         std::vector<candidate> all;
-        if (choice.parts == 0) choice.parts = std::max(choice.grouped ? 1u : 4u, fewest_parts());
+        if (choice.parts == 0) choice.parts = fewest_parts();
         unsigned part = 0;
         while (part < choice.parts && join_by_segments(part, choice, all)) ++part;
         if (part == choice.parts) keep_short_rows();
@@ -239,12 +239,10 @@ class device_join {
         return pairs;
     }
 
-    bool fits_segments(std::uint64_t products, const segments_choice& choice) const {
-        constexpr std::uint64_t min_of_row = 15'000;  // some fifty grams
-        const std::uint64_t padded = choice.grouped ? data_.rows : 2ull * texts_,
-                            counted = choice.grouped ? row_groups(data_) : data_.rows;
-        const std::uint64_t bytes =  // besides the lists of a part
-            padded * (bounds_.length() + 28) + counted * (12ull * choice.parts + 24);
+    bool fits_segments(std::uint64_t products, unsigned parts) const {
+        constexpr std::uint64_t min_of_row = 30'000;  // some fifty grams
+        const std::uint64_t bytes =                   // besides the lists of a part
+            data_.rows * (bounds_.length() + 28ull) + row_groups(data_) * (12ull * parts + 24);
         return bounds_.length() <= max_segmented && shortest_in_segments(bounds_) <= bounds_.length() &&
                std::uint64_t{data_.rows} << std::bit_width(bounds_.length()) <= std::uint64_t{1} << 32 &&
                (index_ || bytes <= place_.memory().left() / 2) && min_of_row * data_.rows <= products;

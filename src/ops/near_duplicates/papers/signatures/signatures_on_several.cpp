@@ -20,8 +20,7 @@ void join_segments(place_set& places, std::span<const std::unique_ptr<signature_
                    segments_choice choice, std::vector<candidate>& all) {
     if (choice.parts == 0) {
         constexpr unsigned parts_of_place = 4;  // of several: these may differ in speed
-        if (places.size() > 1 || !choice.grouped)
-            choice.parts = parts_of_place * static_cast<unsigned>(places.size());
+        choice.parts = places.size() == 1 ? 1 : parts_of_place * static_cast<unsigned>(places.size());
         for (const auto& of_place : tiles) choice.parts = std::max(choice.parts, of_place->fewest_parts());
         choice.parts = std::min(choice.parts, max_gram_parts);
     }
