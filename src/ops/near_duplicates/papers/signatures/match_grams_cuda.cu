@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compares the letters next to grams of rows with those next to the segments that begin with them. A warp takes 32 grams at a
-// time; those of one value meet the same segments, which it keeps in shared memory. What fits is kept, too, until 32 pairs can
+// time. Those of one value meet the same segments: the warp marks the pairs of letters next to them in shared memory, looks up
+// those of 32 segments at once, and compares the few segments that have one with each gram. What fits is kept until 32 pairs can
 // be looked at together: they lie far apart in memory, and one alone would delay the warp.
 #include "device/cuda/portable.cuh"
 #include "ops/near_duplicates/papers/signatures/segment_index.cuh"
@@ -22,7 +23,6 @@ struct permuted_bytes {
         return __byte_perm(word, 0, order);
     }
 };
-using compared_pairs = letter_pairs<permuted_bytes>;
 
 /// The letters next to a gram, four each, outwards.
 struct gram_neighbours {
@@ -117,58 +117,121 @@ __device__ window window_of_group(const join_data& data, const index_data& index
     return {cuda::min_of_warp(some ? w.first : 0xffffffffu), cuda::max_of_warp(some ? w.last : 0u)};
 }
 
-/// A lane's gram and what its neighbours are compared by.
-struct gram_of_lane {
-    std::uint32_t place, letters;
-    bool is_of_group;
+/// Of a warp: the pairs of letters that a segment must have one of to fit some gram, as fits() compares them.
+struct pair_marks {
+    std::uint32_t *last_two, *first_two, *first_and_last;  ///< letter_pairs bits each
+
+    __device__ explicit pair_marks(std::uint32_t* words)
+        : last_two(words),
+          first_two(words + letter_pairs / 32),
+          first_and_last(words + 2 * (letter_pairs / 32)) {}
+
+    static __device__ void mark(std::uint32_t* bits, unsigned pair) {
+        atomicOr(bits + pair / 32, 1u << pair % 32);
+    }
+    static __device__ std::uint32_t has(const std::uint32_t* bits, unsigned pair) {
+        return bits[pair / 32] >> pair % 32 & 1u;
+    }
+
+    /// Marks those of some lanes alone.
+    __device__ void set(bool is_of_group, std::uint32_t four) const {
+        __syncwarp();
+        auto* const all = reinterpret_cast<uint4*>(last_two);
+#pragma unroll
+        for (unsigned i = 0; i < 3 * letter_pairs / 128; i += 32) all[threadIdx.x % 32 + i] = uint4{};
+        __syncwarp();
+        if (is_of_group) {
+            const unsigned nearest = letter_pair(four, 0, 1);
+            mark(last_two, nearest);
+            mark(last_two, letter_pair(four, 1, 2));
+            mark(last_two, letter_pair(four, 2, 3));
+            mark(first_two, nearest);
+            mark(first_and_last, nearest);
+            mark(first_and_last, letter_pair(four, 0, 2));
+        }
+        __syncwarp();
+    }
+    __device__ bool has_some(std::uint32_t three) const {
+        return (has(last_two, letter_pair(three, 1, 2)) | has(first_two, letter_pair(three, 0, 1)) |
+                has(first_and_last, letter_pair(three, 0, 2))) != 0;
+    }
 };
 
-/// Compares 32 segments, of which `valid` exist, with the neighbours of a group of lanes. `first`: the number of the first one.
+/// Keeps the place of a lane's gram and the number of a segment where they fit.
 template <class Take>
-__device__ void compare_segments(const uint4* staged, unsigned valid, unsigned alone, std::uint32_t first,
-                                 const compared_pairs& pairs, const gram_of_lane& x, fit_list& fits,
-                                 const Take& take) {
-    const unsigned before = (1u << threadIdx.x % 32) - 1;
-    const auto begin = static_cast<unsigned>(__ffs(static_cast<int>(valid)) - 1),
-               end = 32 - static_cast<unsigned>(__clz(static_cast<int>(valid)));
-    for (unsigned i = begin / 4 * 4; i < end; i += 4) {
-        const uint4 four = staged[i / 4];
-        const std::uint32_t shared = pairs.shared_with(four.x) | pairs.shared_with(four.y) |
-                                     pairs.shared_with(four.z) | pairs.shared_with(four.w);
-        const bool may_fit = x.is_of_group && (shared & compared_pairs::either_half) != 0;
-        if (__ballot_sync(all_lanes, may_fit) == 0 && (alone >> i & 15) == 0) continue;
-#pragma unroll
-        for (unsigned u = 0; u < 4; ++u) {
-            const std::uint32_t three = u == 0 ? four.x : u == 1 ? four.y : u == 2 ? four.z : four.w;
-            const bool fit = x.is_of_group && near_duplicates_detail::fits(three, x.letters);
-            const unsigned all = __ballot_sync(all_lanes, fit);
-            if (all == 0) continue;
-            if (fit) {
-                const unsigned to = fits.count + static_cast<unsigned>(__popc(all & before));
-                fits.places[to] = x.place;
-                fits.segments[to] = first + i + u;
-            }
-            fits.count += static_cast<unsigned>(__popc(all));
-            if (fits.count > kept_fits - 32) take();
-        }
+__device__ void keep_fits(bool fit, std::uint32_t place, std::uint32_t segment, fit_list& fits,
+                          const Take& take) {
+    const unsigned all = __ballot_sync(all_lanes, fit);
+    if (all == 0) return;
+    if (fit) {
+        const unsigned before = (1u << threadIdx.x % 32) - 1,
+                       to = fits.count + static_cast<unsigned>(__popc(all & before));
+        fits.places[to] = place;
+        fits.segments[to] = segment;
     }
+    fits.count += static_cast<unsigned>(__popc(all));
+    if (fits.count > kept_fits - 32) take();
 }
 
-/// A warp per 32 · turns_of_warp grams of rows from `first` on, for windows of one kind. Shared memory: 640 bytes a warp.
+/// What a group of lanes with one gram compares with the segments of a parity.
+struct gram_group {
+    bool is_of_group;  ///< this lane
+    unsigned lanes;
+    std::uint32_t place, letters;
+    window wanted;
+};
+
+/// The segments [begin, end) of a gram. Counts: returns the comparisons instead.
+template <bool Counts, class Take>
+__device__ counter compare_segments(const std::uint64_t* segments, window bucket, std::uint32_t parity_bit,
+                                    const gram_group& x, const pair_marks& marks, fit_list& fits,
+                                    const Take& take) {
+    const unsigned lane = threadIdx.x % 32;
+    counter compared = 0;
+    bool marked = false;
+    for (std::uint32_t s = bucket.first; s < bucket.last; s += 32) {
+        const bool exists = s + lane < bucket.last;
+        const std::uint64_t segment = exists ? segments[s + lane] : ~std::uint64_t{0};
+        const auto y = static_cast<std::uint32_t>(segment);
+        const bool is_wanted = y >= x.wanted.first && y < x.wanted.last;
+        const unsigned wanted = __ballot_sync(all_lanes, is_wanted),
+                       later = __ballot_sync(all_lanes, y >= x.wanted.last);
+        if (Counts) {
+            compared += static_cast<unsigned>(__popc(wanted) * __popc(x.lanes));
+        } else if (wanted != 0) {
+            if (!marked) marks.set(x.is_of_group, x.letters);
+            marked = true;
+            const auto three = static_cast<std::uint32_t>(segment >> 32);
+            const bool may_fit = is_wanted && ((three & fits_all) != 0 || marks.has_some(three));
+            for (unsigned rest = __ballot_sync(all_lanes, may_fit); rest != 0; rest &= rest - 1) {
+                const int i = __ffs(static_cast<int>(rest)) - 1;
+                const std::uint32_t of_segment = __shfl_sync(all_lanes, three, i);
+                const bool fit =
+                    x.is_of_group && near_duplicates_detail::fits<permuted_bytes>(of_segment, x.letters);
+                keep_fits(fit, x.place, (s + static_cast<unsigned>(i)) | parity_bit, fits, take);
+            }
+        }
+        if (later != 0) break;
+    }
+    return compared;
+}
+
+/// A warp per 32 · turns_of_warp grams of rows from `first` on, for windows of one kind. Shared memory: 2 KiB a warp.
 /// Counts: every sampled-th 32 grams instead, and the comparisons are added up.
 template <bool Counts>
 __global__ __launch_bounds__(threads) void match_grams_kernel(join_data data, index_data index,
                                                               gram_lists lists, const window* windows,
                                                               std::uint64_t first, std::uint64_t last,
                                                               pair_queue queue) {
-    __shared__ uint4 staged_segments[warps][8];
-    __shared__ std::uint32_t kept[warps][2][kept_fits];
+    __shared__ __align__(16) std::uint32_t marked[Counts ? 1 : warps][3 * letter_pairs / 32];
+    __shared__ std::uint32_t kept[Counts ? 1 : warps][2][kept_fits];
     const unsigned lane = threadIdx.x % 32;
     constexpr std::uint64_t turns = Counts ? 1 : turns_of_warp, apart = Counts ? sampled : turns_of_warp;
     const std::uint64_t begin = first + (std::uint64_t{blockIdx.x} * warps + threadIdx.x / 32) * apart * 32;
     const std::uint64_t end = min(last, begin + turns * 32);
-    uint4* const staged = staged_segments[threadIdx.x / 32];
-    fit_list fits{kept[threadIdx.x / 32][0], kept[threadIdx.x / 32][1]};
+    const unsigned of_warp = Counts ? 0 : threadIdx.x / 32;
+    const pair_marks marks(marked[of_warp]);
+    fit_list fits{kept[of_warp][0], kept[of_warp][1]};
     const auto take = [&] { take_fits(data, index, lists, windows, queue, fits); };
     counter compared = 0;
     for (std::uint64_t base = begin; base < end; base += 32) {
@@ -179,7 +242,6 @@ __global__ __launch_bounds__(threads) void match_grams_kernel(join_data data, in
         gram_neighbours letters{};
         if (!Counts && exists)
             letters = read_neighbours(index, row, place & ((1u << index.position_bits) - 1));
-        const compared_pairs after(letters.after), before(letters.before);
         for (unsigned rest = __ballot_sync(all_lanes, exists); rest != 0;) {
             const std::uint32_t group_gram = __shfl_sync(all_lanes, gram, __ffs(static_cast<int>(rest)) - 1);
             const bool is_of_group = exists && gram == group_gram;
@@ -200,26 +262,10 @@ __global__ __launch_bounds__(threads) void match_grams_kernel(join_data data, in
                         std::uint64_t{bucket.last - bucket.first} * static_cast<unsigned>(__popc(group));
                     continue;
                 }
-                for (std::uint32_t s = bucket.first; s < bucket.last; s += 32) {
-                    const bool is_segment = s + lane < bucket.last;
-                    const std::uint64_t segment = is_segment ? segments[s + lane] : 0;
-                    const auto y = static_cast<std::uint32_t>(segment);
-                    const bool is_wanted = is_segment && y >= wanted.first && y < wanted.last;
-                    const unsigned valid = __ballot_sync(all_lanes, is_wanted);
-                    if (Counts) {
-                        compared += static_cast<unsigned>(__popc(valid) * __popc(group));
-                        continue;
-                    }
-                    if (valid == 0) continue;
-                    const auto three = static_cast<std::uint32_t>(segment >> 32);
-                    reinterpret_cast<std::uint32_t*>(staged)[lane] = is_wanted ? three : no_three;
-                    const unsigned alone = __ballot_sync(all_lanes, is_wanted && (three & fits_all) != 0);
-                    __syncwarp();
-                    compare_segments(
-                        staged, valid, alone, odd == 0 ? s : s | odd_bit, odd == 0 ? after : before,
-                        {place, odd == 0 ? letters.after : letters.before, is_of_group}, fits, take);
-                    __syncwarp();
-                }
+                const gram_group x{is_of_group, group, place, odd == 0 ? letters.after : letters.before,
+                                   wanted};
+                compared +=
+                    compare_segments<Counts>(segments, bucket, odd == 0 ? 0 : odd_bit, x, marks, fits, take);
             }
         }
     }

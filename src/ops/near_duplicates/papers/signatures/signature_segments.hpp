@@ -35,23 +35,8 @@ constexpr unsigned segments_of(unsigned length, int most) {
 
 /// The letters next to a gram, outwards from it, a byte each, the nearest lowest; no_letter beyond the ends of a string.
 inline constexpr std::uint8_t no_letter = 0x40;
-/// Marks a segment without a neighbour, which fits everything. Set in the first argument of fits().
+/// Marks a segment without a neighbour, which fits everything.
 inline constexpr std::uint32_t fits_all = std::uint32_t{1} << 31;
-
-/// Whether three letters become the first of four others by at most one edit (and a few more, not many): bit 7. The highest
-/// byte of `three` does not matter but for fits_all.
-constexpr std::uint32_t fit_bits(std::uint32_t three, std::uint32_t four) {
-    constexpr std::uint32_t tops =
-        0x80808080u;  // a byte of a difference is below it: bit 7 remains if it is 0
-    const std::uint32_t same = tops - (three ^ four), removed = tops - (three >> 8 ^ four),
-                        inserted = tops - (three ^ four >> 8);
-    const std::uint32_t same_2 = same >> 8, same_3 = same >> 16, removed_2 = removed >> 8;
-    return (same & (same_2 | same_3 | removed_2)) | (same_2 & same_3) | (removed & removed_2) |
-           (inserted >> 8 & inserted >> 16 & (same | inserted)) | three >> 24;
-}
-constexpr bool fits(std::uint32_t three, std::uint32_t four) {
-    return (fit_bits(three, four) & 0x80u) != 0;
-}
 
 /// The bytes of a word that the hexadecimal digits of `order` number, the last digit's lowest.
 struct bytes_in_order {
@@ -62,26 +47,26 @@ struct bytes_in_order {
     }
 };
 
-/// A faster test that passes whatever fits() passes, and a fifth more: three letters with at most one edit have two in
-/// common with the four, each two of which in half a word are compared with half a word at once. `Ordered`: bytes_in_order or
-/// an instruction that does the same.
+/// Whether three letters become the first of four others by at most one edit, or have two letters in common with them as
+/// three that do: the first two, the last two, or the first and the last. `Ordered`: bytes_in_order or an instruction that
+/// does the same. The highest byte of `three` does not matter but for fits_all.
 template <class Ordered = bytes_in_order>
-struct letter_pairs {
-    std::uint32_t first, second, third;
-    constexpr explicit letter_pairs(std::uint32_t four)
-        : first(Ordered{}(four, 0x2110)), second(Ordered{}(four, 0x1032)), third(Ordered{}(four, 0x1020)) {}
+constexpr bool fits(std::uint32_t three, std::uint32_t four) {
+    constexpr Ordered in_order{};
+    constexpr std::uint32_t tops =
+        0x80008000u;  // a difference is below it: the bit of a half remains if it is 0
+    const std::uint32_t last_two = tops - (in_order(three, 0x2121) ^ in_order(four, 0x2110)),
+                        last_or_first = tops - (in_order(three, 0x1021) ^ in_order(four, 0x1032)),
+                        first_and_last = tops - (in_order(three, 0x2020) ^ in_order(four, 0x1020));
+    return ((last_two | last_or_first | first_and_last) & tops) != 0 || (three & fits_all) != 0;
+}
 
-    /// Some bits of either_half are set if `three`, not marked by fits_all, may fit. Results may be united by |.
-    constexpr std::uint32_t shared_with(std::uint32_t three) const {
-        // A difference is below 2^15: the highest bit of a half remains if it is 0.
-        return (either_half - (Ordered{}(three, 0x2121) ^ first)) |
-               (either_half - (Ordered{}(three, 0x1021) ^ second)) |
-               (either_half - (Ordered{}(three, 0x2020) ^ third));
-    }
-    static constexpr std::uint32_t either_half = 0x80008000u;
-};
-/// Three bytes that are no letters.
-inline constexpr std::uint32_t no_three = 0x007f7f7fu;
+/// The same for several fours at once, with more that pass: the pairs of letters that a three which fits must have one of.
+/// Numbers below 2^12.
+constexpr unsigned letter_pair(std::uint32_t word, unsigned a, unsigned b) {
+    return (word >> 8 * a & 63u) | (word >> 8 * b & 63u) << 6;
+}
+inline constexpr unsigned letter_pairs = 1u << 12;
 
 /// Whether segment s of y may stand at `position` of x, where s edits or one more come before it and `most` are allowed.
 constexpr bool may_stand(const segment_cut& y, unsigned s, unsigned x_length, unsigned position, int most) {
