@@ -132,10 +132,10 @@ std::string whole_text_of(const option_description& option, nb::handle given) {
     const auto number = [&](nb::handle one) {
         return nb::cast<std::string>(nb::repr(nb::float_(number_of(option.name, one))));
     };
-    // Also arrays and columns, such as the weights of quern.perplexity(…, tune=True).
+    // Also arrays and columns, such as the weights of quern.perplexity(…, tune=True); no sets, which have no order.
     const bool is_list = !nb::isinstance<nb::str>(given) && !nb::isinstance<nb::bytes>(given) &&
-                         !nb::isinstance<nb::dict>(given) && nb::hasattr(given, "__len__") &&
-                         nb::hasattr(given, "__iter__");
+                         !nb::isinstance<nb::dict>(given) && PyAnySet_Check(given.ptr()) == 0 &&
+                         nb::hasattr(given, "__len__") && nb::hasattr(given, "__iter__");
     if (is_fields(option) && is_list) {
         for (const nb::handle one : nb::borrow<nb::object>(given)) append(",", text_of(option.name, one));
     } else if (is_numbers(option) && is_list) {

@@ -61,6 +61,8 @@ def test_interpolation(model, tmp_path):
     assert list(by_column["log10"]) == list(by_text["log10"])
     with pytest.raises(quern.UsageError, match="weights: invalid value '1.0 -2.0'.*expected 2 numbers of at least 0"):
         quern.perplexity(path, LINES, interpolate=other, weights=[1, -2])
+    with pytest.raises(quern.UsageError, match="weights: invalid value {1, 3}"):
+        quern.LanguageModel.open(path, interpolate=[other], weights={1, 3})
 
 
 def test_pruning_by_a_list(tmp_path):
