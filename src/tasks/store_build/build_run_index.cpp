@@ -50,7 +50,8 @@ std::unique_ptr<io::corpus_reader> build_run::open_inputs(const io::corpus_optio
 
 std::unique_ptr<io::corpus_reader> build_run::open_corpus() const {
     const io::corpus_options corpus = corpus_options_for(options_, ctx_);
-    auto inputs = replacements_ ? replacements_->read_again(corpus.unit_bytes) : open_inputs(corpus);
+    auto inputs = replacements_ ? replacements_->read_again(corpus.unit_bytes, ctx_.thread_count())
+                                : open_inputs(corpus);
     return old_ ? old_->followed_by(std::move(inputs), corpus.unit_bytes) : std::move(inputs);
 }
 
@@ -105,7 +106,7 @@ void build_run::index(const text_options& text) {
     }
     source.old = old();
     if (spool) {
-        source.corpus = spool->read_again(corpus_options_for(options_, ctx_).unit_bytes);
+        source.corpus = spool->read_again(corpus_options_for(options_, ctx_).unit_bytes, ctx_.thread_count());
         source.progress = "index";
         source.is_admitted = true;
     } else {

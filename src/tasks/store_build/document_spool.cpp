@@ -232,8 +232,12 @@ void document_spool::each_redirect(std::uint64_t begin, std::uint64_t end,
     }
 }
 
-std::unique_ptr<io::corpus_reader> document_spool::read_again(std::uint64_t unit_bytes) const {
-    return std::make_unique<reader>(*this, unit_bytes);
+std::unique_ptr<io::corpus_reader> document_spool::read_again(std::uint64_t unit_bytes,
+                                                              unsigned threads) const {
+    // With fewer, most threads would wait for the last units.
+    constexpr std::uint64_t units_of_a_thread = 3, smallest = 1 << 20;
+    const std::uint64_t even = table_.texts().bytes.size() / (units_of_a_thread * threads);
+    return std::make_unique<reader>(*this, std::min(unit_bytes, std::max(even, smallest)));
 }
 
 std::unique_ptr<io::corpus_reader> document_spool::read_some(std::span<const std::uint32_t> positions,

@@ -34,8 +34,9 @@ class document_spool {
     /// A document with everything but its text. Cost: one read of its entry.
     document without_text(std::uint32_t document) const;
 
-    /// The documents again, in order, then the redirects: units of about `unit_bytes`. The spool must outlive it.
-    std::unique_ptr<io::corpus_reader> read_again(std::uint64_t unit_bytes) const;
+    /// The documents again, in order, then the redirects: units of about `unit_bytes`, or less, so that each of the threads
+    /// gets some. The spool must outlive it.
+    std::unique_ptr<io::corpus_reader> read_again(std::uint64_t unit_bytes, unsigned threads) const;
     /// Some of the documents again, without the redirects. `positions` rise, and outlive the reader.
     std::unique_ptr<io::corpus_reader> read_some(std::span<const std::uint32_t> positions,
                                                  std::uint64_t unit_bytes) const;

@@ -62,10 +62,12 @@ run_store::outcome run_store::merge(std::string_view stage, const std::filesyste
     std::uint64_t total = 0;
     for (const sorted_run& r : runs_) total += r.size;
     // From disk every range reads a piece of every run: the pieces must be long, but no longer than the range needs, or
-    // most bytes read belong to other ranges.
-    const std::uint64_t longest_part = file_ ? 64 << 20 : 2 << 20;
-    const std::uint64_t part_bytes =
-        std::clamp<std::uint64_t>(memory_bytes / in_flight / 4, 64 << 10, longest_part);
+    // most bytes read belong to other ranges. In memory each thread gets a few, so that none waits long for the last ones.
+    constexpr std::uint64_t ranges_of_a_thread = 3, longest_part = 2 << 20, longest_part_of_file = 64 << 20;
+    const std::uint64_t even = total / (ranges_of_a_thread * ctx.thread_count());
+    const std::uint64_t part_bytes = std::clamp<std::uint64_t>(
+        memory_bytes / in_flight / 4, 64 << 10,
+        file_ ? longest_part_of_file : std::clamp<std::uint64_t>(even, 128 << 10, longest_part));
     const std::vector<word_range> ranges = search_detail::split_words(runs_, total / part_bytes + 1);
     const std::size_t buffer_bytes = std::clamp<std::size_t>(
         part_bytes / std::max<std::size_t>(1, runs_.size()), smallest_buffer, 1 << 20);
