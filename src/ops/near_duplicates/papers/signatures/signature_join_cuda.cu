@@ -242,7 +242,8 @@ class device_join {
     bool fits_segments(std::uint64_t products, unsigned parts) const {
         constexpr std::uint64_t min_of_row = 30'000;  // some fifty grams
         const std::uint64_t bytes =                   // besides the lists of a part
-            data_.rows * (bounds_.length() + 28ull) + row_groups(data_) * (12ull * parts + 24);
+            data_.rows * (bounds_.length() + 28ull) + row_groups(data_) * (12ull * parts + 24) +
+            (2 * sizeof(window) << bits_in_part(parts));
         return bounds_.length() <= max_segmented && shortest_in_segments(bounds_) <= bounds_.length() &&
                std::uint64_t{data_.rows} << std::bit_width(bounds_.length()) <= std::uint64_t{1} << 32 &&
                (index_ || bytes <= place_.memory().left() / 2) && min_of_row * data_.rows <= products;
