@@ -260,6 +260,23 @@ TEST(truncated_svd, the_same_bits_for_any_threads_and_instruction_set) {
     }
 }
 
+// Many threads make further blocks while one finds eigenvectors: also where the space is to grow no more, or cannot.
+TEST(truncated_svd, blocks_made_meanwhile_change_nothing) {
+    const context_matrix slowly = sparse(random_matrix(1100, 700, 4), 700),
+                         at_once = sparse(matrix_of_rank(900, 600, 5, 3), 600),
+                         small = sparse(random_matrix(400, 330, 6), 330);
+    for (const context_matrix* m : {&slowly, &at_once, &small}) {
+        for (const unsigned dimensions : {5U, 33U}) {
+            const auto expected = truncated_svd(m->view(), {.dimensions = dimensions}, context::cpu(1));
+            for (const unsigned threads : {4U, 8U}) {
+                const auto v = truncated_svd(m->view(), {.dimensions = dimensions}, context::cpu(threads));
+                EXPECT_EQ(v.values, expected.values) << dimensions << " " << threads;
+                EXPECT_EQ(v.singular_values, expected.singular_values);
+            }
+        }
+    }
+}
+
 TEST(truncated_svd, another_seed_is_another_way_to_the_same) {
     const dense m = matrix_of_rank(500, 600, 9, 2);
     const context_matrix s = sparse(m, 600);

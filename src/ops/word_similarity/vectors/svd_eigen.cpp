@@ -89,7 +89,7 @@ class to_tridiagonal {
     template <class Work>
     void each_part(std::size_t columns, const Work& work) {
         const std::size_t groups = columns / lane_group;
-        const std::size_t parts = columns < 256 ? 1 : pieces_for(place_, groups, 4, 1);
+        const std::size_t parts = columns < 512 ? 1 : pieces_for(place_, groups, 8, 1);
         for_each_piece(place_, parts, [&](std::size_t p) {
             const item_range part = piece_of(groups, parts, p);
             if (part.begin < part.end) work(part.begin * lane_group, (part.end - part.begin) * lane_group);

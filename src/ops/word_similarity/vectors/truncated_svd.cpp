@@ -24,6 +24,7 @@
 #include <utility>
 
 #include "device/cpu/parallel.hpp"
+#include "device/own_threads.hpp"
 #include "device/paced_checks.hpp"
 #include "ops/word_similarity/vectors/svd.hpp"
 #include "quern/base/error.hpp"
@@ -140,9 +141,10 @@ class truncation {
                             std::vector<float>(matrix_.rows * dimensions), std::vector<double>(dimensions)};
         if (dimensions == 0 || matrix_.column.empty()) return result;
         const space_size space(dimensions, options_.iterations);
+        width_ = space.block;
         if (short_.rows <= space.block * std::min(space.first, space.max) ||
             !take_krylov_space(space, dimensions))
-            take_whole_space(space.block);
+            take_whole_space();
         finish(dimensions, result);
         place_.memory().give_back(counted);  // it is the caller's
         return result;
@@ -163,47 +165,75 @@ class truncation {
         return counted;
     }
 
-    void take_whole_space(std::size_t width) {
+    void take_whole_space() {
         basis_.clear(), images_.clear(), products_.clear();
-        for (std::size_t begin = 0; begin < short_.rows; begin += width) {
-            dense_block block(place_, short_.rows, width);
+        for (std::size_t begin = 0; begin < short_.rows; begin += width_) {
+            dense_block block(place_, short_.rows, width_);
             std::fill_n(block.values.data(), block.values.size(), 0.0f);
-            for (std::size_t j = 0; j < width && begin + j < short_.rows; ++j) block.row(begin + j)[j] = 1;
+            for (std::size_t j = 0; j < width_ && begin + j < short_.rows; ++j) block.row(begin + j)[j] = 1;
             add_to_space(std::move(block));
         }
+        add_products();
         solve(basis_.size(), std::min<std::size_t>(options_.dimensions, short_.rows));
     }
 
     // False: it would have as many columns as rows.
     bool take_krylov_space(const space_size& space, std::size_t dimensions) {
-        dense_block next(place_, long_.rows, space.block);
-        fill_randomly(place_, options_.seed, next);
-        next = multiply(place_, short_, scale_, next);
-        std::size_t test = space.first;
-        for (std::size_t i = 0; i < space.max; ++i) {
-            if ((i + 1) * space.block >= short_.rows) return false;
-            if (i > 0) next = multiply(place_, short_, scale_, images_.back());
-            orthonormalise(place_, basis_, options_.seed + i, next);
-            add_to_space(std::move(next));
-            place_.ctx().report({"vectors", i + 1, 0, "blocks"});
-            if (i == test) {
+        for (std::size_t test = space.first; test < space.max;) {
+            if (!grow(test + 1)) return false;
+            add_products();
+            const std::size_t next_test = test + std::max<std::size_t>(1, test / 8);
+            if (eigenvectors_take_one_thread(test)) {
+                // Meanwhile the others make the blocks of the next test, which most often follows.
+                alongside solving;
+                solving.start([&] { solve(test, dimensions); });
+                static_cast<void>(grow(std::min(next_test + 1, space.max)));
+                solving.wait();
+            } else {
                 solve(test, dimensions);
-                double times = residual(dimensions);
-                if (times <= 1) return true;
-                // A test costs the cube of the blocks. One is left out while the residual is too great for it.
-                std::size_t possible = test;
-                for (; times > 1 && possible < space.max; times /= fastest_fall) ++possible;
-                while (test < possible) test += std::max<std::size_t>(1, test / 8);
             }
+            double times = residual(dimensions);
+            if (times <= 1) return true;
+            // A test costs the cube of the blocks. One is left out while the residual is too great for it.
+            std::size_t possible = test;
+            for (; times > 1 && possible < space.max; times /= fastest_fall) ++possible;
+            while (test < possible) test += std::max<std::size_t>(1, test / 8);
         }
+        if (!grow(space.max)) return false;
+        add_products();
         solve(space.max, dimensions);
         return true;
     }
 
-    // The eigenvectors of WᵀW over the first blocks.
+    // The space gets the blocks up to `blocks`; false, if it would have as many columns as rows.
+    bool grow(std::size_t blocks) {
+        for (std::size_t i = basis_.size(); i < blocks; ++i) {
+            if ((i + 1) * width_ >= short_.rows) return false;
+            dense_block next = i == 0 ? multiply(place_, short_, scale_, random_block())
+                                      : multiply(place_, short_, scale_, images_.back());
+            orthonormalise(place_, basis_, options_.seed + i, next);
+            add_to_space(std::move(next));
+            place_.ctx().report({"vectors", i + 1, 0, "blocks"});
+        }
+        return true;
+    }
+
+    dense_block random_block() const {
+        dense_block block(place_, long_.rows, width_);
+        fill_randomly(place_, options_.seed, block);
+        return block;
+    }
+
+    // Steps of a few columns are too short to be shared.
+    bool eigenvectors_take_one_thread(std::size_t blocks) const {
+        constexpr std::size_t few_columns = 1024;
+        constexpr unsigned many_threads = 4;
+        return place_.threads() >= many_threads && blocks * width_ <= few_columns;
+    }
+
+    // The eigenvectors of WᵀW over the first blocks, whose products are there.
     void solve(std::size_t blocks, std::size_t dimensions) {
-        add_products();
-        const std::size_t size = blocks * basis_[0].width;
+        const std::size_t size = blocks * width_;
         spilled_array<double> products = all_products(size, exponent_of_products_);
         found_ = symmetric_eigen(place_, size, products.data(), dimensions);
         blocks_ = blocks;
@@ -212,14 +242,14 @@ class truncation {
     // The greatest residual of a pair, in units of what it may be: by the products of the first blocks with the next one.
     double residual(std::size_t dimensions) const {
         const std::vector<double>& next = products_[blocks_];
-        const std::size_t width = basis_[0].width, size = blocks_ * width;
-        std::vector<double> sums(width);
+        const std::size_t size = blocks_ * width_;
+        std::vector<double> sums(width_);
         double greatest = 0;
         for (std::size_t j = 0; j < dimensions; ++j) {
             std::fill(sums.begin(), sums.end(), 0.0);
             for (std::size_t i = 0; i < size; ++i) {
                 const double x = found_.vectors.data()[i * found_.stride + j];
-                for (std::size_t k = 0; k < width; ++k) sums[k] += x * next[i * width + k];
+                for (std::size_t k = 0; k < width_; ++k) sums[k] += x * next[i * width_ + k];
             }
             double square = 0;
             for (const double s : sums) square += s * s;
@@ -252,13 +282,13 @@ class truncation {
 
     // WᵀW from its block columns, symmetric, scaled to at most 1; exponent: of the scale.
     spilled_array<double> all_products(std::size_t size, int& exponent) const {
-        const std::size_t stride = whole_groups(size), width = basis_[0].width;
+        const std::size_t stride = whole_groups(size);
         spilled_array<double> all(place_, size * stride, "the products of all blocks");
         double greatest = 0;
         for (std::size_t i = 0; i < size; ++i) {
             place_.ctx().check_stop();
             for (std::size_t j = i; j < size; ++j) {
-                const double value = products_[j / width][i * width + j % width];
+                const double value = products_[j / width_][i * width_ + j % width_];
                 all.data()[i * stride + j] = all.data()[j * stride + i] = value;
                 greatest = std::max(greatest, std::fabs(value));
             }
@@ -269,7 +299,7 @@ class truncation {
     }
 
     void finish(std::size_t dimensions, word_vectors& result) {
-        const std::size_t size = blocks_ * basis_[0].width;
+        const std::size_t size = blocks_ * width_;
         const double unit = std::ldexp(1.0, exponent_);
         std::vector<double> factors(dimensions);  // of the columns of X
         for (std::size_t j = 0; j < dimensions; ++j) {
@@ -322,6 +352,7 @@ class truncation {
     const svd_options options_;
     int exponent_ = 0;
     float scale_ = 1;
+    std::size_t width_ = 0;  // columns of a block
     std::vector<dense_block> basis_, images_;
     std::vector<std::vector<double>> products_;
     eigen_pairs found_;  // of the first blocks_ blocks
