@@ -72,8 +72,8 @@ class dedup_result {
     /// Ascending by (a, b). With `store`: all pairs whose later document is in the given corpus, including
     /// those found by an earlier run, so that the same call gives the same result again.
     std::span<const duplicate_pair> pairs() const;
-    /// The number of all pairs. Unknown if method `automatic` lists none and there is no store: groups need
-    /// only a few.
+    /// The number of all pairs. Unknown if method `automatic`, or `shingle` by the rule near_kept, lists none and there is no
+    /// store: groups need only a few.
     std::optional<std::uint64_t> pair_count() const;
     /// In order of their first members. Rule near_kept: a document that stays and all that it removes.
     /// Connected: a group with earlier documents keeps one of those.

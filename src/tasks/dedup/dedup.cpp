@@ -18,6 +18,7 @@
 #include "device/files/scratch_folder.hpp"
 #include "device/large_array.hpp"
 #include "device/memory_budget.hpp"
+#include "ops/near_duplicates/papers/words/shingle_kept.hpp"
 #include "quern/base/error.hpp"
 #include "quern/tasks/dedup_tasks.hpp"
 #include "report/duplicate_report.hpp"
@@ -251,10 +252,40 @@ class dedup_run {
     }
 
     void compare_once() {
+        if (decides_by_sets()) return;  // with the comparison
         const bool links = !options_.list_pairs;
         const std::uint64_t pairs = compare({first_new_, options_.against.empty(), links});
-        const bool are_counted = !links || options_.duplicates.method != duplicate_method::automatic;
+        const bool are_counted =
+            !links || (options_.duplicates.method != duplicate_method::automatic && !omits_pairs());
         if (are_counted) found_->pair_count = pairs;
+    }
+
+    /// Whether not all pairs of sets of shingles are needed. On a GPU they are found, but not counted: results are the same.
+    bool omits_pairs() const {
+        return options_.duplicates.method == duplicate_method::shingle && !options_.list_pairs &&
+               options_.rule == removal_rule::near_kept && options_.store.empty() && job_.empty();
+    }
+    /// Whether sets are compared with those that stay alone.
+    bool decides_by_sets() const { return omits_pairs() && ctx_.device.where == device_choice::kind::cpu; }
+
+    /// False if the index of what stays needs too much memory.
+    bool decide_by_sets(const kept_order& order) {
+        const word_list words = words_->words();
+        warn_of_texts_without_words(words);
+        duplicate_counts counts;
+        const duplicate_scope scope{first_new_, options_.against.empty()};
+        const auto removed = near_duplicates_detail::near_kept_by_shingles(
+            words, {options_.duplicates.shingle}, options_.duplicates.similarity, scope, order,
+            after_documents(), counts);
+        if (!removed) {
+            compare({first_new_, options_.against.empty(), true});
+            return false;
+        }
+        found_->removed = *removed;
+        statistics_.counts["compared"] += counts.compared;
+        statistics_.counts["candidates"] += counts.candidates;
+        clock_.end_stage("compare", found_->table.texts().bytes.size());
+        return true;
     }
 
     /// The pairs of the tasks of a job: of words all, of texts those that are the first of their equals, as those of a store.
@@ -505,6 +536,10 @@ class dedup_run {
         order.insert(order.end(), by_preference.begin(), by_preference.end());
         release(by_preference);
         const kept_order preferred_order{order, staying};
+        if (decides_by_sets() && decide_by_sets(preferred_order)) {
+            found_->groups = groups_of(found_->removed);
+            return;
+        }
         const context left = after_documents();
         const bool are_links =
             options_.duplicates.method == duplicate_method::automatic && !options_.list_pairs;

@@ -42,12 +42,29 @@ class two_sets {
 
 }  // namespace
 
-std::vector<duplicate_pair> pairs_by_sets(
-    cpu_place& place, const word_list& documents, const shingle_rule& rule, const shingle_counts* counts_of,
-    set_measures measures, const duplicate_scope& scope, duplicate_counts& counts,
-    const std::function<std::vector<class_pair>(const shingle_sets&)>& join) {
+set_measures measure_sets(cpu_place& place, const word_list& documents, const shingle_rule& rule,
+                          const shingle_counts& counts_of) {
+    const auto size = static_cast<std::uint32_t>(documents.size());
+    set_measures measures{make_array<std::uint64_t>(place, size, "sets of shingles"),
+                          make_array<std::uint64_t>(place, size, "sets of shingles")};
+    tbb::enumerable_thread_specific<shingle_set> scratch([&] { return shingle_set(rule, &counts_of); });
+    progress_meter meter(place.ctx(), "sets", size, "documents");
+    for_each_document(place, documents.offsets, document_pieces(place, documents.offsets),
+                      [&](std::size_t, std::uint32_t d) {
+                          shingle_set& set = scratch.local();
+                          set.make(documents[d]);
+                          measures.sizes.data()[d] = set.size();
+                          measures.hashes.data()[d] = set.hash();
+                          meter.add(1);
+                      });
+    meter.finish();
+    return measures;
+}
+
+document_classes classes_of_sets(cpu_place& place, const word_list& documents, const shingle_rule& rule,
+                                 const shingle_counts* counts_of, set_measures& measures) {
     tbb::enumerable_thread_specific<two_sets> scratch([&] { return two_sets(documents, rule, counts_of); });
-    const document_classes classes = equal_documents(
+    document_classes classes = equal_documents(
         place, measures.hashes.span(),
         [&](std::uint32_t a, std::uint32_t b) {
             place.ctx().check_stop();
@@ -60,7 +77,12 @@ std::vector<duplicate_pair> pairs_by_sets(
             return shingle_set::before(sets.first(a), sets.second(b));
         });
     measures.hashes = {};
+    return classes;
+}
 
+shingle_sets sets_of_classes(const word_list& documents, const shingle_rule& rule,
+                             const shingle_counts* counts_of, const document_classes& classes,
+                             const duplicate_scope& scope, set_measures& measures) {
     shingle_sets sets{documents, counts_of, rule, {}, {}, {}};
     for (std::uint32_t c = 0; c < classes.size(); ++c) {
         sets.firsts.push_back(classes.first(c));
@@ -68,6 +90,15 @@ std::vector<duplicate_pair> pairs_by_sets(
         sets.ages.push_back(age_of(classes[c], scope));
     }
     measures.sizes = {};
+    return sets;
+}
+
+std::vector<duplicate_pair> pairs_by_sets(
+    cpu_place& place, const word_list& documents, const shingle_rule& rule, const shingle_counts* counts_of,
+    set_measures measures, const duplicate_scope& scope, duplicate_counts& counts,
+    const std::function<std::vector<class_pair>(const shingle_sets&)>& join) {
+    const document_classes classes = classes_of_sets(place, documents, rule, counts_of, measures);
+    const shingle_sets sets = sets_of_classes(documents, rule, counts_of, classes, scope, measures);
     const auto joined = join(sets);
     const auto size = static_cast<std::uint32_t>(documents.size());
     return document_pairs(place, classes, sets.sizes, joined, requested_by(scope, size), counts);
@@ -80,23 +111,8 @@ std::vector<duplicate_pair> find_by_shingles(cpu_place& place, const word_list& 
     counts.compared += pairs_in_scope(size, scope);
     if (size < 2) return {};
     const shingle_counts counts_of(place, documents, rule);
-    set_measures measures{make_array<std::uint64_t>(place, size, "sets of shingles"),
-                          make_array<std::uint64_t>(place, size, "sets of shingles")};
-    {
-        tbb::enumerable_thread_specific<shingle_set> scratch([&] { return shingle_set(rule, &counts_of); });
-        progress_meter meter(place.ctx(), "sets", size, "documents");
-        for_each_document(place, documents.offsets, document_pieces(place, documents.offsets),
-                          [&](std::size_t, std::uint32_t d) {
-                              shingle_set& set = scratch.local();
-                              set.make(documents[d]);
-                              measures.sizes.data()[d] = set.size();
-                              measures.hashes.data()[d] = set.hash();
-                              meter.add(1);
-                          });
-        meter.finish();
-    }
     return pairs_by_sets(
-        place, documents, rule, &counts_of, std::move(measures), scope, counts,
+        place, documents, rule, &counts_of, measure_sets(place, documents, rule, counts_of), scope, counts,
         [&](const shingle_sets& sets) { return join_by_similarity(place, sets, similarity, scope, counts); });
 }
 

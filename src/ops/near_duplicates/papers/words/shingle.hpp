@@ -38,6 +38,16 @@ struct set_measures {
     cpu_array<std::uint64_t> sizes, hashes;  ///< equal sets have equal hashes
 };
 
+set_measures measure_sets(cpu_place& place, const word_list& documents, const shingle_rule& rule,
+                          const shingle_counts& counts_of);
+/// Documents of one hash whose sets are the same. `counts_of` may be null. Releases the hashes.
+document_classes classes_of_sets(cpu_place& place, const word_list& documents, const shingle_rule& rule,
+                                 const shingle_counts* counts_of, set_measures& measures);
+/// Releases the sizes.
+shingle_sets sets_of_classes(const word_list& documents, const shingle_rule& rule,
+                             const shingle_counts* counts_of, const document_classes& classes,
+                             const duplicate_scope& scope, set_measures& measures);
+
 /// All pairs of documents. Documents of one hash whose sets are the same become a class, by their words; `join` finds the
 /// pairs of classes. `counts_of` may be null.
 std::vector<duplicate_pair> pairs_by_sets(
