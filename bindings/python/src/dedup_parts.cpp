@@ -8,6 +8,10 @@
 #include <nanobind/stl/unique_ptr.h>
 
 #include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
 
 #include "dedup_outputs.hpp"
 #include "documents.hpp"
@@ -18,6 +22,7 @@
 #include "quern/tasks/dedup_parts_option_table.hpp"
 #include "quern/tasks/output_harm.hpp"
 #include "result.hpp"
+#include "table.hpp"
 #include "texts.hpp"
 
 namespace nb = nanobind;
@@ -32,12 +37,14 @@ struct parts_call : corpus_call {
     parts_call() { options.level = dedup_level::substring; }
 };
 
-nb::list texts_after_cuts(const dedup_parts_result& found) {
-    nb::list texts;
+/// Calls use(what is left of the text, whether something is cut) for each document of the corpus.
+template <class Use>
+void for_each_rest(const dedup_parts_result& found, Use&& use) {
     std::size_t next = 0;
     const auto cuts = found.cuts();
     for (std::uint32_t d = found.earlier(); d < found.earlier() + found.documents(); ++d) {
         const std::string_view text = found.text(d);
+        const std::size_t first = next;
         std::string rest;
         std::size_t at = 0;
         for (; next < cuts.size() && cuts[next].document == d; ++next) {
@@ -45,9 +52,22 @@ nb::list texts_after_cuts(const dedup_parts_result& found) {
             at = cuts[next].end;
         }
         rest.append(text.substr(at));
-        texts.append(text_object(rest));
+        use(rest, next != first);
     }
+}
+
+nb::list texts_after_cuts(const dedup_parts_result& found) {
+    nb::list texts;
+    for_each_rest(found, [&](const std::string& rest, bool) { texts.append(text_object(rest)); });
     return texts;
+}
+
+nb::object kept_after_cuts(const dedup_parts_result& found) {
+    auto kept = std::make_shared<std::vector<std::uint8_t>>();
+    for_each_rest(found, [&](const std::string& rest, bool has_cut) {
+        kept->push_back(has_cut && rest.find_first_not_of(" \t\n\v\f\r") == std::string::npos ? 0 : 1);
+    });
+    return flags_of(std::move(kept));
 }
 
 }  // namespace
@@ -78,10 +98,14 @@ void declare_dedup_parts(nb::module_& module) {
             "occurrence), and the positions of both; negative ones are documents of `against`.")
         .def_prop_ro(
             "texts", texts_after_cuts, nb::sig("def texts(self) -> list[str]"),
-            "The texts without what is cut, in the order of the documents; empty if nothing is left.")
+            "The texts without what is cut, in the order of the documents; of those that are not kept only "
+            "white space, or nothing.")
+        .def_prop_ro("keep", kept_after_cuts, nb::sig("def keep(self) -> NDArray[numpy.bool_]"),
+                     "A bool for each document, in their order: False if it was cut and only white space is "
+                     "left, so that `output` lacks it.")
         .def_prop_ro("documents", &dedup_parts_result::documents, "Number of documents.")
         .def_prop_ro("changed", &dedup_parts_result::changed, "Number of documents with a cut.")
-        .def_prop_ro("dropped", &dedup_parts_result::dropped, "Number of documents of which nothing is left.")
+        .def_prop_ro("dropped", &dedup_parts_result::dropped, "Number of documents that are not kept.")
         .def_prop_ro("characters", &dedup_parts_result::characters, "Code points of the texts.")
         .def_prop_ro("characters_cut", &dedup_parts_result::characters_cut, "Code points that are cut.")
         .def_prop_ro(

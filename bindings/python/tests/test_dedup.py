@@ -320,3 +320,16 @@ def test_tables_can_be_pickled(corpus):
         assert pyarrow.table(copy).schema == pyarrow.table(rows).schema
     with pytest.raises(TypeError, match="to_dict"):
         pickle.dumps(quern.ngrams(["a b"]))
+
+
+def test_parts_keep_what_the_output_has(tmp_path):
+    passage = "A passage of more than twenty letters."
+    texts = [passage, "", " ", f" {passage}\n", f"More. {passage}", passage, "\u2028" + passage]
+    out = tmp_path / "out.jsonl"
+    (tmp_path / "in.jsonl").write_text("".join(json.dumps({"id": i, "text": t}) + "\n" for i, t in enumerate(texts)))
+    found = quern.dedup_parts(texts, min_length=20)
+    quern.dedup_parts(tmp_path / "in.jsonl", min_length=20, output=out)
+    kept = [json.loads(line) for line in out.read_text().split("\n")[:-1]]
+    assert found.keep.tolist() == [True, True, True, False, True, False, True]
+    assert found.dropped == 2
+    assert [(d["id"], d["text"]) for d in kept] == [(i, found.texts[i]) for i in range(len(texts)) if found.keep[i]]

@@ -286,6 +286,7 @@ def test_no_documents_for_every_way_to_clean(tmp_path):
         assert quern.dedup([], **options).documents == 0
     assert (tmp_path / "kept.jsonl").read_text() == ""
     assert quern.dedup_parts([], level="line").texts == []
+    assert quern.dedup_parts([], level="line").keep.tolist() == []
     assert quern.decontaminate([], {"set": ["a b c"]}).keep.tolist() == []
     assert len(quern.signatures([])) == 0
     (tmp_path / "empty.jsonl").write_text("")
