@@ -140,12 +140,12 @@ struct judgements_source {
         else
             judged = judgements_of(given);
     }
-    std::string name() const { return file.empty() ? "qrels" : file.string(); }
+    std::string name() const { return file ? file->string() : "qrels"; }
     const relevance_judgements& read(const context& ctx) {
-        if (!file.empty()) judged = read_judgements(file, ctx);
+        if (file) judged = read_judgements(*file, ctx);
         return judged;
     }
-    std::filesystem::path file;
+    std::optional<std::filesystem::path> file;
     relevance_judgements judged;
 };
 struct run_source {
@@ -155,11 +155,11 @@ struct run_source {
         else
             given_run = run_argument(given);
     }
-    std::string name() const { return file.empty() ? "run" : file.string(); }
+    std::string name() const { return file ? file->string() : "run"; }
     retrieval_run read(const context& ctx) const {
-        return retrieval_run_of(file.empty() ? *given_run : read_run(file, ctx));
+        return retrieval_run_of(file ? read_run(*file, ctx) : *given_run);
     }
-    std::filesystem::path file;
+    std::optional<std::filesystem::path> file;
     std::shared_ptr<const topic_run> given_run;
 };
 
@@ -188,7 +188,7 @@ std::vector<std::pair<std::string, run_source>> runs_of(const nb::object& given)
         for (const nb::handle run : given) {
             run_source made(run);
             std::string name =
-                made.file.empty() ? "run " + std::to_string(runs.size() + 1) : made.file.filename().string();
+                made.file ? made.file->filename().string() : "run " + std::to_string(runs.size() + 1);
             runs.emplace_back(std::move(name), std::move(made));
         }
     }

@@ -253,10 +253,10 @@ pandas, polars and pyarrow read it as a table: `polars.DataFrame(hits)`.)")
             "__eq__",
             [](const hits& self, nb::handle other) -> nb::object {
                 const hits* with = nullptr;
-                if (!nb::try_cast(other, with)) return nb::borrow(Py_NotImplemented);
+                if (!nb::try_cast(other, with) || with == nullptr) return nb::borrow(Py_NotImplemented);
                 return nb::bool_(fingerprint_of_hits(self) == fingerprint_of_hits(*with));
             },
-            nb::sig("def __eq__(self, other: object, /) -> bool"))
+            nb::arg("other").none(), nb::sig("def __eq__(self, other: object, /) -> bool"))
         .def("__hash__", [](const hits& self) { return nb::hash(nb::cast(fingerprint_of_hits(self))); })
         .def_prop_ro(
             "query", [](const hits& self) { return text_object(self.of->query); },

@@ -285,10 +285,10 @@ path and the fingerprint, and opens the store again; it fails if the store has c
             "__eq__",
             [](const store& self, nb::handle other) -> nb::object {
                 const store* with = nullptr;
-                if (!nb::try_cast(other, with)) return nb::borrow(Py_NotImplemented);
+                if (!nb::try_cast(other, with) || with == nullptr) return nb::borrow(Py_NotImplemented);
                 return nb::bool_(self->fingerprint() == (*with)->fingerprint());
             },
-            nb::sig("def __eq__(self, other: object, /) -> bool"))
+            nb::arg("other").none(), nb::sig("def __eq__(self, other: object, /) -> bool"))
         .def("__hash__", [](const store& self) { return nb::hash(nb::cast(self->fingerprint())); })
         .def(
             "__repr__",

@@ -166,7 +166,8 @@ const parameters<write_call>& write_parameters() {
 
 std::shared_ptr<const topic_run> run_argument(nb::handle given) {
     topic_run* run = nullptr;
-    if (nb::try_cast(given, run)) return std::make_shared<topic_run>(*run);
+    if (nb::try_cast(given, run) && run != nullptr)  // it is null for None
+        return std::make_shared<topic_run>(*run);
     const nb::object made = nb::module_::import_("quern._runs").attr("run_of")(given);
     return std::make_shared<topic_run>(nb::cast<const topic_run&>(made));
 }
@@ -196,7 +197,7 @@ the rows, and pandas, polars and pyarrow read a run as such a table.
                     new (self) topic_run(*run_argument(source));
                 }
             },
-            nb::arg("source"), nb::sig("def __init__(self, source: object) -> None"))
+            nb::arg("source").none(), nb::sig("def __init__(self, source: object) -> None"))
         .def_static(
             "from_file",
             [](const nb::object& path, const nb::kwargs& given) {
@@ -223,7 +224,7 @@ the rows, and pandas, polars and pyarrow read a run as such a table.
             "__getitem__",
             [](const topic_run& run, nb::handle topic) {
                 const auto* const of = run.find(text_argument("a topic", topic));
-                if (of == nullptr) throw nb::key_error(nb::cast<std::string>(topic).c_str());
+                if (of == nullptr) throw nb::key_error(text_argument("topic", topic).c_str());
                 return scores_of(run, *of);
             },
             nb::sig("def __getitem__(self, topic: str, /) -> dict[str, float]"))
@@ -301,7 +302,7 @@ the rows, and pandas, polars and pyarrow read a run as such a table.
             "__eq__",
             [](const topic_run& run, nb::handle other) -> nb::object {
                 const topic_run* with = nullptr;
-                if (!nb::try_cast(other, with)) return nb::borrow(Py_NotImplemented);
+                if (!nb::try_cast(other, with) || with == nullptr) return nb::borrow(Py_NotImplemented);
                 const auto same = [&] {
                     if (run.rows() != with->rows() || run.topics().size() != with->topics().size())
                         return false;
@@ -318,7 +319,7 @@ the rows, and pandas, polars and pyarrow read a run as such a table.
                 };
                 return nb::bool_(same());
             },
-            nb::sig("def __eq__(self, other: object, /) -> bool"))
+            nb::arg("other").none(), nb::sig("def __eq__(self, other: object, /) -> bool"))
         .def("__hash__", [](nb::handle run) { return nb::hash(run.attr("fingerprint")); })
         .def(
             "__reduce__",

@@ -215,6 +215,8 @@ def test_judged_topics_without_results_are_logged(caplog):
     [
         ("none.txt", {"t": {"a": 1}}, quern.UsageError, "none.txt"),
         ({"t": {"a": 1}}, "none.run", quern.UsageError, "none.run"),
+        ({"t": {"a": 1}}, "", quern.UsageError, "no such file"),
+        ("", {"t": {"a": 1}}, quern.UsageError, "no such file"),
         ({"t": {"a": 1.5}}, {"t": {"a": 1}}, TypeError, "whole number"),
         ({"t": {"a": "1"}}, {"t": {"a": 1}}, TypeError, "whole number"),
         ({"t": {"a": 1}}, {"t": {"a": "1"}}, TypeError, "must be a number"),
@@ -230,6 +232,12 @@ def test_judged_topics_without_results_are_logged(caplog):
 def test_errors(qrels, run, error, message):
     with pytest.raises(error, match=message):
         quern.evaluate(qrels, run)
+
+
+@pytest.mark.parametrize("run", [None, "", 3])
+def test_compare_refuses_what_is_no_run(run):
+    with pytest.raises((TypeError, quern.UsageError), match="expected a dict of dicts|no such file"):
+        quern.compare({"t": {"a": 1}}, [{"t": {"a": 1}}, run])
 
 
 def test_json_of_a_run_is_a_run():

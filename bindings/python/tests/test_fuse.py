@@ -114,6 +114,7 @@ def test_ids_keep_their_white_space():
         ([{"t": {"a": math.inf}}], {}, quern.InvalidInput, "run 1"),
         ([{"t": {"a": 1e308}}, {"t": {"a": 1e308}}], {}, quern.InvalidInput, "run"),
         (["none.run"], {}, quern.UsageError, "none.run"),
+        ([{"t": {"a": 1}}, None], {}, TypeError, "not NoneType"),
     ],
 )
 def test_errors(runs, options, error, message):
@@ -138,6 +139,14 @@ def test_a_run_is_a_mapping(runs):
     with pytest.raises(KeyError):
         run["t3"]
     assert run.table.to_dicts()[0] == {"topic": "t1", "document": "b", "rank": 1, "score": 2.5}
+
+
+def test_none_is_no_run():
+    run = quern.Run({"t": {"a": 1}})
+    assert run != None and not run == None and None not in [run]  # noqa: E711
+    for source in (None, 3):
+        with pytest.raises(TypeError, match="expected a dict of dicts"):
+            quern.Run(source)
 
 
 def test_files(runs, tmp_path):
