@@ -56,6 +56,8 @@ def _arrow_column(column: Any) -> Any:
 
 def from_networkx(graph: Any, weight: str | None) -> Any:
     """As Graph.from_networkx."""
+    if not (hasattr(graph, "nodes") and hasattr(graph, "edges") and hasattr(graph, "is_directed")):
+        raise TypeError(f"from_networkx: expected a graph of networkx, got {type(graph).__name__}")
     labels = list(graph.nodes)
     position = {label: i for i, label in enumerate(labels)}
     src: list[int] = []

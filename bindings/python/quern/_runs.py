@@ -33,7 +33,8 @@ def _is_column(given: Any) -> bool:
 
 def _frame(given: Any) -> Any:
     """One that is indexed by names of columns; streams and DuckDB's relations are read."""
-    if hasattr(given, "__getitem__") and not type(given).__module__.split(".")[0].endswith("duckdb"):
+    has_columns = hasattr(given, "columns") or hasattr(given, "column_names")  # a Run has rows of topics
+    if has_columns and hasattr(given, "__getitem__") and not type(given).__module__.split(".")[0].endswith("duckdb"):
         return given
     import pyarrow
 
@@ -86,6 +87,8 @@ def _text(what: str, value: Any) -> str:
 def weights_text(weights: Mapping[Any, Any]) -> str:
     """Words with weights as a query of a store of weights: `word^weight`, a tab after each."""
     parts: list[str] = []
+    if not hasattr(weights, "items"):
+        raise TypeError(f"weights: expected a dict of words and weights, got {type(weights).__name__}")
     for word, weight in weights.items():
         text = _text("a word of the weights", word)
         if not text or any(c in "\t\n\r" for c in text):

@@ -15,10 +15,18 @@ namespace quern::python {
 namespace {
 
 [[noreturn]] void refuse_numbers(std::string_view name, std::string_view got) {
-    // An array of arrays, as a column of vectors becomes.
-    const std::string hint = got == "'O'" ? " (objects); numpy.stack(x) makes one array of many" : "";
-    refuse_type(name, "numbers of float64, float32, float16, bfloat16, bool or an integer type",
-                std::string(got) + hint);
+    refuse_type(name, "numbers of float64, float32, float16, bfloat16 or an integer type", got);
+}
+
+/// NumPy's name of a format of the buffer protocol that is not read.
+std::string shown_format(std::string_view format) {
+    if (format == "O")  // as a column of vectors becomes
+        return "objects; numpy.stack(x) makes one array of many";
+    if (format == "Zf") return "complex64";
+    if (format == "Zd") return "complex128";
+    if (format == "g") return "longdouble";
+    if (format.starts_with("T{")) return "records";
+    return "'" + std::string(format) + "'";
 }
 
 [[noreturn]] void refuse_order(std::string_view name) {
@@ -51,7 +59,7 @@ std::optional<number_type> float_type(std::size_t bytes) {
 }  // namespace
 
 number_type type_of_format(std::string_view format, std::size_t bytes, std::string_view name) {
-    const std::string shown = "'" + std::string(format) + "'";
+    const std::string shown = shown_format(format);
     bool big = false;
     if (!format.empty() && std::string_view("@=<>!").find(format[0]) != std::string_view::npos) {
         big = format[0] == '>' || format[0] == '!';

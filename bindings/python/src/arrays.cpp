@@ -293,6 +293,28 @@ nb::object list_as_array(nb::handle given, const char* type) {
     return numpy.attr("asarray")(given);
 }
 
+nb::object ids_as_array(nb::handle given, std::string_view name) {
+    nb::object array = list_as_array(given);
+    if (!nb::isinstance<nb::list>(given) && !nb::isinstance<nb::tuple>(given)) return array;
+    const std::string kind = member_text(array.attr("dtype"), "kind");
+    if (kind == "i" || kind == "u") return array;
+    std::size_t position = 0;
+    for (const nb::handle id : nb::borrow<nb::object>(given)) {
+        bool is_whole = PyIndex_Check(id.ptr()) != 0 && !PyBool_Check(id.ptr());
+        if (is_whole) {
+            const nb::object number = nb::steal(PyNumber_Index(id.ptr()));
+            (void)PyLong_AsUnsignedLongLong(number.is_valid() ? number.ptr() : Py_None);
+            is_whole = PyErr_Occurred() == nullptr;
+            PyErr_Clear();
+        }
+        if (!is_whole)
+            refuse_type(name, "all ids to be texts, or all whole numbers from 0 to below 2^64",
+                        nb::cast<std::string>(nb::repr(id)) + " at position " + std::to_string(position));
+        ++position;
+    }
+    return list_as_array(given, "uint64");  // numbers on both sides of 2^63 become floats or objects
+}
+
 void refuse_type(std::string_view name, std::string_view expected, std::string_view got) {
     const std::string text =
         std::string(name) + ": expected " + std::string(expected) + ", got " + std::string(got);

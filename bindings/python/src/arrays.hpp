@@ -70,6 +70,10 @@ std::span<const std::uint64_t> whole_numbers_of(host_array& kept, std::vector<st
 /// A list or tuple as an array of the type, by default of the one that fits; anything else as it is.
 nanobind::object list_as_array(nanobind::handle given, const char* type = nullptr);
 
+/// The same of ids, which are not texts. Throws TypeError for values that are neither all texts nor all whole numbers
+/// below 2^64, naming the first other one.
+nanobind::object ids_as_array(nanobind::handle given, std::string_view name);
+
 /// Throws TypeError "x: expected …, got …".
 [[noreturn]] void refuse_type(std::string_view name, std::string_view expected, std::string_view got);
 /// A message for logging.getLogger("quern").

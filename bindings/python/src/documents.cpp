@@ -411,7 +411,7 @@ class iterator_source final : public memory_source {
 error_limit error_limit_of(nb::handle given) {
     if (nb::isinstance<nb::str>(given)) {
         try {
-            return parse_error_limit(nb::cast<std::string>(given));
+            return parse_error_limit(text_argument("max_errors", given));
         } catch (const usage_error& why) {
             throw usage_error(std::string("max_errors: ") + why.what());
         }

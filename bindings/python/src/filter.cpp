@@ -42,7 +42,7 @@ std::vector<std::string> names_of(std::string_view what, nb::handle given) {
         }
     };
     if (nb::isinstance<nb::str>(given)) {
-        add(nb::cast<std::string>(given));
+        add(text_argument(what, given));
     } else if (nb::isinstance<nb::list>(given) || nb::isinstance<nb::tuple>(given)) {
         for (const nb::handle each : nb::iter(given)) add(text_argument(what, each));
     } else {
@@ -73,7 +73,7 @@ void set_rule(rule_choice& rules, const std::string& name, nb::handle value) {
 rule_choice rules_of(nb::handle given) {
     rule_choice rules;
     if (nb::isinstance<nb::str>(given)) {
-        rules.add(nb::cast<std::string>(given));
+        rules.add(text_argument("rules", given));
     } else if (nb::hasattr(given, "__fspath__")) {
         rules = read_rules(text_of("rules", given));
     } else if (nb::isinstance<nb::list>(given) || nb::isinstance<nb::tuple>(given)) {

@@ -62,11 +62,14 @@ void read_list(held_list& into, nb::handle whole, std::size_t position) {
             if (!nb::isinstance<nb::str>(id))
                 refuse_type(name + " ids", "all to be texts, or all whole numbers",
                             nb::cast<std::string>(nb::repr(id)));
-            into.texts.push_back(nb::cast<std::string>(id));
+            Py_ssize_t size = 0;
+            const char* const bytes = PyUnicode_AsUTF8AndSize(id.ptr(), &size);
+            if (bytes == nullptr) throw nb::python_error();
+            into.texts.emplace_back(bytes, static_cast<std::size_t>(size));
         }
         count = into.texts.size();
     } else {
-        into.id_array = read_array(list_as_array(ids), name + " ids");
+        into.id_array = read_array(ids_as_array(ids, name + " ids"), name + " ids");
         if (into.id_array.type == number_type::u32) {
             into.narrow = numbers_of<std::uint32_t>(into.id_array, name + " ids");
             count = into.narrow.size();

@@ -57,7 +57,7 @@ std::vector<std::string_view> texts_of(nb::handle given, std::vector<nb::object>
 }
 
 void ends::read(nb::handle given, std::string_view name) {
-    array = read_array(list_as_array(given), name);
+    array = read_array(ids_as_array(given, name), name);
     const bool is_int32 = array.type == number_type::i32 && array.dimensions() == 1;
     if ((array.type == number_type::u32 && array.dimensions() == 1) || is_int32) {
         array = contiguous(std::move(array), name);

@@ -146,8 +146,15 @@ std::string whole_text_of(const option_description& option, nb::handle given) {
     } else if (is_numbers_of_fields(option) && nb::isinstance<nb::dict>(given)) {
         for (const auto& [name, one] : nb::borrow<nb::dict>(given))
             append(",", text_of(option.name, name) + "=" + number(one));
-    } else {
+    } else if (nb::isinstance<nb::str>(given) || nb::hasattr(given, "__fspath__")) {
         return text_of(option.name, given);
+    } else {
+        refuse_value(option.name, given,
+                     is_fields(option)              ? "a text, or a list of texts"
+                     : is_numbers(option)           ? "a text, or a list of numbers"
+                     : is_numbers_of_fields(option) ? "a text, or a dict of fields and numbers"
+                     : option.value == "FILE"       ? "a text or a path"
+                                                    : "a text");
     }
     return text;
 }
@@ -189,16 +196,16 @@ option_value value_of(const option_description& option, nb::handle given) {
     switch (option.kind) {
         case option_kind::flag:
             if (!is_bool(given) && !option.names.empty() && nb::isinstance<nb::str>(given))
-                return parsed(nb::cast<std::string>(given));
+                return parsed(text_argument(option.name, given));
             return bool_of(option.name, given);
         case option_kind::choice:
         case option_kind::name:
             if (!nb::isinstance<nb::str>(given)) fail();
-            return parsed(nb::cast<std::string>(given));
+            return parsed(text_argument(option.name, given));
         case option_kind::whole:
         case option_kind::integer:
             if (nb::isinstance<nb::str>(given)) {
-                if (nb::cast<std::string>(given) != "all") fail();
+                if (text_argument(option.name, given) != "all") fail();
                 return parsed("all");
             }
             if (!is_whole(given)) fail();
@@ -212,7 +219,7 @@ option_value value_of(const option_description& option, nb::handle given) {
         case option_kind::exact:
             // The shortest decimal of a float is what its user typed.
             if (is_bool(given)) fail();
-            return parsed(nb::cast<std::string>(nb::str(given)));
+            return parsed(text_argument(option.name, nb::str(given)));
         default:
             value = whole_text_of(option, given);
     }
@@ -280,7 +287,7 @@ std::vector<std::filesystem::path> paths_of(std::string_view name, nb::handle gi
 std::uint64_t size_of(std::string_view name, nb::handle given) {
     if (nb::isinstance<nb::str>(given)) {
         try {
-            return parse_size(nb::cast<std::string>(given));
+            return parse_size(text_argument(name, given));
         } catch (const usage_error& why) {
             throw usage_error(std::string(name) + ": " + why.what());
         }

@@ -320,7 +320,7 @@ topic_run search_many(const store& self, const nb::object& topics, const nb::kwa
     if (options.syntax != query_syntax::words && !given.contains("phrases")) options.phrases = true;
     if (requested.like) options.like = number_of_id(*self, *requested.like, "like: ");
     std::vector<search_topic> list;
-    std::filesystem::path file;
+    std::optional<std::filesystem::path> file;
     if (is_path(topics)) {
         file = text_of("topics", topics);
     } else {
@@ -330,7 +330,7 @@ topic_run search_many(const store& self, const nb::object& topics, const nb::kwa
                 {text_argument("the id of a topic", pair[0]), text_argument("the text of a topic", pair[1])});
     }
     return run_for(requested.run, [&](const context& ctx) {
-        if (!file.empty()) list = read_topics(file, ctx, requested.topic_fields);
+        if (file) list = read_topics(*file, ctx, requested.topic_fields);
         if (list.empty()) ctx.log(log_level::warning, "there are no topics");
         if (!vectors.empty() && vectors.size() != list.size())
             throw usage_error(std::to_string(vectors.size()) + " vectors for " + std::to_string(list.size()) +

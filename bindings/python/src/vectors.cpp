@@ -224,8 +224,12 @@ nb::object python_vector_set::search(nb::handle given, nb::handle k, nb::handle 
     const held_vectors queries = read_queries(given);
     retrieval_options options{.k = k_of(k)};
     if (!radius.is_none()) {
-        options.radius = PyFloat_AsDouble(radius.ptr());
-        if (PyErr_Occurred() != nullptr) throw nb::python_error();
+        options.radius = PyFloat_AsDouble(radius.ptr());  // infinity is a radius, too
+        if (PyErr_Occurred() != nullptr) {
+            PyErr_Clear();
+            refuse("radius: invalid value " + nb::cast<std::string>(nb::repr(radius)) +
+                   " (expected a number)");
+        }
     }
     std::vector<std::uint64_t> bitmap;
     const std::uint64_t candidates = allowed_from(allow, bitmap);

@@ -335,6 +335,8 @@ def test_forms_of_topics(made):
         ([("a b", "x")], quern.UsageError, "white space"),
         ([("a", "x"), ("a", "y")], quern.UsageError, "twice"),
         ("none.tsv", quern.UsageError, "none.tsv"),
+        ("", quern.UsageError, "no such file"),
+        (quern.Run({"a": {"x": 1}}), quern.UsageError, "no column has a usual name for the query"),
         (pandas.DataFrame({"a": [1], "b": [2], "c": [3]}), quern.UsageError, "usual name"),
     ],
 )
@@ -448,6 +450,12 @@ def test_words_that_are_used_alike(made, command):
         ({"query": "a", "like": "nowhere"}, quern.UsageError, "no document 'nowhere'"),
         ({"query": "a", "expand_weight": 0.5}, quern.UsageError, "requires expand"),
         ({"query": "mill " * 300_000}, quern.UsageError, "at most 262144"),
+        ({"query": "a", "model": "\ud800"}, UnicodeEncodeError, "surrogates"),
+        ({"query": "a", "k": "\ud800"}, UnicodeEncodeError, "surrogates"),
+        ({"query": "a", "filter": 5}, quern.UsageError, r"filter: invalid value 5 \(expected a text\)"),
+        ({"query": "a", "sort": 5}, quern.UsageError, "expected a text, or a list of texts"),
+        ({"query": "a", "field_weights": 5}, quern.UsageError, "expected a text, or a dict of fields and numbers"),
+        ({"query": "a", "weights": 5}, TypeError, "weights: expected a dict of words and weights, got int"),
     ],
 )
 def test_errors(made, given, error, message):
@@ -502,6 +510,11 @@ def test_a_store_that_a_child_inherits(made):
 
 def hits_of(store: quern.Store, query: str) -> quern.Hits:
     return store.search(query, k=5, model="ql", explain=True)
+
+
+def test_none_equals_neither_stores_nor_hits(made):
+    for found in (made, made.search("word1")):
+        assert found != None and not found == None and found == found  # noqa: E711
 
 
 def test_hits_are_pickled(made):
