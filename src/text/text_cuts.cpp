@@ -43,6 +43,39 @@ bool is_between_letters(std::string_view text, std::size_t at, token_rule rule) 
     return true;
 }
 
+bool is_letter_or_ideograph(char32_t code_point, token_rule rule) {
+    const bool is_word = rule == token_rule::unicode || rule == token_rule::blanks;
+    return (is_word && code_point >= 0x4E00 && code_point < 0xA000) || is_letter(code_point, rule);
+}
+
+/// Whether text[at - 1] is a line feed between lines of one paragraph: a letter is near before it, and next after it. (A word
+/// between blanks may have the end of a paragraph in it.)
+bool is_between_lines(std::string_view text, std::size_t at, token_rule rule) {
+    constexpr std::size_t nearest = 256;
+    constexpr char32_t paragraph_separator = 0x2029;
+    std::size_t next = at;
+    if (!is_letter_or_ideograph(next_utf8(text, next), rule)) return false;
+    const std::size_t least = at - 1 - std::min(at - 1, nearest);
+    bool has_letter = false;
+    for (std::size_t begin = at - 1; begin != least;) {
+        --begin;
+        while (begin != least && (static_cast<unsigned char>(text[begin]) & 0xC0U) == 0x80) --begin;
+        next = begin;
+        const char32_t before = next_utf8(text, next);
+        if (before == paragraph_separator) return false;
+        if (before == U'\n' || (has_letter && is_space(text[begin]))) return has_letter;
+        has_letter = has_letter || is_letter_or_ideograph(before, rule);
+        if (has_letter && rule != token_rule::blanks) return true;
+    }
+    return has_letter && least == 0;
+}
+
+/// Whether a word begins at `at` and no paragraph ends before it; 1 < at < text.size().
+bool goes_on_with_word(std::string_view text, std::size_t at, token_rule rule) {
+    return text[at - 1] == '\n' ? is_between_lines(text, at, rule)
+                                : text[at - 1] == ' ' && is_between_letters(text, at, rule);
+}
+
 }  // namespace
 
 text_cut cut_text(std::string_view text, std::size_t from, std::size_t bytes, token_rule rule) {
@@ -57,6 +90,17 @@ text_cut cut_text(std::string_view text, std::size_t from, std::size_t bytes, to
         if (text[at - 1] == ' ' && is_between_letters(text, at, rule)) return {at, false};
     }
     return {text.size(), true};
+}
+
+std::size_t cut_within_paragraph(std::string_view text, std::size_t from, std::size_t bytes,
+                                 token_rule rule) {
+    if (text.size() - from <= bytes) return text.size();
+    const std::size_t middle = from + bytes / 2, last = from + bytes;
+    for (std::size_t at = last; at > std::max<std::size_t>(middle, from + 1); --at)
+        if (goes_on_with_word(text, at, rule)) return at;
+    for (std::size_t at = last + 1; at < text.size(); ++at)
+        if (goes_on_with_word(text, at, rule)) return at;
+    return text.size();
 }
 
 }  // namespace quern::text

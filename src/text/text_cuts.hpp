@@ -20,4 +20,10 @@ struct text_cut {
 text_cut cut_text(std::string_view text, std::size_t from, std::size_t bytes,
                   token_rule rule = token_rule::unicode);
 
+/// A place after `from` where a word begins and no paragraph ends, at the beginning of a line or after a blank between letters:
+/// the last one in the second half of text[from, from + bytes], or else the first one after that. The end of the text if there
+/// is none. The words of both parts, analysed by themselves, are those of the whole.
+std::size_t cut_within_paragraph(std::string_view text, std::size_t from, std::size_t bytes,
+                                 token_rule rule = token_rule::unicode);
+
 }  // namespace quern::text

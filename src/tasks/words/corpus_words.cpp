@@ -3,7 +3,8 @@
 //   cut (in order) → parse (parallel) → admit: ids (in order) → analyse and number within the unit (parallel)
 //       → number globally (in order; distinct words only) → renumber (parallel) → append (in order).
 // A unit repeats its words about twenty times, so that the global table of all words is used rarely, and each unit's
-// local table stays in the cache. For a store the first three steps decompress its texts.
+// local table stays in the cache. For a store the first three steps decompress its texts. A long document is read in pieces by
+// the same steps, within that which numbers globally.
 #include "tasks/words/corpus_words.hpp"
 
 #include <algorithm>
@@ -14,6 +15,7 @@
 #include "quern/base/error.hpp"
 #include "tasks/corpus/admitted_corpus.hpp"
 #include "tasks/corpus/document_words.hpp"
+#include "tasks/words/long_document.hpp"
 
 namespace quern {
 namespace {
@@ -23,41 +25,39 @@ struct unit_in_work : document_unit {
     std::vector<std::uint32_t> numbers, number_of_distinct, document_lengths;
     std::uint64_t occurrences = 0;
     std::uint64_t first_block = 0, last_block = 0;  ///< of a store
+    bool is_long = false;                           ///< a document is read by all threads, in order
 };
-
-/// The ends of the passages that no window crosses.
-const std::vector<std::uint32_t>& ends_of(const text::token_list& words, window_limit limit) {
-    return limit == window_limit::sentence ? words.sentence_ends : words.paragraph_ends;
-}
-
-text::boundaries boundaries_of(const document& d, window_limit limit) {
-    if (limit == window_limit::sentence) return text::boundaries::sentences_and_paragraphs;
-    return d.line_paragraphs ? text::boundaries::line_paragraphs : text::boundaries::paragraphs;
-}
 
 /// From documents to words: the steps that all sources share. Only one in-order step uses each member.
 class word_reader {
   public:
     word_reader(const space_params& params, const text_options& text, bool keep_lengths, corpus_words& into,
                 const context& ctx)
-        : params_(params), keep_lengths_(keep_lengths), into_(into), ctx_(ctx), words_(text) {}
+        : params_(params),
+          keep_lengths_(keep_lengths),
+          into_(into),
+          ctx_(ctx),
+          words_(text),
+          long_documents_(params, text.tokens, words_, into.distinct, ctx) {}
 
     /// Added after the steps that give a unit its documents.
     void add_steps(pipeline<unit_in_work>& line) {
-        line.in_parallel([this](unit_in_work& unit) { analyse(unit); });
-        line.in_order([this](unit_in_work& unit) { number(unit); });
+        line.in_parallel([this](unit_in_work& unit) {
+            unit.is_long = std::ranges::any_of(unit.parsed.documents, long_document_words::is_long);
+            if (!unit.is_long) analyse(unit);
+        });
+        line.in_order([this](unit_in_work& unit) { unit.is_long ? read_long(unit) : number(unit); });
         line.in_parallel([](unit_in_work& unit) {
-            for (std::uint32_t& n : unit.numbers) {
-                if (n < passage_end) n = unit.number_of_distinct[n];
-            }
+            if (!unit.is_long) renumber(unit.numbers, unit.number_of_distinct);
         });
         line.in_order([this](unit_in_work& unit) { append(unit); });
     }
 
   private:
+    bool keeps_gaps() const { return params_.gaps == gap_policy::keep; }
+
     void analyse(unit_in_work& unit) {
-        const auto dropped = params_.gaps == gap_policy::keep ? text::dropped_words::keep_place
-                                                              : text::dropped_words::excluded;
+        const auto dropped = keeps_gaps() ? text::dropped_words::keep_place : text::dropped_words::excluded;
         for (const document& d : unit.parsed.documents) {
             ctx_.check_stop();
             const text::token_list& words = words_.of(d, boundaries_of(d, params_.window_end), dropped);
@@ -84,6 +84,17 @@ class word_reader {
         if (at < words.tokens.size()) add_until(static_cast<std::uint32_t>(words.tokens.size()));
     }
 
+    /// Leaves the words of the unit with their final numbers.
+    void read_long(unit_in_work& unit) {
+        for (const document& d : unit.parsed.documents) {
+            const std::size_t before = unit.numbers.size();
+            unit.occurrences += long_documents_.add(d, unit.numbers);
+            if (keep_lengths_)
+                unit.document_lengths.push_back(static_cast<std::uint32_t>(unit.numbers.size() - before));
+        }
+        release(unit.parsed.documents);
+    }
+
     void number(unit_in_work& unit) { into_.distinct.add(unit.distinct, unit.number_of_distinct); }
 
     void append(unit_in_work& unit) {
@@ -98,6 +109,7 @@ class word_reader {
     corpus_words& into_;
     const context& ctx_;
     document_words words_;
+    long_document_words long_documents_;
 };
 
 }  // namespace
