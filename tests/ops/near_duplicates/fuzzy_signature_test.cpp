@@ -79,7 +79,7 @@ TEST(fuzzy_signature, lists_hold_the_signatures_of_their_texts) {
     std::vector<std::string> texts = hostile_texts();
     for (std::string& text : families(1, 1000, 4000)) texts.push_back(std::move(text));
     for (int empty = 0; empty < 3000; ++empty) texts.emplace_back();
-    const listed_texts listed(texts);
+    const texts_to_sign listed(texts);
     for (const unsigned threads : {1u, 5u}) {
         cpu_place place(context::cpu(threads));
         const near_duplicates_detail::signature_list list(place, listed.list(), 100);
@@ -94,7 +94,8 @@ TEST(fuzzy_signature, lists_hold_the_signatures_of_their_texts) {
     }
     cpu_place place(context::cpu(2));
     EXPECT_EQ(near_duplicates_detail::signature_list(place, {}, 100).view().texts(), 0u);
-    EXPECT_EQ(near_duplicates_detail::signature_list(place, listed_texts({}).list(), 100).view().texts(), 0u);
+    EXPECT_EQ(near_duplicates_detail::signature_list(place, texts_to_sign({}).list(), 100).view().texts(),
+              0u);
 }
 
 TEST(fuzzy_signature, refuses_lengths_out_of_range) {

@@ -138,8 +138,8 @@ class signature_join_test : public on_place<Tested> {
         for (const std::string& text : texts)
             signatures.push_back(reference::signature_of(text, options.signature_length));
         duplicate_counts counts;
-        const pairs found =
-            as_pairs(signature_candidates(this->place(), listed_texts(texts).list(), options, scope, counts));
+        const pairs found = as_pairs(
+            signature_candidates(this->place(), texts_to_sign(texts).list(), options, scope, counts));
         EXPECT_EQ(found, reference::signature_candidates(signatures, options, scope));
         EXPECT_EQ(counts.candidates, found.size());
     }
@@ -196,7 +196,7 @@ TYPED_TEST(signature_join_test, the_double_finds_what_settled_on_another_block_s
     duplicate_counts counts;
     const auto options = with(duplicate_method::signature);
     const auto found =
-        as_pairs(signature_candidates(this->place(), listed_texts(texts).list(), options, {}, counts));
+        as_pairs(signature_candidates(this->place(), texts_to_sign(texts).list(), options, {}, counts));
     std::size_t across = 0;
     for (const auto& [a, b] : found)
         across += signature_of(texts[a], 100).block_size != signature_of(texts[b], 100).block_size;

@@ -11,11 +11,11 @@
 namespace quern {
 
 /// Texts as a list; offsets do not start at 0, as in a part of a larger list.
-struct listed_texts {
+struct texts_to_sign {
     std::string bytes = "before";
     std::vector<std::uint64_t> offsets;
 
-    explicit listed_texts(const std::vector<std::string>& texts) {
+    explicit texts_to_sign(const std::vector<std::string>& texts) {
         offsets.push_back(bytes.size());
         for (const std::string& t : texts) {
             bytes += t;
