@@ -338,6 +338,9 @@ END
     [ "$(grep -c 'warning: same.jsonl:[0-9]*: duplicate id "same"' <<<"$stderr")" -eq 10 ]
     says 'same.jsonl:2: duplicate id "same"; first used in same.jsonl:1 (the first of 39 rejected or cut among 40 documents, more than the 1% of --max-errors; 39 of them repeat an id: --ids generate gives every record the id FILE:LINE)'
     [[ $stderr != *"lets that pass"* ]]
+    echo '{"id":"a"}' >one.jsonl
+    ends_with 3 quern build one.jsonl -o store --quiet
+    says "(the first of 1 rejected or cut among 1 document, more than the 1% of --max-errors)"
     build same.jsonl generated --ids generate
     [ "$(json generated/store.json 'd["documents"]')" -eq 40 ]
     ends_with 3 quern build same.jsonl -o store --quiet --max-errors 3

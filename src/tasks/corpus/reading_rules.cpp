@@ -219,10 +219,10 @@ void reading_record::refuse_early(const corpus_input& input) const {
         throw too_much_lost(*incomplete, "--max-errors 100% continues with what could be read", lost);
     const std::uint64_t faulty = counts.rejected + counts.truncated, all = counts.documents + counts.rejected;
     if (limit.is_share || !limit.exceeded(faulty, all)) return;
-    refuse(input,
-           fmt::format("the first of {} rejected or cut among {} documents so far; --max-errors {} allows no "
-                       "more",
-                       faulty, all, limit.count));
+    refuse(input, fmt::format(
+                      "the first of {} rejected or cut among {} document{} so far; --max-errors {} allows no "
+                      "more",
+                      faulty, all, all == 1 ? "" : "s", limit.count));
 }
 
 void reading_record::refuse_too_many(const corpus_input& input) const {
@@ -233,10 +233,10 @@ void reading_record::refuse_too_many(const corpus_input& input) const {
         throw invalid_input(names_of(input).front().string(), 0, std::move(missing));
     refuse_early(input);
     if (!limit.exceeded(faulty, all)) return;
-    refuse(
-        input,
-        fmt::format("the first of {} rejected or cut among {} documents, more than the {:g}% of --max-errors",
-                    faulty, all, 100 * limit.share));
+    refuse(input,
+           fmt::format(
+               "the first of {} rejected or cut among {} document{}, more than the {:g}% of --max-errors",
+               faulty, all, all == 1 ? "" : "s", 100 * limit.share));
 }
 
 void reading_record::refuse(const corpus_input& input, std::string why) const {
