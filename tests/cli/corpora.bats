@@ -136,6 +136,28 @@ compressed() { # compressed PROGRAM SUFFIX
     [[ $stderr == *'found "id|text"; it has bars where CSV has commas or semicolons'* ]]
 }
 
+@test "lines that end with CR alone are refused, not read as one" {
+    printf 'id,text\r1,rye bread\r2,salt\r' >old.csv
+    printf 'id\ttext\r1\trye bread\r2\tsalt\r' >old.tsv
+    printf '{"id":"1","text":"rye"}\r{"id":"2","text":"salt"}\r' >old.jsonl
+    local file
+    for file in old.csv old.tsv old.jsonl; do
+        ends_with 3 quern build $file -o none --skip all
+        [[ $stderr == *"$file"*"lines end with CR alone (expected LF or CRLF; tr '"* ]]
+        tr '\r' '\n' <$file >new.${file#old.}
+        quern build new.${file#old.} -o store --skip all --force --quiet
+    done
+    ends_with 3 quern build old.tsv -o none --input-format tsv --skip all
+    ends_with 3 quern dedup old.csv --input-format text-lines
+    mkdir old
+    cp old.tsv old
+    echo rye >old/a.txt
+    ends_with 0 quern build old -o store --skip all --force
+    [[ $stderr == *"skipped 1 file: 1 .tsv"* ]]
+    printf 'rye\rbread' >prose.txt # one document
+    quern build prose.txt -o store --skip all --force --quiet
+}
+
 @test "CSV with semicolons, as where a comma is in numbers" {
     printf 'id;text;price\n1;"rye; bread";3,50\n2;"rye; bread";4\n3;"two\n""lines""";7\n' >shop.csv
     quern build shop.csv -o store --keep-fields price --skip all --quiet

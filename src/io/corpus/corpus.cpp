@@ -260,9 +260,13 @@ class many_reader final : public corpus_reader {
         if (form == corpus_form::arrow) return open_mapped(path, std::move(source), options, read_arrow);
         constexpr std::size_t from_bytes = 4 + 4 * 5;  // "From " in UTF-32, after its byte-order mark
         const bool has_columns = form == corpus_form::tsv || form == corpus_form::csv;
+        const bool has_lines = has_columns || form == corpus_form::text_lines;
         if (!source)
             source = std::make_unique<peeked_source>(open_bytes(path, ctx_),
-                                                     has_columns ? detection_bytes : from_bytes);
+                                                     has_lines ? detection_bytes : from_bytes);
+        if (has_lines)
+            if (const std::string why = other_line_ends(source->head()); !why.empty())
+                throw invalid_input(path.native(), 1, why);
         const byte_order order = byte_order_of(source->head());
         const std::shared_ptr<const record_form> records =
             has_columns ? table_or_tsv(source->head(), form, path)

@@ -171,6 +171,14 @@ std::string missing_heading(std::string_view text, bool whole, char separator,
     return separator == '\t' ? reason : reason + other_separator(names);
 }
 
+std::string other_line_ends(std::string_view head) {
+    const std::string text = utf8_head(head);
+    constexpr std::size_t longest = 8 << 10;  // otherwise a CR may stand within one line
+    const auto ends = static_cast<std::size_t>(std::ranges::count(text, '\r'));
+    if (text.find('\n') != std::string::npos || ends < 2 || ends < text.size() / longest) return {};
+    return "its lines end with CR alone (expected LF or CRLF; tr '\\r' '\\n' makes them of it)";
+}
+
 std::string_view without_compression(std::string_view path) {
     const std::size_t dot = path.rfind('.');
     if (dot == std::string_view::npos || !holds(compressions, lower(path.substr(dot + 1)))) return path;
@@ -274,6 +282,18 @@ bool looks_like_tsv(std::string_view head, bool whole) {
     return lines.any && lines.other == 0;
 }
 
+namespace {
+
+/// Whether its lines would be records if they ended with LF.
+bool is_table_or_json(std::string text, bool whole, std::string_view path, const document_fields& fields) {
+    std::ranges::replace(text, '\r', '\n');
+    return judge_json_lines(text, whole, fields) == json_lines::documents || looks_like_tsv(text, whole) ||
+           looks_like_csv(text, whole, fields) ||
+           (extension_of(path) == "csv" && table_beginning(text, whole, csv_separator(text), fields));
+}
+
+}  // namespace
+
 std::optional<corpus_form> detect(std::string_view head, bool whole, std::string_view path, std::string& why,
                                   const document_fields& fields) {
     // An empty input holds no documents, whatever its name: an empty dump is reported, not indexed.
@@ -301,6 +321,9 @@ std::optional<corpus_form> detect(std::string_view head, bool whole, std::string
             "(jq -c '.[]' makes them of it)";
         return std::nullopt;
     }
+    if (why = other_line_ends(head); !why.empty() && is_table_or_json(text, whole, path, fields))
+        return std::nullopt;
+    why.clear();
     if (body.starts_with('{') && is_json_alone(body, whole, path, fields)) return corpus_form::jsonl;
     if (opens_as_html(head)) return corpus_form::folder;
     if (looks_like_tsv(head, whole)) return corpus_form::tsv;
@@ -340,7 +363,8 @@ std::optional<corpus_form> detect_collection(std::string_view head, bool whole, 
     if (kind != file_kind::unknown && kind != file_kind::text) return std::nullopt;
     if (const auto form = marked_form(head, whole, fields)) return form;
     if (is_mail_by_name(head, path)) return corpus_form::mail;
-    if (extension_of(path) == "tsv" && looks_like_tsv(head, whole)) return corpus_form::tsv;
+    if (extension_of(path) == "tsv" && looks_like_tsv(head, whole) && other_line_ends(head).empty())
+        return corpus_form::tsv;
     if (extension_of(path) != "csv") return std::nullopt;
     const std::string text = utf8_head(head);
     if (table_beginning(text, whole, csv_separator(text), fields)) return corpus_form::csv;

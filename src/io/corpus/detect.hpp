@@ -45,6 +45,8 @@ struct table_start {
     std::string beginning;  ///< document::record_heading: a byte order mark, a line `sep=;`, the heading
     char separator;
 };
+/// Why a file of lines cannot be read, if its lines end with CR alone; else empty.
+std::string other_line_ends(std::string_view head);
 /// Of a file by its `head`: the whole file, or its first detection_bytes. Empty if there is no heading.
 std::optional<table_start> start_of_table(std::string_view head, corpus_form form,
                                           const document_fields& fields);
