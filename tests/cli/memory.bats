@@ -266,6 +266,17 @@ END
     within $((BASH_REMATCH[1] + 1))M 0 evaluate few run --quiet
 }
 
+@test "topics of runs that are fused are as many at once as fit, and one that does not fit is refused" {
+    awk 'BEGIN { for (t = 0; t < 8; ++t) for (r = 1; r <= 60000; ++r) print t, "Q0", "document-" r * 7, r, 60000 - r, "tag" }' >run
+    awk '{ print $1, $2, $3 "x", $4, $5, $6 }' run >other
+    quern fuse run other -o roomy --quiet --memory 2G
+    within 24M 4 fuse run other -o tight # for the lines alone
+    within 40M 4 fuse run other -o tight
+    [[ $stderr =~ "the longest topic, with the lines of all runs, needs "([0-9]+) ]]
+    within $((BASH_REMATCH[1] + 1))M 0 fuse run other -o tight --threads 8 --quiet
+    cmp roomy tight
+}
+
 @test "vectors and words that are mapped take no more memory, wherever they are read" {
     python3 - <<'END'
 import os, struct

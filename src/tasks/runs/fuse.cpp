@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <filesystem>
 #include <functional>
 #include <limits>
 #include <map>
@@ -280,6 +281,40 @@ std::vector<std::string> unused(const weights_by_topic& weights, std::span<const
     return all;
 }
 
+/// What a topic_fusion takes for a topic: a slot and a view of each id, numbers, scores, ranks, the fused list, and its line.
+std::uint64_t bytes_to_fuse(const topic_lists& topic) {
+    std::uint64_t bytes = 0;
+    for (const io::ranked_topic* list : topic.in_run) {
+        if (list == nullptr) continue;
+        bytes += list->entries.size() * (192 + topic.id.size());
+        for (const io::ranked_entry& entry : list->entries) bytes += entry.document_size;
+    }
+    return bytes;
+}
+
+/// The entries of the runs, and their texts where they are not mapped.
+std::uint64_t bytes_held(std::span<const io::ranked_run> runs) {
+    std::uint64_t bytes = 0;
+    for (const io::ranked_run& run : runs) {
+        std::error_code unknown;
+        const std::uintmax_t on_disk = std::filesystem::file_size(run.name(), unknown);
+        bytes += run.lines() * sizeof(io::ranked_entry);
+        if (unknown || on_disk < run.bytes()) bytes += run.bytes();
+    }
+    return bytes;
+}
+
+/// How many topics may be fused or wait at once. Throws out_of_memory if the longest does not fit.
+std::size_t topics_at_once(std::span<const topic_lists> topics, std::span<const io::ranked_run> runs,
+                           const context& ctx) {
+    std::uint64_t largest = 1;
+    for (const topic_lists& topic : topics) largest = std::max(largest, bytes_to_fuse(topic));
+    const std::uint64_t held = bytes_held(runs), limit = ctx.memory_limit();
+    if (held + largest > limit)
+        throw out_of_memory("the longest topic, with the lines of all runs,", held + largest, limit);
+    return std::clamp<std::uint64_t>((limit - held) / largest, 1, 2 * std::uint64_t{ctx.thread_count()});
+}
+
 /// A pool of objects that threads take, use and return.
 template <class T>
 class shelf {
@@ -342,7 +377,7 @@ fuse_result fuse_runs(const fuse_request& request, const context& ctx,
     const bool numeric = std::ranges::all_of(runs, &io::ranked_run::has_numbers_alone);
     // Topics are fused in parallel and written in order, while others are still being fused.
     shelf<topic_fusion> fusions;
-    pipeline<piece> line(2 * std::size_t{ctx.thread_count()});
+    pipeline<piece> line(topics_at_once(topics, runs, ctx));
     std::size_t given_out = 0;
     bytes = 0;
     line.from([&](piece& next) {
