@@ -43,6 +43,21 @@ parts() { # parts OPTION...: a store of each day, with all its documents
     grep -q '"copied_text_blocks"' stats.json
 }
 
+@test "a merge that excludes many documents gives a warning" {
+    rows() { # rows FIRST LAST: of products with almost the same description
+        seq "$1" "$2" | awk 'BEGIN { print "id,title,text" }
+            { printf "%d,Mill of granite,A hand mill of granite for wheat and rye with a wooden handle. Number %d.\n", $1, $1 }'
+    }
+    rows 1 5 >a.csv && rows 6 10 >b.csv && { rows 11 12 && echo "99,Sack,Linen and jute"; } >c.csv
+    for part in a b c; do quern build $part.csv -o $part --skip all --quiet; done
+    ends_with 0 quern merge a b -o all --quiet
+    says "warning: 9 of 10 documents are excluded as near-duplicates of others (edit rate below 0.05); a merge with --skip duplicates keeps them"
+    ends_with 0 quern merge all c -o more --quiet
+    says "warning: 2 of 3 documents"
+    ends_with 0 quern merge a b -o kept --skip duplicates --quiet
+    [ "$stderr" = "" ]
+}
+
 @test "a store grows every night by the documents of the day" {
     days
     quern build day0.jsonl -o all --ngrams --quiet

@@ -93,8 +93,6 @@ class build_run {
     /// A resumed build has them from the journal.
     void note_changes(const index_outcome& outcome);
     void leave_out(document_spool& spool);
-    /// In a catalogue of short descriptions they may be most of the documents.
-    void warn_of_many_excluded(std::uint64_t excluded, std::uint64_t documents) const;
 
     const build_options& options_;
     device_ahead device_;

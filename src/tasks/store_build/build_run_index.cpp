@@ -10,9 +10,7 @@
 
 #include "base/grouped.hpp"
 #include "io/corpus/file_log.hpp"
-#include "quern/base/decimal.hpp"
 #include "quern/base/error.hpp"
-#include "quern/ops/near_duplicates.hpp"
 #include "quern/text/analyzer.hpp"
 #include "tasks/corpus/reading_rules.hpp"
 #include "tasks/shared/remaining_memory.hpp"
@@ -216,20 +214,11 @@ void build_run::leave_out(document_spool& spool) {
     duplicates_outcome found =
         leave_out_duplicates(spool, old(), log ? &*log : nullptr, folder_.folder(), scratch_, ctx_);
     journal_->record = std::move(spool.record());
-    warn_of_many_excluded(found.excluded.size(), spool.documents().size() - (old_ ? old_->documents() : 0));
+    warn_of_many_excluded(found.excluded.size(), spool.documents().size() - (old_ ? old_->documents() : 0),
+                          "a build", ctx_);
     end_stage(build_stage::duplicates, found.sections);
     journal_->add_duplicates(std::move(found));
     log_stage(name_of(build_stage::duplicates), does_not_wait ? "cpu" : statistics_.device);
-}
-
-void build_run::warn_of_many_excluded(std::uint64_t excluded, std::uint64_t documents) const {
-    constexpr std::uint64_t many = 10;  // more than one of so many
-    if (excluded > documents / many)
-        ctx_.log(
-            log_level::warning,
-            fmt::format("{} of {} documents are excluded as near-duplicates of others (edit rate below {}); "
-                        "a build with --skip duplicates keeps them",
-                        grouped(excluded), grouped(documents), to_text(duplicate_options().threshold)));
 }
 
 }  // namespace quern

@@ -2,10 +2,14 @@
 // By rule near-kept: each excluded document is near an indexed one, and the stored distance is that of this pair.
 #include "tasks/store_build/duplicates.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
+#include "base/grouped.hpp"
 #include "io/store/section.hpp"
+#include "quern/base/decimal.hpp"
 #include "quern/ops/near_duplicates.hpp"
 #include "quern/ops/near_kept.hpp"
 #include "tasks/shared/remaining_memory.hpp"
@@ -107,6 +111,17 @@ duplicates_outcome leave_out_duplicates(const document_spool& spool, const store
     close(store_layout::copy_titles, titles);
     close(store_layout::copy_distances, distances);
     return outcome;
+}
+
+void warn_of_many_excluded(std::uint64_t excluded, std::uint64_t documents, std::string_view work,
+                           const context& ctx) {
+    constexpr std::uint64_t many = 10;  // more than one of so many
+    if (excluded > documents / many)
+        ctx.log(
+            log_level::warning,
+            fmt::format("{} of {} documents are excluded as near-duplicates of others (edit rate below {}); "
+                        "{} with --skip duplicates keeps them",
+                        grouped(excluded), grouped(documents), to_text(duplicate_options().threshold), work));
 }
 
 }  // namespace quern

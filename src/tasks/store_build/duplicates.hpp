@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "device/files/scratch_folder.hpp"
@@ -41,5 +42,10 @@ bool is_quick_on_cpu(const document_table& documents, unsigned threads);
 duplicates_outcome leave_out_duplicates(const document_spool& spool, const store_to_update* old,
                                         duplicates_log* log, const std::filesystem::path& store,
                                         const scratch_folder& scratch, const context& ctx);
+
+/// Warns if more than a tenth of the documents are excluded: in a catalogue of short descriptions they may be most of them.
+/// `work`: what --skip duplicates would change, "a build".
+void warn_of_many_excluded(std::uint64_t excluded, std::uint64_t documents, std::string_view work,
+                           const context& ctx);
 
 }  // namespace quern

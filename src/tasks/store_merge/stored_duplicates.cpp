@@ -105,7 +105,10 @@ duplicates_outcome leave_out_stored_duplicates(const source_stores& stores,
             throw invalid_input(stores.name(0).string(), 0, "a store changed while it was read");
         throw invalid_input(record.lost.front().path, 0, record.lost.front().reason);
     }
-    return leave_out_duplicates(spool, decided.get(), nullptr, store, scratch, ctx);
+    duplicates_outcome found = leave_out_duplicates(spool, decided.get(), nullptr, store, scratch, ctx);
+    warn_of_many_excluded(found.excluded.size(), stores.positions() - (decided ? decided->documents() : 0),
+                          "a merge", ctx);
+    return found;
 }
 
 std::vector<added_word> title_words_of_duplicates(const source_stores& stores,
