@@ -118,6 +118,13 @@ def test_issues(tmp_path):
     assert result.counts["rejected"] == 1 and result.issues[0]["line"] == 2
 
 
+def test_a_missing_folder(tmp_path):
+    store = quern.build(["tea"], tmp_path / "s").store
+    for work in (lambda to: quern.build(["tea"], to), lambda to: quern.merge([store], to)):
+        with pytest.raises(quern.UsageError, match="there is no folder .*none"):
+            work(tmp_path / "none" / "s")
+
+
 def test_existing_stores(tmp_path):
     first = quern.build(["tea"], tmp_path / "s")
     before = bytes_of(tmp_path / "s")

@@ -153,7 +153,9 @@ descriptor lock_file(const fs::path& path) {
         }
         if (!handle.is_open()) {
             if (errno == EEXIST) continue;
-            throw io_error(path.string(), "cannot lock", errno);
+            const int reason = errno;
+            require_folder(parent_of(path));
+            throw io_error(path.string(), "cannot lock", reason);
         }
         if (::flock(handle.number(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) return {};
         if (same_file(handle, path)) return handle;

@@ -29,7 +29,8 @@ temporary make_temporary_file(const std::filesystem::path& folder, std::string_v
 temporary make_temporary_folder(const std::filesystem::path& folder, std::string_view prefix);
 
 /// Opens a file of exactly this name, created if it is missing, and locks it; no descriptor if another process holds
-/// the lock. Its owner removes the file before the descriptor is closed. Throws io_error.
+/// the lock. Its owner removes the file before the descriptor is closed. Throws usage_error if its folder is missing,
+/// io_error.
 descriptor lock_file(const std::filesystem::path& path);
 
 /// Removes the entries of `folder` named PREFIX + six letters whose owner is gone. Never throws: a leftover
