@@ -76,12 +76,14 @@ class prefix_index {
         }
     }
 
-    /// Once it has as many postings more.
+    /// Once it has as many postings more. Of more than it can number: more than any memory.
     std::uint64_t bytes_with(std::uint64_t more) const {
-        return (2 * sizeof(posting) + 2 * sizeof(std::uint32_t)) * (postings_.size() + more);
+        const std::uint64_t postings = postings_.size() + more;
+        return postings < none ? (2 * sizeof(posting) + 2 * sizeof(std::uint32_t)) * postings : max_bytes;
     }
 
   private:
+    static constexpr std::uint64_t max_bytes = std::uint64_t{1} << 62;
     struct posting {
         std::uint64_t hash;
         std::uint32_t record, position, next;
@@ -169,6 +171,7 @@ class kept_walk {
     static constexpr std::size_t first_batch = 64, largest_batch = 4096;
     static constexpr std::uint64_t min_batch_bytes = 1 << 16;
     static constexpr std::size_t held_sets = 16;
+    static constexpr std::uint64_t largest_of_many = 1 << 13;  ///< shingles
 
     struct scratch {
         explicit scratch(const shingle_sets& sets) : own(sets.rule, sets.counts) {
@@ -291,7 +294,9 @@ class kept_walk {
     }
 
     const shingle_set& set_of(std::uint32_t record, scratch& mine) const {
-        const std::size_t at = record % held_sets;
+        // Large ones in one place: a thread does not hold many of them.
+        const bool is_large = sets_.sizes[records_[record].number] > largest_of_many;
+        const std::size_t at = is_large ? 0 : record % held_sets;
         if (mine.held[at] != record) mine.others[at].make(words(records_[record].number));
         mine.held[at] = record;
         return mine.others[at];
