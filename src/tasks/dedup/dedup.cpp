@@ -15,27 +15,21 @@
 
 #include "base/grouped.hpp"
 #include "base/release.hpp"
-#include "device/files/scratch_folder.hpp"
 #include "device/large_array.hpp"
 #include "device/memory_budget.hpp"
 #include "ops/near_duplicates/papers/words/shingle_kept.hpp"
 #include "quern/base/error.hpp"
 #include "quern/tasks/dedup_tasks.hpp"
-#include "report/duplicate_report.hpp"
 #include "tasks/cluster/job_files.hpp"
 #include "tasks/corpus/reading_rules.hpp"
 #include "tasks/dedup/dedup_checks.hpp"
+#include "tasks/dedup/dedup_state.hpp"
 #include "tasks/dedup/document_reader.hpp"
-#include "tasks/dedup/document_table.hpp"
 #include "tasks/dedup/duplicate_store.hpp"
 #include "tasks/dedup/earlier_decisions.hpp"
-#include "tasks/dedup/kept_folder.hpp"
 #include "tasks/dedup/kept_request.hpp"
-#include "tasks/dedup/kept_rows.hpp"
 #include "tasks/dedup/old_documents.hpp"
 #include "tasks/dedup/preference.hpp"
-#include "tasks/dedup/record_file.hpp"
-#include "tasks/dedup/scratch_texts.hpp"
 #include "tasks/dedup/text_blocks.hpp"
 #include "tasks/dedup/word_blocks.hpp"
 #include "tasks/dedup/word_table.hpp"
@@ -44,27 +38,6 @@
 #include "tasks/shared/stage_clock.hpp"
 
 namespace quern {
-
-struct dedup_result::state {
-    explicit state(const context& ctx) : scratch(ctx) {}
-
-    scratch_folder scratch;
-    std::optional<scratch_texts> texts;  ///< mapped by the table
-    document_table table;
-    std::vector<bool> is_new;              ///< by position
-    std::vector<std::uint32_t> positions;  ///< of the corpus's documents, in order
-    std::vector<duplicate_pair> pairs;
-    std::optional<std::uint64_t> pair_count;
-    bool pairs_are_listed = false;
-    std::vector<duplicate_group> groups;
-    std::vector<removed_duplicate> removed;
-    std::vector<bool> dropped;  ///< by position
-    std::uint32_t dropped_count = 0;
-    std::optional<record_file> records;
-    std::optional<row_file> rows;
-    std::unique_ptr<kept_folder> folder;
-    report::duplicate_summary summary;
-};
 
 namespace {
 
@@ -606,50 +579,6 @@ dedup_result dedup(const dedup_options& options, const context& ctx) {
     return dedup_run(options, {}, ctx).run();
 }
 
-std::vector<job_task> plan_dedup(const dedup_options& options, unsigned shards, const context& ctx) {
-    require_documents(options);
-    check_request(options);
-    const duplicate_method method = options.duplicates.method;
-    if (method != duplicate_method::automatic && method != duplicate_method::exhaustive &&
-        method != duplicate_method::shingle)
-        throw usage_error(
-            fmt::format("the method {} is not distributed (expected auto, exhaustive or shingle)",
-                        duplicate_method_names[static_cast<std::size_t>(method)]));
-    if (!options.store.empty() || !options.against.empty())
-        throw usage_error(
-            "documents of a store, or of a set to compare with, are not distributed (expected the corpus "
-            "alone)");
-    if (options.resume)
-        throw usage_error(
-            "a distributed run is not resumed by --resume: the same command goes on from the tasks that are "
-            "done");
-    if (std::ranges::find(options.inputs, std::filesystem::path("-")) != options.inputs.end())
-        throw usage_error("standard input cannot be cut into shards (expected files or folders)");
-    std::vector<std::filesystem::path> files;
-    for (const kept_request::file& each : describe_request(options, nlohmann::json::object()).files)
-        if (!each.path.ends_with('/')) files.emplace_back(each.path);
-    if (compares_words(method) && !is_builtin_stop_list(options.text.stop_words))
-        files.emplace_back(options.text.stop_words);
-    std::uint64_t blocks = 1;
-    while (blocks * (blocks + 1) / 2 < shards) ++blocks;
-    std::vector<job_task> tasks(1);
-    tasks[0].kind = "read";
-    tasks[0].inputs = describe_inputs(files, ctx);
-    tasks[0].parameters["blocks"] = std::to_string(blocks);
-    for (std::uint64_t a = 0; a < blocks; ++a) {
-        for (std::uint64_t b = a; b < blocks; ++b) {
-            job_task& task = tasks.emplace_back();
-            task.phase = 1;
-            task.kind = "compare";
-            task.after = {0};
-            task.parameters = {{"first", name_of_block(a)},
-                               {"second", name_of_block(b)},
-                               {std::string(job_files::reads), name_of_block(a) + ' ' + name_of_block(b)}};
-        }
-    }
-    return tasks;
-}
-
 dedup_result dedup_of_job(const dedup_options& options, const std::filesystem::path& job,
                           const context& ctx) {
     require_documents(options);
@@ -679,75 +608,6 @@ void run_dedup_task(const dedup_options& options, const task_file& file, task_re
         compare(block("first"), block("second"), options.duplicates, placed);
     results.begin("pairs");
     results.append({reinterpret_cast<const char*>(pairs.data()), pairs.size() * sizeof(duplicate_pair)});
-}
-
-dedup_result::dedup_result(std::unique_ptr<state> found) : state_(std::move(found)) {}
-dedup_result::dedup_result(dedup_result&&) noexcept = default;
-dedup_result& dedup_result::operator=(dedup_result&&) noexcept = default;
-dedup_result::~dedup_result() = default;
-
-std::span<const duplicate_pair> dedup_result::pairs() const {
-    return state_->pairs;
-}
-std::optional<std::uint64_t> dedup_result::pair_count() const {
-    return state_->pair_count;
-}
-std::span<const duplicate_group> dedup_result::groups() const {
-    return state_->groups;
-}
-std::span<const removed_duplicate> dedup_result::removed() const {
-    return state_->removed;
-}
-std::uint32_t dedup_result::documents() const {
-    return static_cast<std::uint32_t>(state_->positions.size());
-}
-std::uint32_t dedup_result::earlier() const {
-    return state_->table.size() - documents();
-}
-std::uint32_t dedup_result::dropped() const {
-    return state_->dropped_count;
-}
-std::string_view dedup_result::id(std::uint32_t position) const {
-    return state_->table.id(position);
-}
-std::string_view dedup_result::text(std::uint32_t position) const {
-    return state_->table.text(position);
-}
-
-void dedup_result::write_kept(const sink& out) const {
-    if (!state_->records) throw usage_error("the documents to write were not kept");
-    state_->records->write([this](std::size_t i) { return !state_->dropped[state_->positions[i]]; },
-                           [this](std::size_t i) { return id(state_->positions[i]); }, out);
-}
-
-void dedup_result::write_kept_rows(const sink& out, const context& ctx) const {
-    if (!state_->rows) throw usage_error("the rows to write were not kept");
-    state_->rows->write([this](std::size_t i) { return !state_->dropped[state_->positions[i]]; }, out, ctx);
-}
-
-void dedup_result::write_kept_folder(const context& ctx, const std::function<void()>& before) const {
-    if (!state_->folder) throw usage_error("no folder for the documents to keep was given");
-    state_->folder->publish([this](std::size_t i) { return !state_->dropped[state_->positions[i]]; }, before,
-                            ctx);
-}
-
-bool is_kept_folder_complete(const dedup_options& options) {
-    return kept_folder::is_complete(options.kept_folder, describe_kept(options));
-}
-
-void dedup_result::write_report(const sink& out) const {
-    if (!state_->pairs_are_listed) throw usage_error("the pairs to report were not listed");
-    report::duplicate_report page;
-    page.summary = state_->summary;
-    page.summary.documents = documents();
-    page.summary.earlier = earlier();
-    page.summary.dropped = dropped();
-    page.pairs = state_->pairs;
-    page.groups = state_->groups;
-    page.removed = state_->removed;
-    page.id = [this](std::uint32_t d) { return id(d); };
-    page.text = [this](std::uint32_t d) { return text(d); };
-    report::write_duplicate_report(page, out);
 }
 
 }  // namespace quern

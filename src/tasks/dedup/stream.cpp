@@ -9,11 +9,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <bit>
 #include <cstdint>
 #include <iterator>
-#include <limits>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -26,8 +23,6 @@
 #include "device/files/spill_file.hpp"
 #include "device/resident.hpp"
 #include "io/corpus/record_reader.hpp"
-#include "ops/near_duplicates/filter/pair_bounds.hpp"
-#include "ops/near_duplicates/filter/sketch.hpp"
 #include "ops/near_duplicates/resident/resident_texts.hpp"
 #include "quern/base/error.hpp"
 #include "quern/ops/text_sketches.hpp"
@@ -39,97 +34,14 @@
 #include "tasks/dedup/duplicate_store.hpp"
 #include "tasks/dedup/earlier_decisions.hpp"
 #include "tasks/dedup/old_documents.hpp"
+#include "tasks/dedup/stream_index.hpp"
 #include "tasks/dedup/stream_words.hpp"
 #include "tasks/shared/pinned_to_device.hpp"
 
 namespace quern {
 namespace {
 
-// Texts that arrive one by one, by length and sketch: finds earlier ones that may make a pair with a new one. The bounds
-// are those of the operation, so that none is missed.
-
 using namespace near_duplicates_detail;
-
-/// Of the edit rate (ops/near_duplicates/filter/sketch.hpp).
-struct rate_bounds {
-    decimal threshold;
-
-    length_window sizes_near(std::uint64_t length) const { return lengths_near(threshold, length); }
-    bool may_pair(std::uint64_t length, std::uint64_t other, std::uint32_t norm) const {
-        const std::uint64_t apart = other < length ? length - other : other - length;
-        const std::uint32_t d = largest_distance(threshold, length + other);
-        return apart <= d && norm <= largest_norm(1, d, apart);
-    }
-};
-
-/// 72 bytes a text. Not thread-safe.
-class stream_index {
-  public:
-    void add(std::uint32_t document, const text_sketch& text);
-    /// The documents below `before` that may make a pair with the text, rising.
-    template <class Bounds>
-    std::vector<std::uint32_t> candidates(const Bounds& bounds, const text_sketch& text,
-                                          std::uint32_t before) const;
-
-    std::uint64_t memory_bytes() const;
-
-  private:
-    /// Texts of similar length, sixteen classes per doubling: contiguous, as the filter reads them.
-    struct shelf {
-        std::vector<std::uint32_t> lengths, documents;
-        std::vector<std::uint8_t> sketches;
-    };
-    static std::size_t shelf_of(std::uint64_t length);
-
-    std::vector<shelf> shelves_;
-};
-
-std::size_t stream_index::shelf_of(std::uint64_t length) {
-    if (length < 16) return length;
-    const auto shift = static_cast<unsigned>(std::bit_width(length)) - 5;  // five bits remain
-    return 16 + std::size_t{16} * shift + (length >> shift) - 16;
-}
-
-void stream_index::add(std::uint32_t document, const text_sketch& text) {
-    const std::size_t at = shelf_of(text.length);
-    if (at >= shelves_.size()) shelves_.resize(at + 1);
-    shelf& s = shelves_[at];
-    s.lengths.push_back(text.length);
-    s.documents.push_back(document);
-    s.sketches.insert(s.sketches.end(), text.counts.begin(), text.counts.end());
-}
-
-template <class Bounds>
-std::vector<std::uint32_t> stream_index::candidates(const Bounds& bounds, const text_sketch& text,
-                                                    std::uint32_t before) const {
-    constexpr std::size_t at_once = 256;
-    const length_window near_lengths = bounds.sizes_near(text.length);
-    std::vector<std::uint32_t> found;
-    std::array<std::uint32_t, at_once> norms{};
-    for (std::size_t at = shelf_of(near_lengths.shortest);
-         at < shelves_.size() && at <= shelf_of(near_lengths.longest); ++at) {
-        const shelf& s = shelves_[at];
-        for (std::size_t begin = 0; begin < s.documents.size(); begin += at_once) {
-            const std::size_t count = std::min(at_once, s.documents.size() - begin);
-            unit_norms(text.counts.data(), s.sketches.data() + begin * unit_buckets, count, norms.data());
-            for (std::size_t i = 0; i < count; ++i) {
-                if (s.documents[begin + i] < before &&
-                    bounds.may_pair(text.length, s.lengths[begin + i], norms[i]))
-                    found.push_back(s.documents[begin + i]);
-            }
-        }
-    }
-    std::ranges::sort(found);
-    return found;
-}
-
-std::uint64_t stream_index::memory_bytes() const {
-    std::uint64_t bytes = shelves_.capacity() * sizeof(shelf);
-    for (const shelf& s : shelves_) {
-        bytes += 4 * (s.lengths.capacity() + s.documents.capacity()) + s.sketches.capacity();
-    }
-    return bytes;
-}
 
 constexpr std::uint64_t max_document_bytes = 256 << 20;  // as of a corpus
 constexpr std::size_t max_batch = 10'000;                // documents; and bytes:
