@@ -405,7 +405,11 @@ bool count_parts(cpu_place& place, const ngram_collection& collection, const ngr
                  const number_fields& fields, const collection_sink& sink, ngram_record& record) {
     constexpr std::size_t max_pieces = 64;
     constexpr std::uint64_t max_positions = std::numeric_limits<std::uint32_t>::max();
-    const std::uint64_t memory = place.memory().left() / 4 * 3, words = collection.words.size();
+    constexpr std::uint64_t little = std::uint64_t{64} << 20;
+    // The rest is for rows that wait, and for what the allocators of many threads keep, which 64 MB beyond the budget cover if that is
+    // small.
+    const std::uint64_t left = place.memory().left(), memory = left < little ? left / 4 * 3 : left / 16 * 11,
+                        words = collection.words.size();
     const std::uint64_t bytes_of_words = (std::uint64_t{collection.vocabulary} + 1) * 12;
     if (bytes_of_words > memory / 4) return false;
     const std::uint64_t of_counts = memory / 16;
