@@ -240,7 +240,7 @@ class device_join {
     }
 
     bool fits_segments(std::uint64_t products, unsigned parts) const {
-        constexpr std::uint64_t min_of_row = 30'000;  // some fifty grams
+        constexpr std::uint64_t min_of_row = 25'000;  // some fifty grams
         const std::uint64_t bytes =                   // besides the lists of a part
             data_.rows * (bounds_.length() + 28ull) + row_groups(data_) * (12ull * parts + 24) +
             (2 * sizeof(window) << bits_in_part(parts));
