@@ -19,6 +19,7 @@
 #include "quern/base/lost_pages.hpp"
 #include "quern/tasks/cluster.hpp"
 #include "quern/tasks/search.hpp"
+#include "refused_memory.hpp"
 #include "session.hpp"
 
 namespace quern::cli {
@@ -27,6 +28,15 @@ namespace {
 constexpr const char* no_thread =
     "cannot start a thread: Resource temporarily unavailable (limited by ulimit -u, ulimit -v or the "
     "container); --threads 1 needs the fewest";
+
+/// What to do about a full disk.
+std::string with_room(const io_error& failed) {
+    std::string text = failed.what();
+    if (failed.code() != ENOSPC && failed.code() != EDQUOT) return text;
+    const bool is_scratch = text.find("/.quern-scratch-") != std::string::npos;
+    return text + (is_scratch ? "; make room there, or choose another folder for temporary files with --tmp"
+                              : "; make room there, or choose another output");
+}
 
 ending internal(const std::exception& failure) {
     return {70, std::string("internal error: ") + failure.what() + "; please report it"};
@@ -56,7 +66,7 @@ ending ending_for(const std::exception_ptr& failure) {
         return {3, e.what()};
     } catch (const io_error& e) {
         if (e.code() == EPIPE) return {0, {}};  // --output is a FIFO whose reader has closed it
-        return {4, e.what()};
+        return {4, with_room(e)};
     } catch (const shard_failed& e) {
         return {4, e.what()};
     } catch (const out_of_memory& e) {
@@ -110,6 +120,7 @@ void end_for_uncaught() noexcept {
         } catch (...) {  // even the message failed
         }
     }
+    if (memory_was_refused()) end_without_memory();
     std::abort();
 }
 

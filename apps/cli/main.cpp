@@ -21,6 +21,7 @@
 #include "output.hpp"
 #include "quern/base/error.hpp"
 #include "quern/base/pdf_program.hpp"
+#include "refused_memory.hpp"
 #include "session.hpp"
 #include "signals.hpp"
 
@@ -182,6 +183,7 @@ int main(int count, char** values) {
     // much may stay with each thread.
     mallopt(M_TRIM_THRESHOLD, 8 << 20);
     std::set_terminate(end_for_uncaught);
+    watch_for_refused_memory();
     catch_signals();
     if (const char* const path = std::getenv("PATH"); path != nullptr)
         quern::use_pdf_program(quern::find_program("pdftotext", path));

@@ -10,6 +10,7 @@
 // instead. The run follows ICU: the longest match from where the last one ended, no rule with a look-ahead mark. Tests
 // compare it with ICU on random and real text.
 #include "text/break_rules.hpp"
+#include "text/icu_error.hpp"
 
 #include <unicode/rbbi.h>
 #include <unicode/ubrk.h>
@@ -101,7 +102,7 @@ std::shared_ptr<const break_rules> break_rules::get(kind wanted, const icu::Loca
                               : icu::BreakIterator::createSentenceInstance(locale, code));
     if (U_FAILURE(code)) {
         made.erase(place);
-        throw std::runtime_error(std::string("ICU has no break rules: ") + u_errorName(code));
+        require_success(code, "ICU has no break rules");
     }
     return place->second = read(*iterator);
 }

@@ -10,6 +10,7 @@
 // character by character on first use, so that it is right for the Unicode version in use and costs nothing at
 // start-up.
 #include "text/case_folding.hpp"
+#include "text/icu_error.hpp"
 
 #include <unicode/stringpiece.h>
 #include <unicode/uchar.h>
@@ -17,6 +18,7 @@
 #include <unicode/utf8.h>
 
 #include <functional>
+#include <new>
 #include <stdexcept>
 
 namespace quern::text {
@@ -37,8 +39,7 @@ bool holds_white_space(const icu::UnicodeString& form) {
 case_folding::case_folding() : blocks_(0x110000 / 128), cache_(cache_slots + 1) {
     UErrorCode code = U_ZERO_ERROR;
     folding_ = icu::Normalizer2::getNFKCCasefoldInstance(code);
-    if (U_FAILURE(code))
-        throw std::runtime_error(std::string("ICU has no case folding: ") + u_errorName(code));
+    require_success(code, "ICU has no case folding");
 }
 
 case_folding::entry case_folding::examine(char32_t c) const {
@@ -133,11 +134,12 @@ case_folding::form case_folding::fold_by_icu(std::string_view word) {
         UErrorCode code = U_ZERO_ERROR;
         const icu::UnicodeString units = icu::UnicodeString::fromUTF8(
             icu::StringPiece(word.data(), static_cast<std::int32_t>(word.size())));
+        if (units.isBogus() != 0) throw std::bad_alloc();
         slot.form.clear();
         const icu::UnicodeString form = folding_->normalize(units, code);
+        require_success(code, "ICU cannot fold");
         form.toUTF8String(slot.form);
         slot.has_white_space = holds_white_space(form);
-        if (U_FAILURE(code)) throw std::runtime_error(std::string("ICU cannot fold: ") + u_errorName(code));
         if (remembered) slot.word = word;
     }
     return {slot.form, slot.has_white_space};

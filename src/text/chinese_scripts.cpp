@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <new>
 #include <string_view>
 #include <vector>
 
@@ -28,6 +29,7 @@ class character_map {
         UParseError where;
         const std::unique_ptr<icu::Transliterator> by(icu::Transliterator::createInstance(
             icu::UnicodeString::fromUTF8(name), UTRANS_FORWARD, where, failed));
+        if (failed == U_MEMORY_ALLOCATION_ERROR) throw std::bad_alloc();
         if (U_FAILURE(failed) != 0 || by == nullptr)
             throw usage_error(std::string("the installed ICU lacks the transliterator ") + name +
                               " for Chinese (expected ICU with its complete data)");

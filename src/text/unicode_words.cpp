@@ -37,6 +37,7 @@
 #include <string>
 
 #include "quern/base/error.hpp"
+#include "text/icu_error.hpp"
 
 namespace quern::text {
 namespace {
@@ -97,9 +98,7 @@ icu_boundaries::icu_boundaries(break_rules::kind wanted, const icu::Locale& loca
     iterator_.reset(wanted == break_rules::kind::words
                         ? icu::BreakIterator::createWordInstance(locale, code)
                         : icu::BreakIterator::createSentenceInstance(locale, code));
-    if (U_FAILURE(code)) {
-        throw std::runtime_error(std::string("ICU has no break rules: ") + u_errorName(code));
-    }
+    require_success(code, "ICU has no break rules");
     units_ = icu::UnicodeString(u"漢字漢字");
     iterator_->setText(units_);
     while (iterator_->next() != icu::BreakIterator::DONE) {

@@ -4,8 +4,10 @@
 #include "io/compression/zstd_writer.hpp"
 
 #include <zstd.h>
+#include <zstd_errors.h>
 
 #include <algorithm>
+#include <new>
 #include <stdexcept>
 
 #include "quern/base/error.hpp"
@@ -20,6 +22,7 @@ struct free_context {
 };
 
 std::size_t checked(std::size_t result) {
+    if (ZSTD_getErrorCode(result) == ZSTD_error_memory_allocation) throw std::bad_alloc();
     if (ZSTD_isError(result)) throw std::logic_error(ZSTD_getErrorName(result));
     return result;
 }

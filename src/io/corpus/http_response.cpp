@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <new>
 #include <vector>
 
 #include "base/ascii.hpp"
@@ -38,7 +39,7 @@ enum class result { whole, damaged, too_large };
 /// `window_bits` as in zlib: 15 with a zlib header, 31 gzip, -15 none.
 result inflate_all(std::string_view in, int window_bits, limited_output& out) {
     z_stream stream{};
-    if (inflateInit2(&stream, window_bits) != Z_OK) return result::damaged;
+    if (inflateInit2(&stream, window_bits) != Z_OK) throw std::bad_alloc();
     const std::unique_ptr<z_stream, decltype(&inflateEnd)> closing(&stream, &inflateEnd);
     constexpr std::size_t largest_step = 1U << 30;
     while (true) {
@@ -69,7 +70,7 @@ result inflate_all(std::string_view in, int window_bits, limited_output& out) {
 result unbrotli(std::string_view in, limited_output& out) {
     const std::unique_ptr<BrotliDecoderState, decltype(&BrotliDecoderDestroyInstance)> state(
         BrotliDecoderCreateInstance(nullptr, nullptr, nullptr), &BrotliDecoderDestroyInstance);
-    if (!state) return result::damaged;
+    if (!state) throw std::bad_alloc();
     const auto* next = reinterpret_cast<const std::uint8_t*>(in.data());
     std::size_t left = in.size();
     while (true) {
@@ -85,7 +86,7 @@ result unbrotli(std::string_view in, limited_output& out) {
 
 result unzstd(std::string_view in, limited_output& out) {
     const std::unique_ptr<ZSTD_DCtx, decltype(&ZSTD_freeDCtx)> context(ZSTD_createDCtx(), &ZSTD_freeDCtx);
-    if (!context) return result::damaged;
+    if (!context) throw std::bad_alloc();
     constexpr int largest_window = 23;  // RFC 9659
     ZSTD_DCtx_setParameter(context.get(), ZSTD_d_windowLogMax, largest_window);
     ZSTD_inBuffer packed{in.data(), in.size(), 0};

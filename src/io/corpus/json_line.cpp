@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 #include "base/ascii.hpp"
@@ -310,6 +311,11 @@ std::string read_fast(simdjson::dom::parser& parser, std::string_view line, cons
                       line_members& out, simdjson::error_code& code) {
     simdjson::dom::element root;
     code = parser.parse(line.data(), line.size(), false).get(root);
+    if (code == simdjson::MEMALLOC) {
+        parser =
+            simdjson::dom::parser();  // it has some of its tables now, and would take the others for granted
+        throw std::bad_alloc();
+    }
     if (code != simdjson::SUCCESS) return malformed(code);
     simdjson::dom::object object;
     if (root.get_object().get(object) != simdjson::SUCCESS) return std::string(not_an_object);

@@ -5,6 +5,7 @@
 #include <simdjson.h>
 
 #include <algorithm>
+#include <new>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -155,8 +156,12 @@ class weights final : public line_form {
         static thread_local dom::parser parser;
         dom::element root;
         dom::object object;
-        if (const auto code = parser.parse(line.data(), line.size(), false).get(root);
-            code != simdjson::SUCCESS)
+        const auto code = parser.parse(line.data(), line.size(), false).get(root);
+        if (code == simdjson::MEMALLOC) {
+            parser = dom::parser();  // it has some of its tables now, and would take the others for granted
+            throw std::bad_alloc();
+        }
+        if (code != simdjson::SUCCESS)
             return reject(out, position.path, number,
                           std::string("malformed JSON: ") + simdjson::error_message(code));
         if (root.get_object().get(object) != simdjson::SUCCESS)
@@ -227,7 +232,9 @@ bool opens_as_weights(std::string_view head, bool whole) {
     dom::parser parser;
     dom::object object;
     const std::string line(head.substr(0, end));
-    if (parser.parse(line).get_object().get(object) != simdjson::SUCCESS) return false;
+    const auto code = parser.parse(line).get_object().get(object);
+    if (code == simdjson::MEMALLOC) throw std::bad_alloc();
+    if (code != simdjson::SUCCESS) return false;
     return weighted_record(object, {}).has_vector();
 }
 

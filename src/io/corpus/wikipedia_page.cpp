@@ -41,7 +41,9 @@ std::optional<int> number(std::string_view text) {
 }
 
 std::string message_of(XML_Parser parser) {
-    return XML_ErrorString(XML_GetErrorCode(parser));
+    const XML_Error code = XML_GetErrorCode(parser);
+    if (code == XML_ERROR_NO_MEMORY) throw std::bad_alloc();
+    return XML_ErrorString(code);
 }
 
 constexpr std::string_view dump_tags[] = {"mediawiki", "siteinfo",   "page",      "title",

@@ -204,11 +204,14 @@ resumable_folder::resumable_folder(const fs::path& path, existing policy, const 
     if (!exists_at) left = make_temporary_folder(parent, prefix);
     notes_ = std::move(left->path);
     lock_ = std::move(left->handle);
-    if (exists_at || ::mkdir(folder().c_str(), 0777) == 0) return;
-    const io_error failed(folder().string(), "cannot create", errno);
-    std::error_code ignored;
-    fs::remove_all(notes_, ignored);
-    throw failed;
+    if (exists_at) return;
+    try {
+        if (::mkdir(folder().c_str(), 0777) != 0) throw io_error(folder().string(), "cannot create", errno);
+    } catch (...) {  // no destructor will run
+        std::error_code ignored;
+        fs::remove_all(notes_, ignored);
+        throw;
+    }
 }
 
 resumable_folder::~resumable_folder() {

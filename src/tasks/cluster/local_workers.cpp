@@ -211,6 +211,7 @@ class local_run {
         }
         std::string reason = fmt::format("task {} {}", task, how);
         if (was_killed) reason += fmt::format(", {} times", attempts_[task]);
+        if (last_message.empty() && !was_killed) reason += ", without a message, as on a full disk";
         if (!last_message.empty())
             reason += fmt::format(": {}", with_memory_of_all(last_message, workers_.count));
         reason += fmt::format(" ({}; quern resume {} goes on)", job_files::log(share_, task).string(),

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <new>
 #include <string_view>
 
 #include "base/hash.hpp"
@@ -14,7 +15,10 @@ namespace quern {
 /// XXH3 of bytes that arrive in pieces.
 class running_checksum {
   public:
-    running_checksum() { XXH3_64bits_reset(state_.get()); }
+    running_checksum() {
+        if (!state_) throw std::bad_alloc();
+        XXH3_64bits_reset(state_.get());
+    }
     void add(std::string_view bytes) { XXH3_64bits_update(state_.get(), bytes.data(), bytes.size()); }
     std::uint64_t value() const { return XXH3_64bits_digest(state_.get()); }
 

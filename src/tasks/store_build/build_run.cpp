@@ -6,10 +6,12 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <new>
 #include <set>
 #include <utility>
 
 #include "device/files/file_writer.hpp"
+#include "quern/base/document.hpp"
 #include "quern/base/error.hpp"
 #include "tasks/corpus/described_corpus.hpp"
 #include "tasks/store/layout.hpp"
@@ -81,6 +83,13 @@ build_result build_run::run() {
         rethrow_with_context(failed, kept_after(failed));
     } catch (const usage_error& failed) {
         rethrow_with_context(failed, kept_after(failed));
+    } catch (const too_much_lost& failed) {
+        rethrow_with_context(failed, kept_after(failed));
+    } catch (const invalid_input& failed) {
+        rethrow_with_context(failed, kept_after(failed));
+    } catch (const std::bad_alloc&) {
+        const error failed("out of memory; reduce --memory to spill to disk earlier");
+        rethrow_with_context(out_of_memory({}, 0, 0), kept_after(failed));
     } catch (...) {
         keep_what_is_made();
         throw;

@@ -2,6 +2,7 @@
 #include "tasks/store_build/text_store.hpp"
 
 #include <zstd.h>
+#include <zstd_errors.h>
 
 #include <memory>
 #include <new>
@@ -45,6 +46,7 @@ compressed_text_block compress(const raw_text_block& block) {
     out.frame.resize(ZSTD_compressBound(block.text.size()));
     const std::size_t size = ZSTD_compress2(encoder.get(), out.frame.data(), out.frame.size(),
                                             block.text.data(), block.text.size());
+    if (ZSTD_getErrorCode(size) == ZSTD_error_memory_allocation) throw std::bad_alloc();
     if (ZSTD_isError(size) != 0) throw error(std::string("zstd: ") + ZSTD_getErrorName(size));
     out.frame.resize(size);
     out.frame.shrink_to_fit();

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <exception>
 #include <memory>
+#include <new>
 #include <utility>
 
 #include "io/corpus/documents/converter.hpp"
@@ -171,6 +172,7 @@ void read_xml(const byte_reader& read, std::string_view part, const reading_budg
         if (to.refused != nullptr) refuse(to.refused);
         if (!good) {
             if (account.exceeded) throw exhausted();
+            if (XML_GetErrorCode(parser.get()) == XML_ERROR_NO_MEMORY) throw std::bad_alloc();
             refuse("is not well-formed at line " + std::to_string(XML_GetCurrentLineNumber(parser.get())) +
                    ": " + XML_ErrorString(XML_GetErrorCode(parser.get())));
         }
