@@ -113,6 +113,11 @@ class peeked_source final : public byte_source {
         if (found) damage_.clear();
         return found;
     }
+    /// Throws the error of the disk at which the head ended, if it did.
+    void require_sound_end() {
+        char next = 0;
+        if (damage_.empty()) source_->read({&next, 1});
+    }
     std::uint64_t consumed() const override { return source_->consumed(); }
     std::uint64_t size() const override { return source_->size(); }
     const std::string& name() const override { return source_->name(); }
@@ -136,13 +141,14 @@ struct corpus_input {
     std::uint64_t bytes = 0;
 };
 
-corpus_form form_of(const peeked_source& source, const fs::path& path, const document_fields& fields) {
+corpus_form form_of(peeked_source& source, const fs::path& path, const document_fields& fields) {
     std::string why;
     const bool whole = source.head().size() < detection_bytes;
     if (source.head().empty() && !source.damage().empty())
         throw invalid_input(path.native(), 0, source.damage());
     const auto form = detect(source.head(), whole, path.native(), why, fields);
     if (form) return *form;
+    if (whole) source.require_sound_end();
     std::string reason = "cannot detect the corpus format";
     if (!why.empty()) reason += ": " + why;
     if (!source.damage().empty()) reason += "; " + source.damage();
@@ -201,6 +207,8 @@ class many_reader final : public corpus_reader {
         }
         std::error_code failed;
         const fs::file_status status = fs::status(path, failed);
+        if (status.type() == fs::file_type::none)
+            throw io_error(path.native(), "cannot open", failed.value());
         if (!fs::exists(status)) throw usage_error(path.native() + ": no such file or folder");
         if (fs::is_directory(status)) {
             if (input.form == corpus_form::ciff)

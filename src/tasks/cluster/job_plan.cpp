@@ -9,6 +9,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/failure_kinds.hpp"
 #include "base/hash.hpp"
 #include "device/files/file_writer.hpp"
 #include "io/files/mapped_file.hpp"
@@ -160,11 +161,16 @@ std::vector<job_input> describe_inputs(std::span<const fs::path> files, const co
     std::vector<job_input> inputs;
     for (const fs::path& file : files) {
         std::error_code failed;
-        if (!fs::exists(file, failed)) throw usage_error(file.string() + ": no such file");
-        if (!fs::is_regular_file(file, failed))
+        const fs::file_status status = fs::status(file, failed);
+        if (status.type() == fs::file_type::none)
+            throw io_error(file.string(), "cannot open", failed.value());
+        if (!fs::exists(status)) throw usage_error(file.string() + ": no such file");
+        if (!fs::is_regular_file(status))
             throw usage_error(file.string() +
                               ": not a file, so other processes cannot read it (expected files and folders)");
-        inputs.push_back({file, fs::file_size(file, failed), 0});
+        const std::uint64_t bytes = fs::file_size(file, failed);
+        if (failed) throw io_error(file.string(), "cannot open", failed.value());
+        inputs.push_back({file, bytes, 0});
     }
     const std::vector<std::uint64_t> checksums = job_files::checksums_of_files(files, ctx);
     for (std::size_t i = 0; i < inputs.size(); ++i) inputs[i].checksum = checksums[i];
@@ -261,6 +267,8 @@ void check_inputs(std::span<const job_input> inputs, const context& ctx) {
         const fs::path& path = paths.emplace_back(input.path);
         std::error_code failed;
         const std::uint64_t found = fs::file_size(path, failed);
+        if (failed && !says_missing(failed.value()))
+            throw io_error(path.string(), "cannot open", failed.value());
         if (failed)
             throw usage_error(
                 fmt::format("{}: {}; the plan reads it (expected the same files on every machine)",

@@ -66,8 +66,9 @@ std::string text_of_file(const fs::path& file) {
         std::string text(io::mapped_file(file).text());
         while (text.ends_with('\n')) text.pop_back();
         return text;
-    } catch (const error&) {  // removed meanwhile
-        return {};
+    } catch (const io_error& failed) {
+        if (failed.code() == ENOENT) return {};  // removed meanwhile
+        throw;
     }
 }
 

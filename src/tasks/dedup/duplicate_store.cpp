@@ -14,6 +14,7 @@
 #include "io/files/atomic_file.hpp"
 #include "quern/base/error.hpp"
 #include "quern/text/analyzer.hpp"
+#include "tasks/store/has_file.hpp"
 #include "tasks/store/listed_section.hpp"
 #include "tasks/store/manifest.hpp"
 #include "tasks/store/stop_words_file.hpp"
@@ -148,8 +149,7 @@ duplicate_store::params duplicate_store::params_of(const duplicate_options& opti
 }
 
 bool duplicate_store::is_one(const fs::path& path) {
-    std::error_code ignored;
-    return fs::is_regular_file(path / of_duplicates.file, ignored);
+    return has_file(path, of_duplicates.file);
 }
 
 duplicate_store::duplicate_store(const fs::path& path, access wanted, const params* requested,

@@ -61,6 +61,8 @@ fs::path checked(const kept_target& target) {
             throw usage_error(
                 "standard input has no file name; write its documents to a file, not to a folder");
         const fs::file_status status = fs::status(each, failed);
+        if (status.type() == fs::file_type::none)
+            throw io_error(each.string(), "cannot open", failed.value());
         if (!fs::is_directory(status) && !fs::is_regular_file(status)) {
             throw usage_error(
                 each.string() +

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <map>
 #include <set>
 #include <string_view>
@@ -105,14 +106,19 @@ void describe_file(const fs::path& path, std::vector<kept_request::file>& files)
     struct stat status {};
     kept_request::file& file = files.emplace_back();
     file.path = path.native();
-    if (::stat(path.c_str(), &status) != 0) return;
+    if (::stat(path.c_str(), &status) != 0) {
+        if (says_missing(errno)) return;  // removed meanwhile
+        throw io_error(path.native(), "cannot be looked at", errno);
+    }
     file.bytes = static_cast<std::uint64_t>(status.st_size);
     file.modified = status.st_mtim.tv_sec * second + status.st_mtim.tv_nsec;
 }
 
 void describe_input(const fs::path& input, bool follow_links, std::vector<kept_request::file>& files) {
     std::error_code failed;
-    if (!fs::is_directory(input, failed)) return describe_file(input, files);
+    const fs::file_status status = fs::status(input, failed);
+    if (status.type() == fs::file_type::none) throw io_error(input.native(), "cannot open", failed.value());
+    if (!fs::is_directory(status)) return describe_file(input, files);
     files.push_back({(input / "").native()});
     io::folder_walk walk(input, follow_links);
     io::parsed_unit ignored;

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <system_error>
 
+#include "base/failure_kinds.hpp"
 #include "quern/base/error.hpp"
 
 namespace quern {
@@ -22,7 +23,10 @@ std::shared_ptr<const io::parquet::parquet_file> open(const std::string& path, c
 
 file_state state_of(const std::string& path) {
     struct stat status {};
-    if (::stat(path.c_str(), &status) != 0) return {};
+    if (::stat(path.c_str(), &status) != 0) {
+        if (says_missing(errno)) return {};
+        throw io_error(path, "cannot be looked at", errno);
+    }
     return {static_cast<std::uint64_t>(status.st_dev), static_cast<std::uint64_t>(status.st_ino),
             static_cast<std::uint64_t>(status.st_size), status.st_mtim.tv_sec, status.st_mtim.tv_nsec};
 }

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/failure_kinds.hpp"
 #include "base/hash.hpp"
 #include "device/files/descriptor.hpp"
 #include "io/files/atomic_file.hpp"
@@ -85,7 +86,9 @@ void write_model_file(file_writer& to, const word_model& model, unsigned quantis
 
 model_file::model_file(const std::filesystem::path& path) {
     std::error_code unseen;
-    if (!std::filesystem::exists(path, unseen)) throw usage_error(path.string() + ": no such file");
+    const std::filesystem::file_status status = std::filesystem::status(path, unseen);
+    if (status.type() == std::filesystem::file_type::not_found)
+        throw usage_error(path.string() + ": no such file");
     section = io::section_view(path, "language model");
     if (section.size() < sizeof(file_head)) section.fail("is too short");
     const auto head = section.value<file_head>(0);
@@ -181,6 +184,10 @@ language_model_info make_compact_model(const std::filesystem::path& from,
     check_ranges(options);
     if (is_compact_model(from))
         throw usage_error(from.string() + " is a compact model already; expected an ARPA file");
+    std::error_code missing;
+    if (std::filesystem::is_other(options.file, missing))
+        throw usage_error(options.file.string() +
+                          " is not a file on a disk (expected one: a model is mapped)");
     io::atomic_file file(options.file, options.force ? io::existing::replace : io::existing::refuse);
     const word_model model = read_arpa(from, ctx);
     ctx.report({"write", 0, 0, "n-grams"});
@@ -197,8 +204,9 @@ bool is_compact_model(const std::filesystem::path& path) {
         char first[sizeof magic];
         return read_some(file.number(), first, path) == sizeof first &&
                std::memcmp(first, magic, sizeof first) == 0;
-    } catch (const io_error&) {
-        return false;
+    } catch (const io_error& failed) {
+        if (says_missing(failed.code())) return false;
+        throw;  // else a compact model would be read as text
     }
 }
 

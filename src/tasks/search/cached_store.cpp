@@ -113,7 +113,10 @@ fs::path cached_store(const build_options& corpus, const fs::path& cache, const 
     }
     for (const fs::path& input : corpus.inputs) {
         std::error_code failed;
-        if (!fs::exists(input, failed)) throw usage_error(input.string() + ": no such file or folder");
+        const fs::file_status status = fs::status(input, failed);
+        if (status.type() == fs::file_type::none)
+            throw io_error(input.string(), "cannot open", failed.value());
+        if (!fs::exists(status)) throw usage_error(input.string() + ": no such file or folder");
         refuse_own_output(input);
         if (lies_still(input)) continue;
         throw usage_error(input.string() + ": a pipe cannot be searched directly; build a store from it");

@@ -6,6 +6,7 @@
 #include "quern/tasks/store.hpp"
 #include "quern/tasks/words.hpp"
 #include "tasks/shared/file_checksum.hpp"
+#include "tasks/store/has_file.hpp"
 #include "tasks/store/layout.hpp"
 #include "tasks/store/manifest.hpp"
 #include "tasks/store/stop_words_file.hpp"
@@ -14,8 +15,7 @@
 namespace quern {
 
 bool is_word_space(const std::filesystem::path& path) {
-    std::error_code ignored;
-    return std::filesystem::is_regular_file(path / space_layout::manifest, ignored);
+    return has_file(path, space_layout::manifest);
 }
 
 word_space_info read_word_space_info(const std::filesystem::path& space) {

@@ -8,6 +8,7 @@
 #include "quern/base/error.hpp"
 #include "quern/tasks/shards.hpp"
 #include "quern/tasks/store.hpp"
+#include "tasks/store/has_file.hpp"
 
 namespace quern::store_layout {
 namespace {
@@ -178,8 +179,7 @@ io::section_view open_section(const std::filesystem::path& store, const std::vec
 namespace quern {
 
 bool is_store(const std::filesystem::path& path) {
-    std::error_code ignored;
-    return std::filesystem::is_regular_file(path / store_layout::manifest, ignored);
+    return has_file(path, store_layout::manifest);
 }
 
 store_info read_store_info(const std::filesystem::path& store) {

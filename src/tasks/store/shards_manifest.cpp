@@ -10,6 +10,7 @@
 
 #include "base/hash.hpp"
 #include "quern/base/error.hpp"
+#include "tasks/store/has_file.hpp"
 #include "tasks/store/layout.hpp"
 #include "tasks/store/manifest.hpp"
 
@@ -29,8 +30,7 @@ std::string again(const fs::path& store) {
 }  // namespace
 
 bool is_sharded_store(const fs::path& path) {
-    std::error_code ignored;
-    return fs::is_regular_file(path / shards_file, ignored);
+    return has_file(path, shards_file);
 }
 
 std::string shards_text(const shards_info& info) {
