@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // A library to be preloaded, which records what a program does to names and when it calls fsync(2), for
 // tests/faults/power_loss.py. QUERN_TRACE names a folder: `log` gets one line for each call that succeeded, in their order, and
-// what a file held at its Nth fsync is copied to the file N. Calls of several threads are recorded one after the other.
+// what a file held at the Nth fsync of a process P is copied to the file P.N. Calls of several threads and processes are recorded
+// one after the other.
 //
 // Lines, with tabs between their parts; files and folders are named by their inode numbers:
 //   create FOLDER NAME INODE      mkdir FOLDER NAME INODE        link FOLDER NAME INODE
 //   unlink FOLDER NAME            rename FOLDER NAME FOLDER NAME    exchange FOLDER NAME FOLDER NAME
-//   fsync INODE N                 fsync_folder INODE
+//   fsync INODE P.N               fsync_folder INODE
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -74,7 +75,8 @@ void note_fsync(int file) {
     if (::fstat(file, &status) != 0) return;
     if (S_ISDIR(status.st_mode)) return note("fsync_folder\t" + std::to_string(status.st_ino));
     if (!S_ISREG(status.st_mode) || std::getenv("QUERN_TRACE") == nullptr) return;
-    const std::string name = std::to_string(++count), copy = file_of_trace(name);
+    const std::string name = std::to_string(::getpid()) + "." + std::to_string(++count);
+    const std::string copy = file_of_trace(name);
     append(copy, "", 0);
     // Opened anew, as the descriptor may be one for writing only.
     const std::string own = "/proc/self/fd/" + std::to_string(file);

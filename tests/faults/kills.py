@@ -4,8 +4,8 @@
 
 usage: kills.py [--kills N] [--jobs N] [--size N] [--seed N] [--only TEXT]
 
-QUERN is the program, QUERN_FAULTS as for walk_faults.py. The scenarios of walk_faults.py that write something take turns, N kills in all. Each is killed after a random
-part of the time that it takes. Then:
+QUERN is the program, QUERN_FAULTS as for walk_faults.py. Those of scenarios.py that write something
+take turns, N kills in all. Each is killed after a random part of the time that it takes. Then:
 
 - each result is as it was before, or is the new one, whole, byte for byte; a store that is added to in several steps passes `verify`;
 - the same command again ends with 0 and has made everything;
@@ -17,10 +17,10 @@ import os
 import random
 import subprocess
 import sys
-import tempfile
 import time
 
-from walk_faults import QUERN, SCENARIOS, Walk, contents, run
+from scenarios import SCENARIOS
+from walk_faults import QUERN, Walk, contents, own_folder, run, with_threads
 
 
 class Kills(Walk):
@@ -29,18 +29,20 @@ class Kills(Walk):
         self.prepare(size)
         self.killed = self.found_old = self.found_new = 0
         self.usual = []
-        for name in ("first", "second", "third"):
+        for _ in range(3):
+            folder = self.fresh()
             begin = time.monotonic()
-            run(self.fresh(name), scenario.command)
+            run(folder, scenario.command, given=scenario.given)
             self.usual.append(time.monotonic() - begin)
 
     def kill(self, number, part):
         """Kills the command after this part of its usual time."""
-        folder = self.fresh("killed")
+        folder = self.fresh()
         environment = dict(os.environ, QUERN_CACHE=os.path.join(folder, "cache"), TMPDIR=os.path.join(folder, "tmp"))
         when = f"kill {number}"
-        process = subprocess.Popen([QUERN, *self.scenario.command.split(), "--threads", "2"], cwd=folder, env=environment,
-                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        with open(os.path.join(folder, self.scenario.given) if self.scenario.given else os.devnull, "rb") as given:
+            process = subprocess.Popen([QUERN, *with_threads(self.scenario.command)], cwd=folder, env=environment, stdin=given,
+                                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         time.sleep(part * sorted(self.usual)[1])
         process.kill()
         self.killed += process.wait() < 0
@@ -55,7 +57,7 @@ class Kills(Walk):
                 return self.fail(when, f"{result} is neither the old one nor the new one")
             if run(folder, f"verify {result}").returncode != 0:
                 return self.fail(when, f"{result} is damaged")
-        again = run(folder, self.scenario.command)
+        again = run(folder, self.scenario.command, given=self.scenario.given)
         if again.returncode != 0:
             return None if self.refuses(held, again) else self.fail(when, f"run again: exit code {again.returncode}", again)
         if "is up to date" in again.stderr or "is complete already" in again.stderr:
@@ -80,7 +82,7 @@ def main():
     def turn(at):
         chance = random.Random(asked.seed * 1000 + at)
         share = asked.kills // len(scenarios) + (at < asked.kills % len(scenarios))
-        with tempfile.TemporaryDirectory() as base:
+        with own_folder() as base:
             kills = Kills(scenarios[at], base, asked.size)
             for number in range(1, share + 1):
                 kills.kill(number, chance.uniform(0, 1.05))

@@ -5,7 +5,7 @@
 usage: power_loss.py [--again] [--only TEXT]
 
 QUERN and QUERN_FAULTS are as for walk_faults.py, QUERN_TRACE_LIBRARY is the library tests/fakes/file_trace.cpp. Each scenario of
-walk_faults.py is run once. The library records each call that makes, removes, renames or synchronises a file or folder, and what
+scenarios.py that writes is run once. The library records each call that makes, removes, renames or synchronises a file or folder, and what
 a file held when it was synchronised. After each of these calls the power may fail. A file system then promises only what fsync(2) of files and folders
 confirmed; what else it has kept differs. Three kinds are tried, each the worst in its way:
 
@@ -22,10 +22,10 @@ import argparse
 import os
 import shutil
 import sys
-import tempfile
 
 import walk_faults
-from walk_faults import SCENARIOS, Walk, compared, contents, is_compared
+from scenarios import SCENARIOS
+from walk_faults import Walk, compared, contents, is_compared, own_folder
 
 LIBRARY = os.environ["QUERN_TRACE_LIBRARY"]
 KINDS = ("synced", "names", "removals")
@@ -100,7 +100,9 @@ class Disk:
 
     def after(self, kind, path):
         """What is found at a path, in the form of contents()."""
-        node = self.root.entries_after(kind).get(path)
+        node = self.root
+        for name in path.split("/"):
+            node = node.entries_after(kind).get(name) if node else None
         if node is None:
             return None
         if not node.is_folder:
@@ -153,12 +155,12 @@ class Loss(Walk):
         self.again, self.seen, self.calls = again, set(), 0
 
     def traced(self):
-        folder = self.fresh("tried")
+        folder = self.fresh()
         trace = os.path.join(self.base, "trace")
         os.mkdir(trace)
         disk = Disk(folder)
         extra = {"LD_PRELOAD": LIBRARY, "QUERN_TRACE": trace}
-        done = walk_faults.run(folder, self.scenario.command, extra=extra)
+        done = walk_faults.run(folder, self.scenario.command, extra=extra, given=self.scenario.given)
         assert done.returncode == 0, done.stderr
         self.new = {r: contents(os.path.join(folder, r)) for r in self.scenario.results}
         there = {os.path.relpath(os.path.join(at, name), folder) for at, folders, files in os.walk(folder) for name in folders + files}
@@ -200,7 +202,7 @@ class Loss(Walk):
                 return self.fail(when, f"{result} is damaged")
         if not self.again or held == self.new or "cache" in self.scenario.left:  # to a cache, a copied folder is another one
             return None
-        again = walk_faults.run(folder, self.scenario.command)
+        again = walk_faults.run(folder, self.scenario.command, given=self.scenario.given)
         if again.returncode != 0:
             return None if self.refuses(held, again) else self.fail(when, f"run again: exit code {again.returncode}", again)
         if {r: contents(os.path.join(folder, r)) for r in self.scenario.results} != self.new and not self.scenario.adds():
@@ -217,9 +219,9 @@ def main():
     asked = parser.parse_args()
     total = bad = 0
     for scenario in SCENARIOS:
-        if asked.only not in scenario.name:
+        if asked.only not in scenario.name or not scenario.results:
             continue
-        with tempfile.TemporaryDirectory() as base:
+        with own_folder() as base:
             loss = Loss(scenario, base, asked.again)
             loss.prepare()
             loss.traced()
