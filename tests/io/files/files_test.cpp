@@ -272,7 +272,7 @@ TEST_F(files, a_name_has_one_holder_and_a_killed_one_holds_nothing) {
     EXPECT_THAT(names(), ElementsAre(".store.quern-lock"));
     { const name_lock next(at("store")); }
     EXPECT_THAT(names(), IsEmpty());
-    EXPECT_THROW(name_lock(at("no/such/parent")), io_error);
+    EXPECT_THROW(name_lock(at("no/such/parent")), usage_error);
 }
 
 TEST_F(files, a_name_that_many_want_has_one_holder) {
