@@ -150,7 +150,7 @@ TEST_F(build_stages_test, near_duplicates_go_out_and_their_names_stay) {
     EXPECT_EQ(store.text(0), first_text);
     EXPECT_THAT(links_of(store), ElementsAre(0U, 1U, 2U, 1U, 1U));  // without those of near-duplicates
 
-    const document_duplicates duplicates = store.duplicates();
+    const document_duplicates& duplicates = store.duplicates();
     EXPECT_EQ(duplicates.size(), 2U);
     const auto of_a = duplicates.of(0), of_b = duplicates.of(1);
     ASSERT_EQ(of_a.size(), 1U);
