@@ -219,6 +219,7 @@ killed_after() {
     mkdir pages
     for i in $(seq 40); do seq -s " " -f "w%.0f" "$((i * 100))" "$((i * 100 + 20))" >"pages/$i.txt"; done
     touch -d "2 hours ago" pages/*
+    sleep 0.1 # a file that changed less than 50 ms before may change again unnoticed
     local sync=("$QUERN" build pages -o store --sync --stem porter)
     ends_with 0 "${sync[@]}"
     says "40 documents"
