@@ -116,7 +116,7 @@ killed_after() {
     local text=$1 pid line status=0
     shift
     mkfifo said
-    "$@" 2>said 3>&- &
+    nice -n 19 "$@" 2>said 3>&- & # the reader must be quicker
     pid=$!
     while IFS= read -r line; do
         if [[ $line == *"$text"* ]]; then
