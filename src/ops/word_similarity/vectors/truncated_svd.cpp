@@ -49,9 +49,8 @@ void for_each_checked_part(cpu_place& place, std::size_t entries, const Work& wo
 constexpr std::size_t max_block = 32;
 constexpr double min_ratio = 0x1p-18;  // ratio to the largest singular value: below, rounding errors
 
-/// Names the first bad entry in [begin, end).
-void check_entries(const context_matrix_view& matrix, std::size_t begin, std::size_t end) {
-    for (std::size_t e = begin; e < end; ++e) {
+[[noreturn]] void name_first_bad_entry(const context_matrix_view& matrix) {
+    for (std::size_t e = 0;; ++e) {
         if (matrix.columns[e] >= matrix.column_counts.size())
             throw usage_error("entry " + std::to_string(e) + " is in a column past the matrix's last");
         if (!std::isfinite(matrix.weights[e]))
@@ -82,7 +81,7 @@ sparse_rows checked(cpu_place& place, const context_matrix_view& matrix, const s
     for_each_checked_part(place, entries, [&](std::uint64_t begin, std::uint64_t end) {
         if (has_bad_entry(matrix, begin, end)) bad = true;
     });
-    if (bad) check_entries(matrix, 0, entries);
+    if (bad) name_first_bad_entry(matrix);
     return {matrix.words, matrix.column_counts.size(), matrix.offsets, matrix.columns, matrix.weights};
 }
 
@@ -179,15 +178,15 @@ class truncation {
 
     // False: it would have as many columns as rows.
     bool take_krylov_space(const space_size& space, std::size_t dimensions) {
-        for (std::size_t test = space.first; test < space.max;) {
+        std::size_t test = space.first;
+        while (test < space.max) {
             if (!grow(test + 1)) return false;
             add_products();
-            const std::size_t next_test = test + std::max<std::size_t>(1, test / 8);
             if (eigenvectors_take_one_thread(test)) {
                 // Meanwhile the others make the blocks of the next test, which most often follows.
                 alongside solving;
                 solving.start([&] { solve(test, dimensions); });
-                static_cast<void>(grow(std::min(next_test + 1, space.max)));
+                static_cast<void>(grow(std::min(test_after(test) + 1, space.max)));
                 solving.wait();
             } else {
                 solve(test, dimensions);
@@ -197,13 +196,15 @@ class truncation {
             // A test costs the cube of the blocks. One is left out while the residual is too great for it.
             std::size_t possible = test;
             for (; times > 1 && possible < space.max; times /= fastest_fall) ++possible;
-            while (test < possible) test += std::max<std::size_t>(1, test / 8);
+            while (test < possible) test = test_after(test);
         }
         if (!grow(space.max)) return false;
         add_products();
         solve(space.max, dimensions);
         return true;
     }
+
+    static std::size_t test_after(std::size_t test) { return test + std::max<std::size_t>(1, test / 8); }
 
     // The space gets the blocks up to `blocks`; false, if it would have as many columns as rows.
     bool grow(std::size_t blocks) {
