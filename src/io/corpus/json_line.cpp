@@ -17,6 +17,7 @@
 #include "io/corpus/field_names.hpp"
 #include "io/corpus/json_repairs.hpp"
 #include "io/corpus/json_scan.hpp"
+#include "io/corpus/parse_json.hpp"
 #include "quern/base/error.hpp"
 
 namespace quern::io {
@@ -310,12 +311,7 @@ bool has_budget_for_tables(std::string_view line, const reading_budget& budget) 
 std::string read_fast(simdjson::dom::parser& parser, std::string_view line, const document_fields& fields,
                       line_members& out, simdjson::error_code& code) {
     simdjson::dom::element root;
-    code = parser.parse(line.data(), line.size(), false).get(root);
-    if (code == simdjson::MEMALLOC) {
-        parser =
-            simdjson::dom::parser();  // it has some of its tables now, and would take the others for granted
-        throw std::bad_alloc();
-    }
+    code = parse_json(parser, line, root);
     if (code != simdjson::SUCCESS) return malformed(code);
     simdjson::dom::object object;
     if (root.get_object().get(object) != simdjson::SUCCESS) return std::string(not_an_object);

@@ -15,6 +15,7 @@
 #include "io/corpus/field_names.hpp"
 #include "io/corpus/json_scan.hpp"
 #include "io/corpus/kept_fields.hpp"
+#include "io/corpus/parse_json.hpp"
 
 namespace quern::io {
 namespace {
@@ -156,11 +157,7 @@ class weights final : public line_form {
         static thread_local dom::parser parser;
         dom::element root;
         dom::object object;
-        const auto code = parser.parse(line.data(), line.size(), false).get(root);
-        if (code == simdjson::MEMALLOC) {
-            parser = dom::parser();  // it has some of its tables now, and would take the others for granted
-            throw std::bad_alloc();
-        }
+        const auto code = parse_json(parser, line, root);
         if (code != simdjson::SUCCESS)
             return reject(out, position.path, number,
                           std::string("malformed JSON: ") + simdjson::error_message(code));
