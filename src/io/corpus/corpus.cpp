@@ -9,6 +9,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/file_status.hpp"
 #include "io/byte_source.hpp"
 #include "io/corpus/arrow_corpus.hpp"
 #include "io/corpus/ciff.hpp"
@@ -205,10 +206,7 @@ class many_reader final : public corpus_reader {
             refuse_list(input);
             return input;
         }
-        std::error_code failed;
-        const fs::file_status status = fs::status(path, failed);
-        if (status.type() == fs::file_type::none)
-            throw io_error(path.native(), "cannot open", failed.value());
+        const fs::file_status status = file_status_of(path);
         if (!fs::exists(status)) throw usage_error(path.native() + ": no such file or folder");
         if (fs::is_directory(status)) {
             if (input.form == corpus_form::ciff)
@@ -224,7 +222,8 @@ class many_reader final : public corpus_reader {
             if (!fs::is_regular_file(status)) input.opened = std::move(source);
         }
         refuse_list(input);
-        if (fs::is_regular_file(status)) input.bytes = fs::file_size(path, failed);
+        std::error_code unsized;
+        if (fs::is_regular_file(status)) input.bytes = fs::file_size(path, unsized);
         return input;
     }
 

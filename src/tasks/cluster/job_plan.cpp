@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/failure_kinds.hpp"
+#include "base/file_status.hpp"
 #include "base/hash.hpp"
 #include "device/files/file_writer.hpp"
 #include "io/files/mapped_file.hpp"
@@ -160,14 +161,12 @@ std::uint64_t job_task::number(const std::string& name) const {
 std::vector<job_input> describe_inputs(std::span<const fs::path> files, const context& ctx) {
     std::vector<job_input> inputs;
     for (const fs::path& file : files) {
-        std::error_code failed;
-        const fs::file_status status = fs::status(file, failed);
-        if (status.type() == fs::file_type::none)
-            throw io_error(file.string(), "cannot open", failed.value());
+        const fs::file_status status = file_status_of(file);
         if (!fs::exists(status)) throw usage_error(file.string() + ": no such file");
         if (!fs::is_regular_file(status))
             throw usage_error(file.string() +
                               ": not a file, so other processes cannot read it (expected files and folders)");
+        std::error_code failed;
         const std::uint64_t bytes = fs::file_size(file, failed);
         if (failed) throw io_error(file.string(), "cannot open", failed.value());
         inputs.push_back({file, bytes, 0});

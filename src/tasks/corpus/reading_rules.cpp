@@ -8,6 +8,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/file_status.hpp"
 #include "io/corpus/kept_fields.hpp"
 #include "io/corpus/source_reader.hpp"
 #include "quern/base/error.hpp"
@@ -148,13 +149,10 @@ void require_documents(const corpus_input& corpus) {
         return;
     }
     if (corpus.inputs.empty()) throw usage_error("no corpus given");
-    std::error_code failed;
     for (const fs::path& input : corpus.inputs) {
         if (input == "-") continue;
-        const fs::file_status status = fs::status(input, failed);
-        if (status.type() == fs::file_type::none)
-            throw io_error(input.string(), "cannot open", failed.value());
-        if (!fs::exists(status)) throw usage_error(input.string() + ": no such file or folder");
+        if (!fs::exists(file_status_of(input)))
+            throw usage_error(input.string() + ": no such file or folder");
     }
 }
 

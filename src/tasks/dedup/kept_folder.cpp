@@ -12,6 +12,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "base/file_status.hpp"
 #include "device/files/temporary.hpp"
 #include "io/byte_source.hpp"
 #include "io/corpus/detect.hpp"
@@ -60,9 +61,7 @@ fs::path checked(const kept_target& target) {
         if (each == "-")
             throw usage_error(
                 "standard input has no file name; write its documents to a file, not to a folder");
-        const fs::file_status status = fs::status(each, failed);
-        if (status.type() == fs::file_type::none)
-            throw io_error(each.string(), "cannot open", failed.value());
+        const fs::file_status status = file_status_of(each);
         if (!fs::is_directory(status) && !fs::is_regular_file(status)) {
             throw usage_error(
                 each.string() +

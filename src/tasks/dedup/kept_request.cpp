@@ -12,6 +12,7 @@
 #include <system_error>
 
 #include "base/failure_kinds.hpp"
+#include "base/file_status.hpp"
 #include "base/hash.hpp"
 #include "device/files/file_writer.hpp"
 #include "io/corpus/encoding.hpp"
@@ -115,10 +116,7 @@ void describe_file(const fs::path& path, std::vector<kept_request::file>& files)
 }
 
 void describe_input(const fs::path& input, bool follow_links, std::vector<kept_request::file>& files) {
-    std::error_code failed;
-    const fs::file_status status = fs::status(input, failed);
-    if (status.type() == fs::file_type::none) throw io_error(input.native(), "cannot open", failed.value());
-    if (!fs::is_directory(status)) return describe_file(input, files);
+    if (!fs::is_directory(file_status_of(input))) return describe_file(input, files);
     files.push_back({(input / "").native()});
     io::folder_walk walk(input, follow_links);
     io::parsed_unit ignored;

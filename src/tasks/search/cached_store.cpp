@@ -12,6 +12,7 @@
 #include <string>
 #include <thread>
 
+#include "base/file_status.hpp"
 #include "base/hash.hpp"
 #include "device/files/temporary.hpp"
 #include "io/files/name_lock.hpp"
@@ -112,11 +113,8 @@ fs::path cached_store(const build_options& corpus, const fs::path& cache, const 
         throw usage_error("standard input cannot be searched directly; build a store from it");
     }
     for (const fs::path& input : corpus.inputs) {
-        std::error_code failed;
-        const fs::file_status status = fs::status(input, failed);
-        if (status.type() == fs::file_type::none)
-            throw io_error(input.string(), "cannot open", failed.value());
-        if (!fs::exists(status)) throw usage_error(input.string() + ": no such file or folder");
+        if (!fs::exists(file_status_of(input)))
+            throw usage_error(input.string() + ": no such file or folder");
         refuse_own_output(input);
         if (lies_still(input)) continue;
         throw usage_error(input.string() + ": a pipe cannot be searched directly; build a store from it");
