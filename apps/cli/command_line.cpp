@@ -5,7 +5,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <map>
 #include <stdexcept>
 
 #include "command_line_state.hpp"
@@ -15,6 +14,26 @@
 #include "values.hpp"
 
 namespace quern::cli {
+namespace {
+
+/// Whether a positional argument may be any text.
+bool is_text(std::string_view argument) {
+    return argument == "QUERY" || argument == "WORD" || argument == "TEXT";
+}
+
+bool names_a_file(std::string_view argument) {
+    return !is_text(argument) && argument != "COMMAND" && argument != "SHELL";
+}
+
+void require_file_name(const std::string& argument, const std::string& value) {
+    try {
+        file_name(value);
+    } catch (const usage_error& failure) {
+        throw usage_error(fmt::format("{}: {}", argument, failure.what()));
+    }
+}
+
+}  // namespace
 
 help_requested declared_by(const command& self) {
     try {
@@ -54,6 +73,7 @@ void command_line::argument(std::string name, std::string help, std::string& tar
         .add_option_function<std::string>(name,
                                           [&target](const std::string& value) { target = unguarded(value); })
         ->required();
+    if (names_a_file(name)) state_->after.emplace_back([name, &target] { require_file_name(name, target); });
     if (state_->arguments != std::string::npos) ++state_->arguments;
     state_->page.lines.push_back({"Arguments", std::move(name), std::move(help)});
 }
@@ -67,8 +87,12 @@ void command_line::arguments(const std::string& name, std::string help, std::vec
                                                                target.push_back(unguarded(value));
                                                        })
         ->required(required);
+    if (names_a_file(name))
+        state_->after.emplace_back([name, &target] {
+            for (const std::string& value : target) require_file_name(name, value);
+        });
     state_->arguments = std::string::npos;
-    state_->takes_words = name == "QUERY" || name == "WORD";
+    state_->takes_words = is_text(name);
     state_->page.lines.push_back({"Arguments", name + "...", std::move(help)});
 }
 
@@ -207,7 +231,7 @@ void command_line::parse(const std::vector<std::string>& arguments) {
     } catch (const CLI::ParseError& failure) {
         state_->refuse(failure.what());
     }
-    for (const auto& pass_on : state_->after) pass_on();
+    for (const auto& step : state_->after) step();
 }
 
 bool command_line::given(const std::string& name) const {

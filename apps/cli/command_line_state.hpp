@@ -42,7 +42,7 @@ struct command_line::state {
     std::map<std::string, std::string> hints;  ///< to options that do not exist
     std::map<std::string, advice> advices;     ///< by the first name of the option
     std::deque<bool> flags;                    ///< of tables; CLI11 keeps pointers to them
-    std::vector<std::function<void()>> after;  ///< passes them on
+    std::vector<std::function<void()>> after;  ///< checks arguments, passes flags on
     std::vector<const CLI::Option*> typed;
     std::map<const CLI::Option*, std::string> positions;  ///< of options from --config: file and line
     std::vector<option_note> notes;

@@ -219,6 +219,10 @@ commands() { quern --help | sed -n '/^Commands:/,/^$/s/^  \([a-z]*\) .*/\1/p'; }
     refused "--delete: the name is empty" build -o store --delete=
     refused "--perplexity: the name is empty" filter a.jsonl --rules c4 --perplexity=
     refused "--tmp: the name is empty" dedup a.jsonl --tmp=
+    refused "QRELS: the name is empty (expected the name of a file or folder)" evaluate "" run
+    refused "RUN: the name is empty" evaluate graph.tsv ""
+    refused "CORPUS: the name is empty" build "" -o store
+    refused "STORE|CORPUS: the name is empty" search "" word
     echo 'warm = ""' >c.toml
     refused "c.toml:1: --warm: the name is empty" pagerank graph.tsv --config c.toml
 }
