@@ -107,5 +107,6 @@ own_setup() {
     awk 'BEGIN { print "%%MatrixMarket matrix coordinate pattern general"; print 3000, 3000, 3000
         for (i = 1; i <= 3000; i++) print 1, i }' >row.mtx
     ends_with 2 quern spmv row.mtx --storage ell
+    says "expected at most 10 places for each entry"
     [ "$(quern spmv row.mtx --quiet | head -n 1)" = 3000 ]
 }

@@ -295,9 +295,10 @@ TEST(sparse_formats, ell_refuses_to_be_mostly_padding) {
     const auto made =
         sparse_case_of<float>("one long row", 50, {30, 1, 1, 1, 1, 1}, sparse_values::ordinary, 1);
     EXPECT_EQ(primitives::to_ell(place, made.view(), 180.0 / 35).width, 30u);
-    EXPECT_THAT(
-        [&] { (void)primitives::to_ell(place, made.view(), 5); },
-        ::testing::ThrowsMessage<usage_error>(::testing::HasSubstr("6 rows as long as the longest, 30")));
+    EXPECT_THAT([&] { (void)primitives::to_ell(place, made.view(), 5); },
+                ::testing::ThrowsMessage<usage_error>(
+                    ::testing::Eq("ell: 6 rows as long as the longest, 30, for 35 entries (expected"
+                                  " at most 5 places for each entry); csr has no padding")));
 }
 
 TEST(sparse_formats, memory_ends_with_an_error) {

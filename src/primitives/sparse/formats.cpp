@@ -3,6 +3,7 @@
 #include "primitives/sparse/formats.hpp"
 
 #include <algorithm>
+#include <sstream>
 #include <string>
 
 #include "device/cpu/parallel.hpp"
@@ -129,9 +130,12 @@ ell_matrix<cpu_place, Value> to_ell(cpu_place& place, const csr_view<Value>& mat
                         entries = matrix.column.size();
     const double slots = static_cast<double>(width) * matrix.rows;
     if (width >= no_index || slots > max_padding * static_cast<double>(entries)) {
+        std::ostringstream limit;
+        limit << max_padding;
         throw usage_error("ell: " + std::to_string(matrix.rows) + " rows as long as the longest, " +
                           std::to_string(width) + ", for " + std::to_string(entries) +
-                          " entries: more padding than is allowed");
+                          " entries (expected at most " + limit.str() +
+                          " places for each entry); csr has no padding");
     }
     ell_matrix<cpu_place, Value> result{
         matrix.rows, matrix.columns, static_cast<std::uint32_t>(width), entries, {}, {}};
