@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "arrays.hpp"
+#include "constructor.hpp"
 #include "errors.hpp"
 #include "fingerprint.hpp"
 #include "held_list.hpp"
@@ -481,10 +482,10 @@ void declare_aggregation(nb::module_& module) {
 (2, 3))")
         .def(
             "__init__",
-            [](python_ranked_lists* self, const nb::object& lists, const nb::kwargs& given) {
-                new (self) python_ranked_lists(lists, given);
+            [](python_ranked_lists* self, const nb::args& given, const nb::kwargs& options) {
+                const constructor_call call = call_with("lists", "RankedLists", given, options);
+                new (self) python_ranked_lists(call.argument, call.options);
             },
-            nb::arg("lists").none(), nb::arg("options"),
             nb::sig(lists_parameters().constructor_signature("lists: Sequence[object]")),
             lists_parameters().doc(R"(Reads the lists and numbers their ids.
 

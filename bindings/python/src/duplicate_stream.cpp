@@ -8,6 +8,7 @@
 #include <mutex>
 #include <shared_mutex>
 
+#include "constructor.hpp"
 #include "document_text.hpp"
 #include "documents.hpp"
 #include "errors.hpp"
@@ -158,7 +159,8 @@ Use `finish()`, or a with block, at the end: it writes what belongs to the store
 added one at a time, queries run together.)")
         .def(
             "__init__",
-            [](open_stream* self, const nb::kwargs& given) {
+            [](open_stream* self, const nb::args& positional, const nb::kwargs& given) {
+                refuse_positional("DuplicateStream", positional);
                 stream_call call = options.read(given);
                 call.options.list_pairs = false;
                 new (self) open_stream{run_for(call.run,
@@ -172,7 +174,7 @@ added one at a time, queries run together.)")
                                                }),
                                        {}};
             },
-            nb::arg("options"), nb::sig(options.constructor_signature()), options.doc("A new stream."))
+            nb::sig(options.constructor_signature()), options.doc("A new stream."))
         .def(
             "add",
             [](open_stream& self, nb::handle text, const nb::object& id) {

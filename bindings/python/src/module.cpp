@@ -3,6 +3,7 @@
 
 #include <cstdlib>
 
+#include "constructor.hpp"
 #include "errors.hpp"
 #include "quern/base/pdf_program.hpp"
 #include "table.hpp"
@@ -45,4 +46,5 @@ NB_MODULE(_quern, module) {
     declare_language_model(module);
     declare_thesaurus(module);
     declare_collocations(module);
+    refuse_constructors_of_results(module);
 }

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "constructor.hpp"
 #include "errors.hpp"
 #include "module.hpp"
 #include "parameters.hpp"
@@ -112,11 +113,12 @@ of the folder can be read: a path with a part that is empty or begins with a dot
 True)")
         .def(
             "__init__",
-            [](python_folder* self, const nb::object& path) {
-                const std::string name = text_of("path", path);
+            [](python_folder* self, const nb::args& given, const nb::kwargs& options) {
+                const std::string name =
+                    text_of("path", only_argument("path", "SourceFolder", given, options));
                 new (self) python_folder{source_folder::open(name), name};
             },
-            nb::arg("path").none(), nb::sig("def __init__(self, path: str | os.PathLike[str]) -> None"),
+            nb::sig("def __init__(self, path: str | os.PathLike[str]) -> None"),
             "Opens the folder. Raises UsageError if `path` is not a folder.")
         .def("document", document_of, nb::arg("id"), nb::arg("options"),
              nb::sig(file_parameters("document").signature("self, id: str", "SourceDocument | None")),

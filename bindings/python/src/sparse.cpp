@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "arrays.hpp"
+#include "constructor.hpp"
 #include "device_arrays.hpp"
 #include "errors.hpp"
 #include "fingerprint.hpp"
@@ -406,10 +407,10 @@ number of threads and any order of entries. (`brc` and `brcp-paper` add as their
 ((2, 3), 3))")
         .def(
             "__init__",
-            [](python_matrix* self, const nb::object& matrix, const nb::kwargs& options) {
-                new (self) python_matrix(matrix, options);
+            [](python_matrix* self, const nb::args& given, const nb::kwargs& options) {
+                const constructor_call call = call_with("matrix", "SparseMatrix", given, options);
+                new (self) python_matrix(call.argument, call.options);
             },
-            nb::arg("matrix").none(), nb::arg("options"),
             nb::sig(matrix_parameters.constructor_signature("matrix: object")),
             matrix_parameters.doc(R"(Reads a matrix of float64 or float32. One of
 

@@ -10,6 +10,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "constructor.hpp"
 #include "errors.hpp"
 #include "fingerprint.hpp"
 #include "module.hpp"
@@ -188,7 +189,8 @@ the rows, and pandas, polars and pyarrow read a run as such a table.
 {'bakery': 2.25, 'mill': 0.5})")
         .def(
             "__init__",
-            [](topic_run* self, const nb::object& source) {
+            [](topic_run* self, const nb::args& given, const nb::kwargs& options) {
+                const nb::object source = only_argument("source", "Run", given, options);
                 if (is_path(source)) {
                     const std::filesystem::path path = text_of("source", source);
                     new (self) topic_run(
@@ -197,7 +199,7 @@ the rows, and pandas, polars and pyarrow read a run as such a table.
                     new (self) topic_run(*run_argument(source));
                 }
             },
-            nb::arg("source").none(), nb::sig("def __init__(self, source: object) -> None"))
+            nb::sig("def __init__(self, source: object) -> None"))
         .def_static(
             "from_file",
             [](const nb::object& path, const nb::kwargs& given) {

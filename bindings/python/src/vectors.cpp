@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "arrays.hpp"
+#include "constructor.hpp"
 #include "device_arrays.hpp"
 #include "errors.hpp"
 #include "fingerprint.hpp"
@@ -408,10 +409,10 @@ Methods: docs/nearest_neighbours.md; Zhou, Hu, Zhang, Huang and Jiang 2011, "Hig
 Based on CUDA", for method="reduction".)")
         .def(
             "__init__",
-            [](python_vector_set* self, const nb::object& x, const nb::kwargs& options) {
-                new (self) python_vector_set(x, options);
+            [](python_vector_set* self, const nb::args& given, const nb::kwargs& options) {
+                const constructor_call call = call_with("x", "VectorSet", given, options);
+                new (self) python_vector_set(call.argument, call.options);
             },
-            nb::arg("x").none(), nb::arg("options"),
             nb::sig(set_parameters.constructor_signature("x: object")),
             set_parameters.doc(R"(Reads the description of `x` and checks its numbers.
 

@@ -193,6 +193,11 @@ def test_methods_have_signatures() -> None:
     assert pickle.loads(pickle.dumps(quern.SparseMatrix.multiply)) is quern.SparseMatrix.multiply
 
 
+def test_the_argument_of_a_constructor_may_be_named() -> None:
+    assert quern.Run(source={"t": {"a": 1.0}})["t"] == {"a": 1.0}
+    assert quern.VectorSet(x=numpy.ones((1, 2), dtype="float32"), metric="l2").search(numpy.ones((1, 2), dtype="float32"), k=1)
+
+
 def test_signatures_have_defaults_and_types() -> None:
     threshold = inspect.signature(quern.dedup).parameters["threshold"]
     assert threshold.default == 0.05 and threshold.kind is threshold.KEYWORD_ONLY and "float" in threshold.annotation
@@ -213,6 +218,13 @@ def test_signatures_have_defaults_and_types() -> None:
         (lambda: quern.filter_rules(3), "filter_rules(): too many positional arguments"),
         (lambda: quern.open(None), "open(): path: None is not accepted (expected str | os.PathLike[str])"),
         (lambda: quern.Dictionary.build(["a"]), "Dictionary.build(): missing a required argument: 'path'"),
+        (lambda: quern.SparseMatrix(), "SparseMatrix(): missing a required argument: 'matrix'"),
+        (lambda: quern.VectorSet(metric="l2"), "VectorSet(): missing a required argument: 'x'"),
+        (lambda: quern.RankedLists([], []), "RankedLists(): too many positional arguments"),
+        (lambda: quern.Run({}, source={}), "Run(): multiple values for argument 'source'"),
+        (lambda: quern.SourceFolder("mill", follow=True), "SourceFolder(): got an unexpected keyword argument 'follow'"),
+        (lambda: quern.DuplicateStream("a"), "DuplicateStream(): too many positional arguments"),
+        (lambda: quern.Hits(), "Hits has no constructor: functions and methods of quern return such an object"),
         (
             lambda: quern.DuplicateStream().add_many(5),
             "DuplicateStream.add_many(): an argument has a wrong type: got documents: int "
