@@ -108,6 +108,8 @@
 #include "quern/tasks/rank_tasks.hpp"
 #include "quern/tasks/search.hpp"
 #include "quern/tasks/search_option_table.hpp"
+#include "quern/tasks/search_options.hpp"
+#include "quern/tasks/search_result.hpp"
 #include "quern/tasks/shards.hpp"
 #include "quern/tasks/signature.hpp"
 #include "quern/tasks/signature_option_table.hpp"
