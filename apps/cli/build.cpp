@@ -157,7 +157,7 @@ int run_build(const command& self, const std::vector<std::string>& arguments) {
         "Keep a vector for each document, for hybrid search: JSON lines of id and vector, word2vec or GloVe "
         "text (by id), or .npy, .fvecs, .safetensors and others (in the order of the documents).",
         "", [&](const std::string& value) { options.vectors.file = file_name(value); });
-    declare_corpus(line, options);
+    declare_corpus(line, options, corpus_forms::and_indexes);
     declare_text(line, text);
     declare_common(line, common, {.rows = false, .output = false, .gpu = true, .seed = true});
     line.example("quern build enwiki-latest-pages-articles.xml.bz2 -o wiki",

@@ -287,6 +287,7 @@ int run_resume(const command& self, const std::vector<std::string>& arguments) {
     std::string folder, launcher = "local:1";
     common_options common;
     line.argument("DIR", "The folder of the job.", folder);
+    line.section("Resume options");
     line.option("--cluster", "LAUNCHER", "local:N: N processes at a time.", launcher,
                 [&](const std::string& text) {
                     if (!local_count(parse_launcher(text)))
@@ -320,6 +321,7 @@ int run_status(const command& self, const std::vector<std::string>& arguments) {
     bool all = false;
     common_options common;
     line.argument("DIR", "The folder of the job.", folder);
+    line.section("Status options");
     line.flag("--tasks", "A row for each task.", all);
     declare_common(line, common);
     line.example("quern status /lustre/job", "How far a job is.");

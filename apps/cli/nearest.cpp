@@ -29,10 +29,10 @@ void declare(command_line& line, request& request) {
                   "The vectors to search: .npy, .fvecs, .bvecs, .fbin, .u8bin, .i8bin, idx, word2vec or "
                   "GloVe text, safetensors; sparse: .mtx, .csr.",
                   request.vectors);
+    line.section("Retrieval options");
     line.option(
         "--queries", "FILE", "Query vectors, of the same dimension.", "",
         [&](const std::string& text) { requested.queries = file_name(text); }, true);
-    line.section("Retrieval options");
     line.option("top", requested, "10; all with --radius");
     line.option("radius", requested);
     line.option("metric", requested, "l2; hamming for bits");

@@ -93,7 +93,9 @@ int run_perplexity(const command& self, const std::vector<std::string>& argument
         "Scores texts with a back-off language model in the ARPA format, from quern ngrams --arpa, KenLM "
         "or SRILM: id, words, unknown words, the logarithm (base 10) of the text's probability, and "
         "its perplexity. A text that the model predicts well has a low perplexity.");
-    line.argument("MODEL", "A language model in the ARPA format, plain or compressed.", model);
+    line.argument(
+        "MODEL", "A language model in the ARPA format, plain or compressed, or a compact one of quern model.",
+        model);
     line.arguments("CORPUS", "Files and folders, as for quern build; - is standard input (JSON lines).",
                    inputs, false);
     line.section("Scoring options");

@@ -108,7 +108,7 @@ void declare(command_line& line, search_request& request) {
     line.option("--run", "FILE", "File for the TREC run (topic Q0 id rank score quern).", "--output",
                 [&](const std::string& value) { request.run_file = output_name(value); });
     line.section("Options for a corpus");
-    declare_corpus(line, request.corpus);
+    declare_corpus(line, request.corpus, corpus_forms::and_indexes);
     declare_text(line, request.text);
     declare_common(line, request.common, {.gpu = true});
     line.example("quern search wiki \"theory of relativity\"",

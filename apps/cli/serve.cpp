@@ -99,7 +99,7 @@ void declare(command_line& line, serve_request& request) {
     line.option("--max-body", "SIZE", "Maximum size of a request's body.", "4M",
                 [&](const std::string& value) { request.of_dedup.body_bytes = parse_size(value); });
     line.section("Options for a corpus");
-    declare_corpus(line, request.corpus);
+    declare_corpus(line, request.corpus, corpus_forms::and_indexes);
     declare_text(line, request.text);
     declare_common(line, request.common, {.rows = false, .output = false, .gpu = true});
     line.example("quern serve wiki", "Then open http://127.0.0.1:7700/ in a browser.");

@@ -185,10 +185,11 @@ std::filesystem::path text_choice::stop_word_file() const {
 }
 
 void declare_corpus(command_line& line, build_options& build, corpus_forms forms) {
-    constexpr std::string_view others[] = {"", "triples", "binary"};
+    constexpr std::string_view others[] = {"", "triples", "binary", ""};
     static constexpr std::string_view names[] = {
         "wikipedia",  "folder",          "jsonl",   "tsv",  "csv",   "trec", "wikiextractor", "lines",
         "text-lines", "text-paragraphs", "parquet", "warc", "arrow", "mail", "ciff",          "weights"};
+    constexpr std::ptrdiff_t of_indexes = 2;  // the last ones, which other commands refuse with the reason
     const bool triples = forms == corpus_forms::and_triples;
     const std::string_view other = others[static_cast<std::size_t>(forms)];
     line.option(
@@ -199,9 +200,10 @@ void declare_corpus(command_line& line, build_options& build, corpus_forms forms
             "lines), "
             "lines (one word on each line){}",
             triples ? ", triples (word, relation, other word and optionally a count, separated by tabs)."
-            : forms == corpus_forms::and_binary ? ", binary (see --binary)."
-                                                : "; of indexes, for build and search only: ciff, or weights "
-                                                  "(JSON lines with a weight for each word)."),
+            : forms == corpus_forms::and_binary  ? ", binary (see --binary)."
+            : forms == corpus_forms::and_indexes ? "; of indexes: ciff, or weights (JSON lines with a weight "
+                                                   "for each word)."
+                                                 : "."),
         "detected from the content", [&build, other](const std::string& text) {
             std::vector<std::string_view> offered(std::begin(names), std::end(names));
             if (!other.empty()) offered.push_back(other);
@@ -222,7 +224,8 @@ void declare_corpus(command_line& line, build_options& build, corpus_forms forms
         fmt::format("Maximum number or share of rejected {}; beyond it the run fails with exit code 3.",
                     triples ? "documents or triples" : "documents"),
         "1%", [&](const std::string& text) { build.max_errors = parse_error_limit(text); });
-    std::vector<std::string> offered(std::begin(names), std::end(names));
+    std::vector<std::string> offered(std::begin(names),
+                                     std::end(names) - (forms == corpus_forms::and_indexes ? 0 : of_indexes));
     if (!other.empty()) offered.emplace_back(other);
     line.offer("--input-format", offered);
     line.flag("--follow-links",

@@ -65,7 +65,7 @@ struct text_choice {
 /// itself.
 void declare_text(command_line& line, text_choice& choice, std::string_view except = {});
 
-enum class corpus_forms { of_documents, and_triples, and_binary };
+enum class corpus_forms { of_documents, and_triples, and_binary, and_indexes };
 
 /// --input-format, --files-from, --max-errors and others, for commands that read a corpus. The paths of --files-from become
 /// `build.inputs`.

@@ -24,8 +24,7 @@ struct store_request {
 
 void declare(command_line& line, store_request& request) {
     line.argument(
-        "STORE",
-        "A folder or file written by quern build, quern words, quern dictionary or quern dedup --store.",
+        "STORE", "A folder or file written by quern build, merge, words, dictionary, model or dedup --store.",
         request.path);
     declare_common(line, request.common, {.scratch = false});
 }

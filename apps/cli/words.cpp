@@ -29,10 +29,10 @@ struct words_request {
     std::string preset;
 };
 
-constexpr auto preset_option =
-    option_for<&words_request::preset>("preset", "NAME", preset_names,
-                                       "thesis: --discount 0 --measure lin --relation position --gaps keep "
-                                       "--window-end sentence, unless given.");
+constexpr auto preset_option = option_for<&words_request::preset>(
+    "preset", "NAME", preset_names,
+    "thesis, the settings of Wang 2015: --discount 0 --measure lin --relation position --gaps keep "
+    "--window-end sentence, unless given.");
 
 void declare_counting(command_line& line, words_request& request) {
     space_params& q = request.words.params;

@@ -18,8 +18,8 @@ inline constexpr auto options_of<duplicate_options> = std::array{
     option_for<&duplicate_options::method>("method", "NAME", duplicate_method_names,
                                            "auto (provably complete), exhaustive (all pairs that the lengths "
                                            "allow), signature (fuzzy hashes first; "
-                                           "misses some), shared-memory or global-memory (the same with the "
-                                           "thesis's kernels), shingle, simhash or "
+                                           "misses some), shared-memory or global-memory (the same with "
+                                           "the kernels of Wang 2015), shingle, simhash or "
                                            "i-match (compare words with their own measures)."),
     option_for<&duplicate_options::threshold>("threshold", "P", {.above = 0, .max = 0.5},
                                               "Find pairs whose edit rate is below P: edits divided by the "

@@ -40,7 +40,7 @@ inline constexpr auto options_of<similarity_options> = std::array{
                                              "Compare words by the F most frequent contexts only."),
     option_for<&similarity_options::top>("top", "K", {.min = 1}, "Neighbours per word."),
     option_for<&similarity_options::method>("method", "NAME", similarity_method_names,
-                                            "How to compare words: auto, or the thesis's compressed or "
+                                            "How to compare words: auto, or as in Wang 2015 compressed or "
                                             "column-reduced (requires --columns). The results "
                                             "are bit-identical."),
     option_for<&similarity_options::blocks>("blocks", "N", {.max = 0x7fffffff},

@@ -22,9 +22,9 @@ inline constexpr auto options_of<space_params> = std::array{
                                     "become adjacent) or keep (its position "
                                     "stays empty). A word outside the vocabulary always keeps its position."),
     option_for<&space_params::min_count>("min_count", "N", {.min = 1},
-                                         "Vocabulary: words that occur at least N times …"),
+                                         "Vocabulary: only words that occur at least N times."),
     option_for<&space_params::vocabulary>("vocabulary", "N", {.min = 2, .max = unknown_word - 2},
-                                          "… and of these the N most frequent ones."),
+                                          "Vocabulary: at most N words, the most frequent ones."),
     same_option<&space_params::columns>(option_of<similarity_options>("columns")),
     option_for<&space_params::measure>("measure", "NAME", word_measure_names,
                                        "lin (the share of the two words' information that they have in "
