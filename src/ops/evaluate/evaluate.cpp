@@ -52,7 +52,7 @@ measured_run measure_run(const relevance_judgements& judgements, const retrieval
         for (const retrieved_document& document : documents)
             if (!sample.add_document(document.id)) break;
     }
-    made.mismatch = evaluate_detail::differing_ids(judgements, sample);
+    made.mismatch = evaluate_detail::differing_ids(judgements, sample, made.overlap.shared_topics != 0);
     return made;
 }
 

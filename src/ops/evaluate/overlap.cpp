@@ -98,14 +98,12 @@ std::string stated(std::string_view what, const judged_ids& judged, const sample
 
 }  // namespace
 
-std::string differing_ids(const relevance_judgements& judgements, const sampled_ids& run) {
+std::string differing_ids(const relevance_judgements& judgements, const sampled_ids& run, bool share_topics) {
     if (judgements.empty()) return "the judgements are empty";
     if (run.documents().empty()) return "the run is empty";
     judged_ids topics, documents;
-    bool share_topics = false;
     for (const auto& [topic, judged] : judgements) {
         if (topics.size() < sampled_ids::max) topics.insert(topic);
-        share_topics |= run.topics().contains(topic);
         for (const auto& [id, _] : judged) {
             if (documents.size() == sampled_ids::max) break;
             documents.insert(id);

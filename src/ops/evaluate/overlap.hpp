@@ -33,8 +33,8 @@ class sampled_ids {
     ids topics_, documents_;
 };
 
-/// Explains, from the ids alone, why judgements and a run share no judged document. Cost: a table of both id sets; of larger ones
-/// than max ids, the first count.
-std::string differing_ids(const relevance_judgements& judgements, const sampled_ids& run);
+/// Explains, from the ids alone, why judgements and a run share no judged document. `share_topics`: whether they share a topic.
+/// Cost: a table of both id sets; of larger ones than max ids, the first count.
+std::string differing_ids(const relevance_judgements& judgements, const sampled_ids& run, bool share_topics);
 
 }  // namespace quern::evaluate_detail

@@ -67,7 +67,8 @@ class measured_files {
         }
         release(documents);
         measured_run made = of.take();
-        if (made.overlap.none()) made.mismatch = differing_ids(judged_, sample_of(run));
+        if (made.overlap.none())
+            made.mismatch = differing_ids(judged_, sample_of(run), made.overlap.shared_topics != 0);
         return made;
     }
 

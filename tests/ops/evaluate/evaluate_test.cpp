@@ -137,6 +137,16 @@ TEST(evaluate, says_how_ids_differ) {
     EXPECT_THAT(evaluate({{"1", {{"a", 1}}}}, {}).mismatch, HasSubstr("run is empty"));
 }
 
+// Ids are compared in a sample, in which no topic of so many need be shared.
+TEST(evaluate, a_shared_topic_after_many_others_is_shared) {
+    retrieval_run run;
+    for (int t = 0; t <= 100'000; ++t)
+        run.emplace_hint(run.end(), std::to_string(1'000'000 + t), retrieval_run::mapped_type{{"a", 1}});
+    const auto result = evaluate({{"1100000", {{"a.html", 1}}}}, run);
+    EXPECT_EQ(result.overlap.shared_topics, 1u);
+    EXPECT_THAT(result.mismatch, ::testing::HasSubstr("the documents of the judgements are like 'a.html'"));
+}
+
 TEST(evaluate, gives_the_values_trec_eval_prints_for_its_test_files) {
     const char* data = std::getenv("QUERN_DATA");
     const auto folder = std::filesystem::path(data == nullptr ? "" : data) / "runs" / "trec_eval";
