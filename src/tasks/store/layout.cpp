@@ -190,8 +190,9 @@ store_info read_store_info(const std::filesystem::path& store) {
                 " is a sharded store, which only quern search, serve, mcp, count, info and verify take "
                 "(expected a store; quern merge makes one of its shards)");
         std::error_code unseen;
-        throw usage_error(store.string() +
-                          (std::filesystem::exists(store, unseen) ? ": not a store" : ": no such store"));
+        throw usage_error(store.string() + (std::filesystem::exists(store, unseen)
+                                                ? ": not a store (expected a folder of quern build or merge)"
+                                                : ": no such store"));
     }
     return store_layout::read_manifest(store);
 }
