@@ -7,11 +7,14 @@
 #include "hwy/cache_control.h"
 #include "hwy/highway.h"
 #include "ops/rank_aggregation/list_kernels.hpp"
+#include "primitives/chosen_lanes-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace quern::rank_aggregation_detail {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
+
+using primitives::HWY_NAMESPACE::put_chosen;
 
 template <class Score>
 bool scores_fall(const Score* scores, std::size_t size) {
@@ -61,8 +64,8 @@ std::size_t find_marked(const std::uint32_t* ids, std::size_t size, const std::u
         // Both stores fit: no more entries were found than read.
         const auto at = hn::Iota(d, static_cast<std::uint32_t>(i));
         const auto next = hn::Add(at, hn::Set(d, static_cast<std::uint32_t>(lanes)));
-        count += hn::CompressStore(at, hn::Eq(first, one), d, positions + count);
-        count += hn::CompressStore(next, hn::Eq(second, one), d, positions + count);
+        count += put_chosen(d, at, hn::Eq(first, one), positions + count);
+        count += put_chosen(d, next, hn::Eq(second, one), positions + count);
     }
     for (; i < size; ++i) {
         const std::uint32_t bit = filter_bit(ids[i], shift);
@@ -88,12 +91,12 @@ std::size_t take_entries(const std::uint32_t* ids, std::size_t size, const Paylo
         const auto inside = hn::Lt(distance, end);
         const auto values = hn::LoadU(d, payloads + i);
         if constexpr (sizeof(Payload) == sizeof(std::uint32_t)) {
-            hn::CompressStore(values, hn::RebindMask(d, inside), d, taken_payloads + taken);
+            put_chosen(d, values, hn::RebindMask(d, inside), taken_payloads + taken);
         } else {
             const auto wide = hn::Lt(hn::PromoteTo(bits, distance), hn::Set(bits, count));
-            hn::CompressStore(values, hn::RebindMask(d, wide), d, taken_payloads + taken);
+            put_chosen(d, values, hn::RebindMask(d, wide), taken_payloads + taken);
         }
-        taken += hn::CompressStore(distance, inside, narrow, taken_ids + taken);
+        taken += put_chosen(narrow, distance, inside, taken_ids + taken);
     }
     for (; i < size; ++i) {
         const std::uint32_t distance = ids[i] - first;

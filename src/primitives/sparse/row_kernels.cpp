@@ -4,6 +4,7 @@
 #define HWY_TARGET_INCLUDE "primitives/sparse/row_kernels.cpp"
 #include "hwy/foreach_target.h"  // must come before highway.h
 //
+#include "primitives/chosen_lanes-inl.hpp"
 #include "primitives/sparse/lane_sums-inl.hpp"
 #include "primitives/sparse/sum_kernels.hpp"
 
@@ -219,7 +220,7 @@ std::size_t row_begins(const std::uint32_t* row, std::size_t begin, std::size_t 
         const auto differs = hn::Ne(hn::LoadU(d, row + i), hn::LoadU(d, row + i - 1));
         if (hn::AllFalse(d, differs)) continue;
         const auto position = hn::Add(hn::Iota(d, 0), hn::Set(d, static_cast<std::uint32_t>(i - begin)));
-        count += hn::CompressStore(position, differs, d, relative + count);
+        count += primitives::HWY_NAMESPACE::put_chosen(d, position, differs, relative + count);
     }
     for (; i < end; ++i) {
         relative[count] = static_cast<std::uint32_t>(i - begin);

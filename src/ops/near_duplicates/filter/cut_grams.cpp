@@ -8,11 +8,14 @@
 
 #include "hwy/highway.h"
 #include "ops/near_duplicates/filter/gram_sketch.hpp"
+#include "primitives/chosen_lanes-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace quern::near_duplicates_detail {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
+
+using primitives::HWY_NAMESPACE::put_chosen;
 
 /// The same as gram_hash() and gram_table, lane by lane.
 template <class D>
@@ -61,8 +64,7 @@ std::size_t cut_grams(const std::uint8_t* text, std::size_t n, const gram_table&
     for (; i + lanes + max_gram_length <= n + 1; i += lanes) {  // where each gram ends within the text
         const auto grams = grams_at(d, text + i, table, number_bits);
         hn::StoreU(grams, d, at + i);
-        count += hn::CompressBlendedStore(hn::ShiftRight<3>(grams), hn::Ne(grams, hn::Zero(d)), d,
-                                          numbers + count);
+        count += put_chosen(d, hn::ShiftRight<3>(grams), hn::Ne(grams, hn::Zero(d)), numbers + count);
     }
     for (; i < n; ++i) {
         std::uint64_t units = 0;

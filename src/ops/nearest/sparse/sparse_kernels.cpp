@@ -12,12 +12,14 @@
 
 #include "hwy/highway.h"
 #include "ops/nearest/sparse/sparse_kernels.hpp"
+#include "primitives/chosen_lanes-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace quern::nearest_detail {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
+using primitives::HWY_NAMESPACE::put_chosen;
 using floats = hn::CappedTag<float, group_queries>;
 using words = hn::RebindToUnsigned<floats>;
 using vector = hn::Vec<floats>;
@@ -69,8 +71,8 @@ HWY_INLINE std::size_t collect_present(const query_group& group, const std::uint
         const auto word = hn::GatherIndex(w, group.present, hn::BitCast(i, hn::ShiftRight<5>(bucket)));
         const auto bit = hn::Shl(hn::Set(w, 1), hn::And(bucket, hn::Set(w, 31)));
         const auto hit = hn::And(hn::TestBit(word, bit), among);
-        hn::CompressStore(value, hn::RebindMask(f, hit), f, found_values + found);
-        found += hn::CompressStore(column, hit, w, found_columns + found);
+        put_chosen(f, value, hn::RebindMask(f, hit), found_values + found);
+        found += put_chosen(w, column, hit, found_columns + found);
     };
     const auto all = hn::FirstN(w, lanes);
     std::size_t e = 0;

@@ -11,11 +11,14 @@
 
 #include "hwy/highway.h"
 #include "ops/word_similarity/counting/pmi.hpp"
+#include "primitives/chosen_lanes-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace quern::word_similarity_detail {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
+
+using primitives::HWY_NAMESPACE::put_chosen;
 
 /// Takes the counts of one block of counters.
 HWY_INLINE std::size_t take_block(std::uint32_t* from, std::uint32_t first, std::uint32_t* columns,
@@ -26,9 +29,8 @@ HWY_INLINE std::size_t take_block(std::uint32_t* from, std::uint32_t first, std:
     for (std::size_t i = 0; i < counter_block; i += lanes) {
         const auto here = hn::LoadU(d, from + i);
         const auto counted = hn::Ne(here, hn::Zero(d));
-        hn::CompressStore(here, counted, d, counts + taken);
-        hn::CompressStore(hn::Iota(d, static_cast<std::uint32_t>(first + i)), counted, d, columns + taken);
-        taken += hn::CountTrue(d, counted);
+        put_chosen(d, here, counted, counts + taken);
+        taken += put_chosen(d, hn::Iota(d, static_cast<std::uint32_t>(first + i)), counted, columns + taken);
         hn::StoreU(hn::Zero(d), d, from + i);
     }
     return taken;
