@@ -18,6 +18,7 @@ column_documents::column_documents(parquet::schema columns, const std::string& n
       kept_(columns_.columns, columns_.kept),
       record_(columns_.columns, options.keep_records ? std::span<const parquet_columns::member>(columns_.all)
                                                      : std::span<const parquet_columns::member>()) {
+    lists_ = options.lists;
     position_.path = name;
     position_.name = options.name;
     position_.limit = limit_of(options, options.document_memory);

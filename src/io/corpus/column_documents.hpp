@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -29,6 +30,7 @@ class column_documents {
     std::size_t names() const { return names_; }  ///< of fields that the user named
     const std::vector<std::size_t>& leaves() const { return leaves_; }
     const unit_position& position() const { return position_; }
+    const std::shared_ptr<buffer_pool>& lists() const { return lists_; }  ///< for the documents of units
     std::uint64_t row_bytes() const { return 64 + kept_.name_bytes() + record_.name_bytes(); }
 
     /// Makes the document of a row, `line`, and adds it or the reason against it. `entries`: of leaves(), at the row;
@@ -51,6 +53,7 @@ class column_documents {
     std::size_t names_;
     parquet_json_writer kept_, record_;
     unit_position position_;
+    std::shared_ptr<buffer_pool> lists_;
     std::vector<std::size_t> leaves_;
     // Numbers in leaves_; the texts come first.
     std::size_t id_ = parquet_columns::absent, title_ = id_, links_ = id_, first_kept_ = 0,

@@ -13,6 +13,7 @@ column_unit::column_unit(parsed_unit notes, const context& ctx) : notes_(std::mo
 
 bool column_unit::parse_within(const reading_budget& budget, parsed_unit& out) {
     parsed_unit made = notes_;
+    made.documents = document_list(list_allocator(documents().lists()));
     try {
         read_rows(budget, ctx_, made);
     } catch (const out_of_memory&) {

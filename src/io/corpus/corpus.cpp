@@ -161,6 +161,7 @@ class many_reader final : public corpus_reader {
     many_reader(const std::vector<fs::path>& inputs, const corpus_options& options, const context& ctx,
                 file_log* log = nullptr)
         : options_(options), ctx_(ctx), log_(log) {
+        options_.lists = std::make_shared<buffer_pool>();
         for (const auto& path : inputs) inputs_.push_back(examine(path));
         for (; at_ < std::min(options_.start.input, inputs_.size()); ++at_) consumed_ += inputs_[at_].bytes;
         for (const auto& input : inputs_) {
@@ -176,7 +177,10 @@ class many_reader final : public corpus_reader {
         while (true) {
             bool is_new = false;
             if (!current_) {
-                if (at_ == inputs_.size()) return nullptr;
+                if (at_ == inputs_.size()) {
+                    options_.lists.reset();  // what it keeps is of no more use
+                    return nullptr;
+                }
                 current_ = open(inputs_[at_++]);
                 options_.start.within.clear();
                 is_new = true;

@@ -11,6 +11,8 @@
 #include <string_view>
 #include <vector>
 
+#include "io/document_list.hpp"
+#include "io/pooled_bytes.hpp"
 #include "quern/base/context.hpp"
 #include "quern/base/document.hpp"
 #include "quern/base/document_fields.hpp"
@@ -66,7 +68,7 @@ struct named_members {
 
 /// The contents of a unit. Issues are in input order; `counts` includes them.
 struct parsed_unit {
-    std::vector<document> documents;  ///< in input order
+    document_list documents;  ///< in input order
     std::vector<redirect> redirects;
     std::vector<input_issue> issues;
     reading_counts counts;
@@ -124,7 +126,7 @@ struct input_name {
     static input_name alone(std::uint32_t scope, std::string_view path) {
         return {scope, static_cast<std::uint32_t>(path.rfind('/') + 1)};
     }
-    void give(std::vector<document>& documents, std::size_t first = 0) const {
+    void give(document_list& documents, std::size_t first = 0) const {
         for (std::size_t i = first; i < documents.size(); ++i) {
             documents[i].scope = scope;
             documents[i].name_at = name_at;
@@ -145,6 +147,7 @@ struct corpus_options {
     bool follow_links = false;  ///< also read targets of symbolic links outside the folder
     input_name name = {};       ///< of the opened input; set by open_corpus
     corpus_place start = {};    ///< from begun(): reads from there on; scopes count from 1 there
+    std::shared_ptr<buffer_pool> lists = {};  ///< for parsed_unit::documents; set by open_corpus
 };
 
 /// Whether a regular file has lists of words, by its first bytes. Throws as open_bytes.

@@ -2,7 +2,10 @@
 #include "io/corpus/record_reader.hpp"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
+#include <charconv>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -19,16 +22,19 @@ namespace {
 class record_unit final : public corpus_unit {
   public:
     record_unit(byte_buffer bytes, unit_position position, std::shared_ptr<const record_form> form,
-                std::vector<input_issue> before, std::vector<input_issue> after)
+                std::vector<input_issue> before, std::vector<input_issue> after,
+                std::shared_ptr<buffer_pool> lists)
         : bytes_(std::move(bytes)),
           position_(std::move(position)),
           form_(std::move(form)),
           before_(std::move(before)),
-          after_(std::move(after)) {}
+          after_(std::move(after)),
+          lists_(std::move(lists)) {}
 
     bool parse_within(const reading_budget& budget, parsed_unit& out) override {
         position_.budget = budget;
         parsed_unit made;
+        made.documents = document_list(list_allocator(lists_));
         for (const input_issue& issue : before_) note(made, issue);
         try {
             if (bytes_.size() != 0) form_->parse(bytes_.bytes(), position_, made);
@@ -50,6 +56,7 @@ class record_unit final : public corpus_unit {
     unit_position position_;
     std::shared_ptr<const record_form> form_;
     std::vector<input_issue> before_, after_;
+    std::shared_ptr<buffer_pool> lists_;
 };
 
 class record_reader final : public corpus_reader {
@@ -60,7 +67,8 @@ class record_reader final : public corpus_reader {
           form_(std::move(form)),
           unit_bytes_(std::max<std::uint64_t>(1, options.unit_bytes)),
           ctx_(ctx),
-          counter_(first_record) {
+          counter_(first_record),
+          lists_(options.lists) {
         position_.path = source_->name();
         position_.name = options.name;
         position_.limit = limit_of(options, options.document_memory);
@@ -212,7 +220,7 @@ class record_reader final : public corpus_reader {
         bytes.reserve(1);
         bytes.seal();
         return std::make_unique<record_unit>(std::move(bytes), std::move(position), form_, std::move(before),
-                                             std::move(after));
+                                             std::move(after), lists_);
     }
 
     std::unique_ptr<byte_source> source_;
@@ -224,6 +232,7 @@ class record_reader final : public corpus_reader {
     unit_position position_;
     byte_buffer rest_;
     std::shared_ptr<buffer_pool> buffers_;  ///< of units; null for the first one, which may be a small file
+    std::shared_ptr<buffer_pool> lists_;
     bool at_end_ = false;
     bool started_ = false;
     bool done_ = false;
@@ -233,9 +242,15 @@ class record_reader final : public corpus_reader {
 }  // namespace
 
 std::string unit_position::id_of_line(std::uint64_t line) const {
-    std::string id = path.substr(std::min<std::size_t>(name.name_at, path.size()));
+    const std::size_t begin = std::min<std::size_t>(name.name_at, path.size());
+    std::array<char, 1 + std::numeric_limits<std::uint64_t>::digits10 + 1> number{':'};
+    const char* const end = std::to_chars(number.data() + 1, number.data() + number.size(), line).ptr;
+    const auto digits = static_cast<std::size_t>(end - number.data());
+    std::string id;
+    id.reserve(path.size() - begin + digits);
+    id.append(path, begin);
     repair_utf8(id);
-    return id + ':' + std::to_string(line);
+    return id.append(number.data(), digits);
 }
 
 void keep(parsed_unit& out, document made, std::string_view path, std::uint64_t line) {

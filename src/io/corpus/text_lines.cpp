@@ -12,14 +12,15 @@ class text_lines final : public line_form {
     void parse_line(std::string_view line, const unit_position& position, std::uint64_t number,
                     parsed_unit& out) const override {
         if (line.find_first_not_of(ascii_space) == std::string_view::npos) return pass_over(out);
-        document made;
+        document& made = out.documents.emplace_back();  // in place: it is large to move
+        made.path = position.path;
+        made.line = number;
         made.is_numbered = true;
         made.id = position.id_of_line(number);
         made.text = line;
         if (position.keep_records) mark_as_text(made);
         if (auto done = repair_utf8(made.text); !done.empty())
             repair(out, position.path, number, std::move(done));
-        keep(out, std::move(made), position.path, number);
     }
     bool may_be_short() const override { return true; }
     void pass_over(parsed_unit& out) const override { ++out.counts.skipped["empty line"]; }

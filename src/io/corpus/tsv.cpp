@@ -13,16 +13,16 @@ class tsv final : public line_form {
         if (tab == std::string_view::npos)
             return reject(out, position.path, number, "no tab between id and text");
         if (tab == 0) return reject(out, position.path, number, "the id is empty");
-        document made;
+        const std::string_view id = line.substr(0, tab);
+        if (!is_utf8(id)) return reject(out, position.path, number, "the id is not UTF-8");
+        document& made = out.documents.emplace_back();  // in place: it is large to move
         made.path = position.path;
         made.line = number;
-        made.id = line.substr(0, tab);
+        made.id = id;
         made.text = line.substr(tab + 1);
         made.record_kind = document::record_form::tsv;
-        if (!is_utf8(made.id)) return reject(out, position.path, number, "the id is not UTF-8");
         if (auto done = repair_utf8(made.text); !done.empty())
             repair(out, position.path, number, std::move(done));
-        keep(out, std::move(made), position.path, number);
     }
 };
 

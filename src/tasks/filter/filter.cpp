@@ -253,7 +253,7 @@ class filter_run {
     }
 
     void judge(unit_in_work& unit) {
-        std::vector<document>& documents = unit.parsed.documents;
+        io::document_list& documents = unit.parsed.documents;
         if (!verdicts_) {
             std::vector<document*> all;
             for (document& d : documents) all.push_back(&d);

@@ -31,6 +31,27 @@ TEST(open_corpus, refuses_a_missing_path_by_name) {
     }
 }
 
+// A list of some MiB, for which fresh memory would be slow.
+TEST(open_corpus, uses_the_lists_of_documents_again) {
+    const temporary_folder folder;
+    std::string lines;
+    for (int i = 0; i < 40000; ++i) lines += "a\n";
+    corpus_options options;
+    options.form = corpus_form::text_lines;
+    options.unit_bytes = 10000 * 64;
+    const auto reader = open_corpus({folder.write("lines", lines)}, options, context::cpu(1));
+    std::vector<const document*> places;
+    std::size_t documents = 0;
+    while (const auto unit = reader->next()) {
+        const parsed_unit parsed = unit->parse();
+        documents += parsed.documents.size();
+        if (parsed.documents.size() > 10000) places.push_back(parsed.documents.data());
+    }
+    EXPECT_EQ(documents, 40000U);
+    ASSERT_GE(places.size(), 3U);
+    for (const document* const place : places) EXPECT_EQ(place, places.front());
+}
+
 std::string refusal(std::string_view bytes, const std::string& name) {
     const temporary_folder folder;
     try {
