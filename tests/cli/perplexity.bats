@@ -116,6 +116,8 @@ END
     [ "$(quern perplexity weightless.arpa text.txt --tokenized --sentences --quiet | cut -f 4)" = -1.75 ]
     sed 's/-0.5\ta b/-1e99\ta b/; s/-0.25\t<s> a/-1e-99\t<s> a/' pruned.arpa >beyond.arpa  # of a float: 0 and 1
     [ "$(quern perplexity beyond.arpa text.txt --tokenized --sentences --quiet | cut -f 4)" = -100.0625 ]
+    sed 's/1e99/1e999/; s/1e-99/1e-999/' beyond.arpa >beyond.doubles.arpa
+    [ "$(quern perplexity beyond.doubles.arpa text.txt --tokenized --sentences --quiet | cut -f 4)" = -100.0625 ]
     quern info pruned.model --quiet >/dev/null
     quern verify pruned.model --quiet >/dev/null
     quern perplexity pruned.arpa --generate 3 --quiet >/dev/null

@@ -34,6 +34,12 @@ std::string_view next_field(std::string_view& line) {
     return field;
 }
 
+/// Tells numbers that are nearly 0 from those that are too large, where neither a float nor a double has them.
+bool has_negative_exponent(std::string_view number) {
+    const std::size_t exponent = number.find_first_of("eE");
+    return exponent != std::string_view::npos && number.substr(exponent + 1).starts_with('-');
+}
+
 class arpa_reader {
   public:
     arpa_reader(const std::filesystem::path& path, const context& ctx)
@@ -191,7 +197,9 @@ class arpa_reader {
         auto [end, failed] = std::from_chars(text.data(), last, value);
         if (failed == std::errc::result_out_of_range) {  // nearly 0, or far from it
             double wide = 0;
-            failed = std::from_chars(text.data(), last, wide).ec;
+            if (std::from_chars(text.data(), last, wide).ec != std::errc())
+                wide = has_negative_exponent(text) ? 0 : text.starts_with('-') ? -infinity : infinity;
+            failed = {};
             value = wide > 1 ? infinity : static_cast<float>(std::max<double>(wide, least));
         }
         if (text.empty() || end != last || failed != std::errc() || !(value < infinity))
