@@ -2,10 +2,7 @@
 #include "io/corpus/record_reader.hpp"
 
 #include <algorithm>
-#include <array>
 #include <atomic>
-#include <charconv>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -242,15 +239,13 @@ class record_reader final : public corpus_reader {
 }  // namespace
 
 std::string unit_position::id_of_line(std::uint64_t line) const {
+    const std::string number = ':' + std::to_string(line);
     const std::size_t begin = std::min<std::size_t>(name.name_at, path.size());
-    std::array<char, 1 + std::numeric_limits<std::uint64_t>::digits10 + 1> number{':'};
-    const char* const end = std::to_chars(number.data() + 1, number.data() + number.size(), line).ptr;
-    const auto digits = static_cast<std::size_t>(end - number.data());
     std::string id;
-    id.reserve(path.size() - begin + digits);
+    id.reserve(path.size() - begin + number.size());
     id.append(path, begin);
     repair_utf8(id);
-    return id.append(number.data(), digits);
+    return id += number;
 }
 
 void keep(parsed_unit& out, document made, std::string_view path, std::uint64_t line) {
