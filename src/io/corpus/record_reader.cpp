@@ -248,6 +248,13 @@ std::string unit_position::id_of_line(std::uint64_t line) const {
     return id += number;
 }
 
+document& begin_document(parsed_unit& out, std::string_view path, std::uint64_t line) {
+    document& begun = out.documents.emplace_back();
+    begun.path = path;
+    begun.line = line;
+    return begun;
+}
+
 void keep(parsed_unit& out, document made, std::string_view path, std::uint64_t line) {
     made.path = path;
     made.line = line;

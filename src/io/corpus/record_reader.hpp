@@ -101,6 +101,8 @@ class record_form {
     virtual void parse(std::string_view bytes, const unit_position& position, parsed_unit& out) const = 0;
 };
 
+/// Adds an empty document, and records its origin: for forms with many short documents, which are large to move.
+document& begin_document(parsed_unit& out, std::string_view path, std::uint64_t line);
 /// Adds a finished document, and records its origin.
 void keep(parsed_unit& out, document made, std::string_view path, std::uint64_t line);
 

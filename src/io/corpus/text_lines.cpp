@@ -12,9 +12,7 @@ class text_lines final : public line_form {
     void parse_line(std::string_view line, const unit_position& position, std::uint64_t number,
                     parsed_unit& out) const override {
         if (line.find_first_not_of(ascii_space) == std::string_view::npos) return pass_over(out);
-        document& made = out.documents.emplace_back();  // in place: it is large to move
-        made.path = position.path;
-        made.line = number;
+        document& made = begin_document(out, position.path, number);
         made.is_numbered = true;
         made.id = position.id_of_line(number);
         made.text = line;

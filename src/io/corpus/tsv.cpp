@@ -15,9 +15,7 @@ class tsv final : public line_form {
         if (tab == 0) return reject(out, position.path, number, "the id is empty");
         const std::string_view id = line.substr(0, tab);
         if (!is_utf8(id)) return reject(out, position.path, number, "the id is not UTF-8");
-        document& made = out.documents.emplace_back();  // in place: it is large to move
-        made.path = position.path;
-        made.line = number;
+        document& made = begin_document(out, position.path, number);
         made.id = id;
         made.text = line.substr(tab + 1);
         made.record_kind = document::record_form::tsv;
