@@ -113,7 +113,7 @@ struct search_facet {
     std::uint64_t distinct = 0;   ///< values
     std::vector<value_count>
         values;  ///< most documents first, then by value; at most search_options::facet_values
-    /// Of integers, numbers and dates: the least and the greatest value; empty if there is none.
+    /// The smallest and the largest value, of integers, numbers and dates; empty for other types and without values.
     std::string min, max;
 };
 
